@@ -1,0 +1,103 @@
+"""The few verbs by which the caller talks to any agent, whatever its wire.
+
+The design follows one-method transports of HTTP libraries: a connection is small enough that an in-process scripted one
+is first-class, so every test of the run can go without a network, and a new wire format is one new file.
+
+A connection never interprets audio and never delays it: it stamps each arrival on the machine's monotonic clock the
+moment the bytes are read, and leaves playout, timing and every judgement to later, pure functions.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+from agents.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class AudioChunk:
+    """Agent audio as it arrived: PCM16LE mono bytes at the agent's native rate."""
+
+    arrival_ns: int
+    pcm: bytes
+    rate_hz: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something the agent says happened, stamped by the agent where it happened.
+
+    `at_ns` is the agent's own monotonic clock (the caller's too, when both are on one machine); `name` is one of the
+    names in `agents.marks`, or any other string, kept as it came.
+    """
+
+    name: str
+    at_ns: int
+    arrival_ns: int
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Text the agent reports: what it understood (`user`) or what it says (`assistant`)."""
+
+    arrival_ns: int
+    role: Literal["user", "assistant"]
+    text: str
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cleared:
+    """The agent asked for everything not yet played to be dropped."""
+
+    arrival_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The connection ended. `error` is None for an orderly close, else one line that says what happened."""
+
+    arrival_ns: int
+    error: str | None = None
+
+
+Event = AudioChunk | Mark | Transcript | Cleared | Closed
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a connection can do. `accepts_history`: a conversation so far can be given before audio starts."""
+
+    accepts_history: bool
+    input_rate_hz: int
+    output_rate_hz: int | None
+    """None when each message says its own rate."""
+
+
+class ConnectionFailed(Exception):
+    """The agent could not be reached, refused the history, or broke the protocol. The message is one line for people."""
+
+
+@runtime_checkable
+class Connection(Protocol):
+    """An open line to one agent for one session."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def open(self, history: Sequence[Message]) -> None:
+        """Connect and give the history; returns once the agent has acknowledged it.
+
+        Raises:
+            ConnectionFailed: the agent cannot be reached, or does not acknowledge in time.
+        """
+
+    def send(self, frame: bytes) -> None:
+        """Queue one 20 ms frame of caller audio (PCM16LE mono at `input_rate_hz`). Never blocks."""
+
+    def events(self) -> AsyncIterator[Event]:
+        """Everything that arrives, in order, ending with exactly one `Closed`."""
+
+    async def close(self) -> None:
+        """End the session. Safe to call twice."""

@@ -1,0 +1,24 @@
+"""The names of the marks a cascade stamps, in the order of a plain turn.
+
+Each is stamped where the thing happens (in the thread that does it), with `time.monotonic_ns()`. `detail` may carry
+`request` (which speculation or LLM request it belongs to), so that the waterfall follows the request whose audio was
+heard and draws discarded speculation beside it.
+"""
+
+from typing import Final
+
+SPEECH_STARTED: Final = "speech_started"  # VAD: the caller began
+SILENCE_SEEN: Final = "silence_seen"  # VAD: first silence noticed (may be a pause)
+ASR_STARTED: Final = "asr_started"
+ASR_DONE: Final = "asr_done"
+TURN_DECIDED: Final = "turn_decided"  # endpoint: the agent decided that the caller has finished
+LLM_REQUESTED: Final = "llm_requested"
+LLM_FIRST_TOKEN: Final = "llm_first_token"  # first *answer* token; reasoning does not count
+FIRST_CLAUSE: Final = "first_clause"  # text handed to synthesis
+TTS_STARTED: Final = "tts_started"
+TTS_FIRST_AUDIO: Final = "tts_first_audio"
+AUDIO_SENT: Final = "audio_sent"  # first audio of the reply written to the wire
+LLM_DONE: Final = "llm_done"
+TTS_DONE: Final = "tts_done"
+SPECULATION_DROPPED: Final = "speculation_dropped"
+REPLY_DONE: Final = "reply_done"

@@ -1,0 +1,65 @@
+"""One verdict on one pair of replies, by a judge or a person: the row that everything after judging reads.
+
+The flat column names are stable because others write such files too (`harness rank FILE`). The first seven columns are
+all that a file needs.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+AXES = ("H", "E", "A", "R", "T")
+"""Human alignment, empathic responsiveness, attunement, resonance, task-following (HEART, section 9.5)."""
+
+Winner = Literal["a", "b", "tie"]
+Presentation = Literal["written", "heard_text", "audio", "audio_with_delay"]
+
+
+class AxisMark(BaseModel):
+    """The winner on one axis, with strength 1–5; absent where no side has a clear advantage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    winner: Winner
+    strength: Annotated[int, Field(ge=1, le=5)] = 1
+
+
+class Judgment(BaseModel):
+    """A pairwise verdict. `system_a` and `system_b` are identities, not positions; `shown_first` says which came first."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context: str
+    subset: str
+    system_a: str
+    system_b: str
+    source: Literal["judge", "human"]
+    judge: str
+    """Judge id with its version, or the rater's pseudonym."""
+    winner: Winner
+    strength: Annotated[int, Field(ge=1, le=5)] = 1
+    shown_first: Literal["a", "b"] | None = None
+    presentation: Presentation = "written"
+    rationale: str = ""
+    axes: dict[Literal["H", "E", "A", "R", "T"], AxisMark] = Field(default_factory=dict)
+    own_family: bool = False
+    """The judge shares its model family with exactly one side; such a verdict is never called trusted."""
+    repeat: int = 0
+
+
+class JudgeCheck(BaseModel):
+    """How good a judge proved on pairs with known answers, before it judged a run. Stands beside every figure it made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    judge: str
+    family: str
+    pairs: int
+    accuracy: float
+    accuracy_interval: tuple[float, float] | None
+    flip_rate: float
+    """Share of pairs whose verdict changes with the order shown, in raw single-order asking."""
+    flip_interval: tuple[float, float] | None = None
+    trusted: bool
+    """Lower bound of accuracy above 60 % and raw flips under 20 %."""
+    note: str = ""

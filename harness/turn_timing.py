@@ -1,0 +1,95 @@
+"""The figures of one turn, as `harness.timing` computes them and everything later reads them.
+
+All `_ms` values are relative to the *spoken end* of the caller's turn unless the name says otherwise; None means "not
+known", never zero. Definitions: docs/measurement.md.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+StageName = Literal["endpointing", "asr", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"]
+STAGES: tuple[StageName, ...] = (
+    "endpointing", "asr", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained",
+)  # fmt: skip
+NO_REPLY_MS = 15_000.0
+"""Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the critical path from spoken end to audible."""
+
+    name: StageName
+    start_ms: float
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenWork:
+    """Work done behind a wait (speculation): drawn beside the waterfall, never summed into it."""
+
+    name: str
+    start_ms: float
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """The critical path. The stages sum to TTFA; what marks do not explain is a stage of its own."""
+
+    stages: tuple[Stage, ...]
+    hidden: tuple[HiddenWork, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Names of impossible values (an effect stamped before its cause), which take no part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One stretch of agent sound as heard. `kind`: speech, filler, breath, or nonvocal."""
+
+    start_ms: float
+    end_ms: float
+    kind: Literal["speech", "filler", "breath", "nonvocal"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTiming:
+    """Everything measured of one turn."""
+
+    method: str
+    spoken_end_ms: float
+    """On the recording's timeline: ms since the caller's first sample."""
+    ttfa_ms: float | None
+    """Spoken end → first vocal sound heard; None when nothing was heard or the turn was discarded."""
+    signed_ms: float | None = None
+    """Onset of the utterance that sounded at the spoken end, when it began before it: negative."""
+    first_byte_ms: float | None = None
+    first_sound_ms: float | None = None
+    first_speech_ms: float | None = None
+    first_word_ms: float | None = None
+    first_substance_ms: float | None = None
+    ttft_ms: float | None = None
+    """Agent-reported: LLM request → first answer token of the request whose words were spoken."""
+    ttft_from_spoken_end_ms: float | None = None
+    reply_end_ms: float | None = None
+    utterances: tuple[Utterance, ...] = ()
+    pauses_marked: int = 0
+    pauses_cut: int = 0
+    pause_durations_ms: tuple[float, ...] = ()
+    pause_was_cut: tuple[bool, ...] = ()
+    cut_in: bool = False
+    no_reply: bool = False
+    yield_ms: float | None = None
+    underruns: int = 0
+    tokens_per_s: float | None = None
+    inter_token_gap_p95_ms: float | None = None
+    tts_real_time_factor: float | None = None
+    waterfall: Waterfall | None = None
+    discarded: str | None = None
+    """Reason why the turn gives no figure (detectors disagree, …); such turns are counted in the report."""
+    refused: tuple[str, ...] = ()
+    pacing_p99_error_ms: float | None = None
+    pacing_max_error_ms: float | None = None
+    realtime_ratio: float | None = None
+    loop_lag_max_ms: float | None = None
+    labels: tuple[str, ...] = field(default=())

@@ -1,0 +1,89 @@
+"""The Context: one emotional-support conversation that ends on a seeker turn, as packs hold it on disk.
+
+What the benchmark calls an item (HEART, section 9.2). Speech directions live beside the text so that one file says what
+is said and how; references carry who wrote them, and nothing written by a program may be called human.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Emotion = Annotated[str, StringConstraints(min_length=2, max_length=40, pattern=r"^[a-z][a-z -]*$")]
+EscalationProfile = Literal["always-10", "linear-ramp", "mid-spike", "mid-ramp"]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SpeechDirections(_Model):
+    """How a seeker turn is said. Pauses are marked in the text as `<pause 450>` (milliseconds of true silence)."""
+
+    emotion: Emotion = "neutral"
+    intensity: Annotated[float, Field(ge=0, le=1)] = 0.5
+    rate: Annotated[float, Field(ge=0.5, le=2)] = 1.0
+    """Speaking rate relative to the voice's own."""
+    loudness_db: Annotated[float, Field(ge=-20, le=6)] = 0.0
+
+
+class Turn(_Model):
+    """One utterance. The text of a seeker turn is speech: hesitations are written, pauses are marked `<pause MS>`."""
+
+    role: Literal["seeker", "supporter"]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, strip_whitespace=True)]
+    speech: SpeechDirections | None = None
+    audio: str | None = None
+    """A recording of this turn, relative to the pack file, in any format libsndfile reads."""
+    strategy: str | None = None
+
+
+class Reference(_Model):
+    """A reply known beforehand. `author`: `original`, `human:<id>`, or `authored` (written for the pack)."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    author: Annotated[str, StringConstraints(pattern=r"^(original|authored|human:[A-Za-z0-9_-]+)$")]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=2_000, strip_whitespace=True)]
+    quality: Annotated[int, Field(ge=1, le=5)] | None = None
+    """Intended quality of an authored reply, 5 best: for calibrating judges, never shown to them."""
+    weak_on: tuple[Literal["H", "E", "A", "R", "T"], ...] = ()
+    note: str = ""
+
+
+class Context(_Model):
+    """One item: history of alternating turns that ends on the seeker's turn to be spoken."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=80)]
+    subset: Literal["regular", "adversarial"]
+    escalation: EscalationProfile | None = None
+    emotion: Emotion
+    problem: Annotated[str, StringConstraints(min_length=2, max_length=60)]
+    situation: str = ""
+    voice: str = "default"
+    """Caller voice; the renderer maps names it lacks to its default and says so."""
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1, max_length=60)]
+    references: tuple[Reference, ...] = ()
+    source: str
+    licence: str
+
+    @model_validator(mode="after")
+    def _is_a_conversation(self) -> Self:
+        if self.turns[-1].role != "seeker":
+            raise ValueError("turns must end on a seeker turn")
+        for k, (before, after) in enumerate(zip(self.turns, self.turns[1:], strict=False)):
+            if before.role == after.role:
+                raise ValueError(f"turns {k + 1} and {k + 2} are both {after.role}: roles must alternate")
+        if (self.subset == "adversarial") != (self.escalation is not None):
+            raise ValueError("an adversarial context names its escalation profile, a regular one has none")
+        if len({r.id for r in self.references}) != len(self.references):
+            raise ValueError("reference ids must differ")
+        return self
+
+    @property
+    def history(self) -> tuple[Turn, ...]:
+        """Everything before the turn that is spoken."""
+        return self.turns[:-1]
+
+    @property
+    def spoken(self) -> Turn:
+        """The seeker turn that the caller speaks."""
+        return self.turns[-1]
