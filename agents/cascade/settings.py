@@ -1,0 +1,194 @@
+"""The settings of a cascade, as a profile's `[cascade]` table holds them.
+
+One table per part, and where a part comes in kinds (speech recogniser, endpoint policy) the kind is named first and
+decides which settings exist: a setting that the chosen kind would ignore is an error, so that no profile claims a
+tuning which never took effect. Defaults are pipecat's own, so an almost empty `[cascade]` is pipecat as it comes.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Milliseconds = Annotated[float, Field(ge=0, le=60_000)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+Threads = Annotated[int, Field(ge=1, le=256)]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class VadSettings(_Settings):
+    """Silero voice activity. The defaults are pipecat's."""
+
+    confidence: Probability = 0.7
+    start_ms: Milliseconds = 200
+    stop_ms: Milliseconds = 200
+    min_volume: Probability = 0.6
+
+
+class StockWhisper(_Settings):
+    """pipecat's own Whisper service: it transcribes once the VAD has heard its stop, over a 30 s window."""
+
+    service: Literal["pipecat-whisper"] = "pipecat-whisper"
+    model: str = "whisper-tiny.en"
+    """A name of the model store, a CTranslate2 folder, or a name that faster-whisper can fetch."""
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    compute_type: str = "default"
+    threads: Threads = 2
+
+
+class StreamingWhisper(_Settings):
+    """Whisper that transcribes at every first silence, with an encoder window only as long as the speech."""
+
+    service: Literal["streaming-whisper"]
+    model: str = "whisper-tiny.en"
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    compute_type: str = "int8"
+    threads: Threads = 2
+    least_window_frames: Annotated[int, Field(ge=300, le=3000)] = 800
+    """Shortest encoder window in 10 ms feature frames; under 8 s the decoder falls into loops."""
+    padding_frames: Annotated[int, Field(ge=0, le=3000)] = 200
+    """Zero feature frames after the speech; under 2 s the decoder falls into loops."""
+    speech_probability: Probability = 0.5
+    """Silero's probability at which a 32 ms window counts as speech."""
+    eager_silence_ms: Milliseconds = 0
+    """How long the silence must last before the words so far are transcribed and answered on speculation."""
+
+
+class PipecatDefaultEndpoint(_Settings):
+    """pipecat's default turn strategies: VAD and transcription start a turn, smart-turn v3 ends it."""
+
+    policy: Literal["pipecat-default"] = "pipecat-default"
+
+
+class SpeechTimeoutEndpoint(_Settings):
+    """pipecat's speech-timeout strategy: the turn ends this long after the VAD heard its stop."""
+
+    policy: Literal["speech-timeout"]
+    timeout_ms: Milliseconds = 600
+
+
+class FixedEndpoint(_Settings):
+    """The turn ends after this much silence."""
+
+    policy: Literal["fixed"]
+    silence_ms: Milliseconds
+
+
+class TwoSpeedEndpoint(_Settings):
+    """Short silence when the language model thinks that the words are complete, else long silence."""
+
+    policy: Literal["two-speed"]
+    short_ms: Milliseconds = 450
+    long_ms: Milliseconds = 750
+    complete_from: Probability = 0.4
+    """Least probability that the model gives to the turn ending here for the short silence to do."""
+
+    @model_validator(mode="after")
+    def _short_is_shorter(self) -> Self:
+        if self.short_ms > self.long_ms:
+            raise ValueError("short_ms must not exceed long_ms")
+        return self
+
+
+StockEndpoint = PipecatDefaultEndpoint | SpeechTimeoutEndpoint
+StreamingEndpoint = FixedEndpoint | TwoSpeedEndpoint
+Endpoint = Annotated[StockEndpoint | StreamingEndpoint, Field(discriminator="policy")]
+
+
+class LlmSettings(_Settings):
+    """The language model: a llama.cpp server that the agent starts itself, or any OpenAI-compatible endpoint."""
+
+    model: str = "smollm2-135m"
+    """Without `base_url` a name of the model store or the path of a GGUF file; with it, the endpoint's model name."""
+    base_url: str | None = None
+    """An OpenAI-compatible endpoint (`http://host:8000/v1`): vLLM, Ollama, a vendor. No server is started then."""
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the endpoint's key. Keys never stand in a profile."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=32_768)] | None = None
+    repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
+    """A llama.cpp setting; only sent to a server that the agent started itself."""
+    context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
+    threads: Threads = 2
+    gpu_layers: Annotated[int, Field(ge=0)] = 0
+    warm_prefix: bool = False
+    """Send the system prompt and the history to the model as soon as they are known, so that its cache is warm."""
+
+    @model_validator(mode="after")
+    def _server_settings_need_a_server(self) -> Self:
+        if self.base_url is None and self.api_key_env is not None:
+            raise ValueError("api_key_env needs base_url: the embedded server takes no key")
+        return self
+
+
+class TtsSettings(_Settings):
+    """Piper, and how the reply's text is cut before it is synthesised."""
+
+    voice: str = "piper-joe"
+    """A name of the model store or the path of a Piper .onnx file with its .json beside it."""
+    cut: Literal["sentence", "clause"] = "sentence"
+    """`sentence` is pipecat's way; `clause` hands over each breath group as soon as it is complete."""
+    least_words: Annotated[int, Field(ge=1, le=20)] = 3
+    """With `clause`: a piece shorter than this waits for the next boundary."""
+    threads: Threads = 2
+    trim_silence: bool = False
+    """Drop the near-silence with which the voice begins."""
+    use_cuda: bool = False
+
+
+class ReplySettings(_Settings):
+    """The rules that a reply keeps (HEART, section 9.4: one to three sentences, about forty words, like speech)."""
+
+    max_words: Annotated[int, Field(ge=5, le=400)] = 40
+    max_sentences: Annotated[int, Field(ge=1, le=12)] = 3
+    enforce: bool = False
+    """Stop the reply at the last sentence that keeps both limits, rather than trusting the model to keep them."""
+    revisions: Annotated[int, Field(ge=0, le=4)] = 0
+    """How many times a draft is revised before it is spoken; only the last version is spoken."""
+
+
+class TestDelays(_Settings):
+    """Known delays put into one stage, so that a waterfall can be tested against the truth. Never set in a shipped profile."""
+
+    __test__ = False
+
+    asr_ms: Milliseconds = 0
+    llm_ms: Milliseconds = 0
+    tts_ms: Milliseconds = 0
+
+
+class CascadeSettings(_Settings):
+    """A whole cascade. `speculate` answers at the first silence and holds the audio until the turn is decided."""
+
+    vad: VadSettings = VadSettings()
+    stt: Annotated[StockWhisper | StreamingWhisper, Field(discriminator="service")] = StockWhisper()
+    endpoint: Endpoint = PipecatDefaultEndpoint()
+    llm: LlmSettings = LlmSettings()
+    tts: TtsSettings = TtsSettings()
+    reply: ReplySettings = ReplySettings()
+    delays: TestDelays = TestDelays()
+    speculate: bool = False
+    nice: Annotated[int, Field(ge=0, le=19)] = 0
+    """Niceness of the agent and its language-model server, so that a caller on the same machine keeps its pace."""
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        streaming = isinstance(self.stt, StreamingWhisper)
+        if streaming != isinstance(self.endpoint, StreamingEndpoint):
+            needed = "fixed or two-speed" if streaming else "pipecat-default or speech-timeout"
+            raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
+        if self.speculate and not streaming:
+            raise ValueError('speculate needs the stt service "streaming-whisper"')
+        if self.speculate and self.reply.revisions:
+            raise ValueError("speculate and reply.revisions cannot be combined")
+        return self
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """Names that the model store must resolve before the cascade starts (paths and remote models are left out)."""
+        wanted = [self.stt.model, self.tts.voice]
+        if self.llm.base_url is None:
+            wanted.append(self.llm.model)
+        return tuple(name for name in wanted if "/" not in name and not name.endswith((".gguf", ".onnx")))
