@@ -1,0 +1,104 @@
+"""What a run was: the plan, the seeds, the versions, the machine, and how well the clock was kept.
+
+Everything that another person needs to make the numbers again, or to see why they cannot be trusted. No key or secret
+has a field here; profiles are kept as written, and name environment variables, never values.
+"""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import psutil
+from pydantic import BaseModel, ConfigDict, Field
+
+_REPORTED_PACKAGES = (
+    "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "onnxruntime",
+    "numpy", "scipy", "soxr", "websockets", "altair",
+)  # fmt: skip
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AgentEntry(_Model):
+    """An agent of the run: its profile as it was, so that a later reader need not trust a name."""
+
+    name: str
+    kind: str
+    profile_hash: str
+    profile_text: str
+    family: str | None = None
+
+
+class Pacing(_Model):
+    """How exactly frames left, over all sessions of the run. Written by the run itself, from its own departures."""
+
+    p99_error_ms: float
+    max_error_ms: float
+    realtime_ratio: float
+    frames: int
+    loop_lag_max_ms: float | None = None
+
+
+class RunManifest(_Model):
+    """See the module's head."""
+
+    schema_version: Literal[1] = 1
+    created: str
+    """ISO 8601, UTC."""
+    harness_version: str
+    pack: str
+    pack_hash: str
+    context_ids: list[str]
+    agents: list[AgentEntry]
+    mode: Literal["seeded", "replay"]
+    conditions: list[str]
+    repeats: int
+    seed: int
+    concurrency: int = 1
+    barge_in_ms: float | None = None
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    machine: dict[str, str | int | float] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    models: dict[str, str] = Field(default_factory=dict)
+    """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
+    transcriber: str | None = None
+    voices: dict[str, str] = Field(default_factory=dict)
+    pacing: Pacing | None = None
+    idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
+    """CPU of each agent's process group while it waited, in percent of one core; over 1 the run says so."""
+    invalid: list[str] = Field(default_factory=list)
+    """Reasons why the run's figures must not be quoted; empty for a valid run."""
+    calibration: dict[str, float | str | None] | None = None
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the packages whose behaviour shows in the figures."""
+    found: dict[str, str] = {}
+    for name in _REPORTED_PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine_facts() -> dict[str, str | int | float]:
+    """The machine, as far as its timing depends on it. No host or user name."""
+    return {
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor_name(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "python": platform.python_version(),
+    }
+
+
+def _processor_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
