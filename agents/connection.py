@@ -14,6 +14,17 @@ from typing import Literal, Protocol, runtime_checkable
 from agents.message import Message
 
 
+FailureKind = Literal[
+    "refused",  # nothing listens there, or the agent turned the caller away
+    "open_timeout",  # no connection or no acknowledgement in time
+    "no_history",  # a history was given to an agent that takes none
+    "garbage",  # a message that the wire format does not allow
+    "flood",  # more than a session can hold
+    "overflow",  # the agent stopped reading what the caller says
+    "closed_early",  # the agent hung up before it said anything, or broke the line
+]
+
+
 @dataclass(frozen=True, slots=True)
 class AudioChunk:
     """Agent audio as it arrived: PCM16LE mono bytes at the agent's native rate."""
@@ -56,10 +67,14 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection ended. `error` is None for an orderly close, else one line that says what happened."""
+    """The connection ended. `error` is None for an orderly close, else one line that says what happened.
+
+    `kind` names the failure, so that runs can be counted by it; None together with `error`.
+    """
 
     arrival_ns: int
     error: str | None = None
+    kind: FailureKind | None = None
 
 
 Event = AudioChunk | Mark | Transcript | Cleared | Closed
@@ -77,6 +92,10 @@ class Capabilities:
 
 class ConnectionFailed(Exception):
     """The agent could not be reached, refused the history, or broke the protocol. The message is one line for people."""
+
+    def __init__(self, message: str, kind: FailureKind = "refused") -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
 
 
 @runtime_checkable
