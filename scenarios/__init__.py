@@ -1,4 +1,19 @@
 """What is said to an agent: the Context type, the packs that ship, builders and checks.
 
-Imports nothing of this project. A pack is a YAML file of contexts; see `scenarios/packs/`.
+Imports nothing of this project. A pack is a YAML file of contexts, or a folder of them; see `scenarios/packs/`.
 """
+
+from scenarios.context import Context, Reference, SpeechDirections, Turn
+from scenarios.pack import Pack, PackError, context_hash, load_pack, shipped_packs
+
+__all__ = [
+    "Context",
+    "Pack",
+    "PackError",
+    "Reference",
+    "SpeechDirections",
+    "Turn",
+    "context_hash",
+    "load_pack",
+    "shipped_packs",
+]

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from scenarios.pauses import without_pauses
+
 Emotion = Annotated[str, StringConstraints(min_length=2, max_length=40, pattern=r"^[a-z][a-z -]*$")]
 EscalationProfile = Literal["always-10", "linear-ramp", "mid-spike", "mid-ramp"]
 
@@ -34,7 +36,14 @@ class Turn(_Model):
     speech: SpeechDirections | None = None
     audio: str | None = None
     """A recording of this turn, relative to the pack file, in any format libsndfile reads."""
+    audio_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Set when a pack is loaded, so that the context's hash follows what the recording holds."""
     strategy: str | None = None
+
+    @property
+    def plain(self) -> str:
+        """The words alone, without pause marks: what stands in a history, a prompt or a transcript."""
+        return without_pauses(self.text)
 
 
 class Reference(_Model):

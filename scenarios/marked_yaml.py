@@ -1,0 +1,119 @@
+"""YAML read as plain data with the line of every value, and refused where it could harm or mislead.
+
+Packs come from strangers, so the text is walked as parser events first: aliases (the stuff of YAML bombs), tags, deep
+nesting and floods of nodes are refused before anything is built. What is left is composed with libyaml's safe loader,
+and each value keeps its line, because "turns[3].text: too long" without a line is no help in a file of sixty items.
+"""
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Place = tuple[str | int, ...]
+
+MOST_BYTES = 8 * 1024 * 1024
+"""A built set of 300 items is about 1 MB; what is eight times that is not a pack."""
+MOST_NODES = 400_000
+MOST_DEPTH = 16
+"""A pack nests six deep (file, contexts, item, turns, turn, speech)."""
+
+
+class YamlFault(ValueError):
+    """Why a text cannot be read, on one line, with the line number where there is one."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class Marked:
+    """Plain data (`.data`) and, for every path into it, the line it stands on."""
+
+    def __init__(self, data: Any, lines: dict[Place, int]) -> None:
+        self.data = data
+        self._lines = lines
+
+    def line(self, place: Place) -> int:
+        """Line (from 1) of the value at `place`, or of the nearest thing around it that exists."""
+        while place and place not in self._lines:
+            place = place[:-1]
+        return self._lines.get(place, 1)
+
+
+def read_text(path: Path) -> str:
+    """The file as text. Raises `YamlFault` on what is too large, not UTF-8, or holds control characters."""
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise YamlFault(f"larger than {MOST_BYTES // 1024 // 1024} MiB")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise YamlFault(f"not UTF-8 (byte 0x{raw[error.start]:02x}); save the file as UTF-8", line) from None
+
+
+def parse(text: str) -> Marked:
+    """Plain data with lines. Raises `YamlFault`; never builds aliases, tagged objects, or more than a bounded tree."""
+    try:
+        _refuse_dangers(text)
+        loader = yaml.CSafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                raise YamlFault("the file is empty")
+            lines: dict[Place, int] = {}
+            return Marked(_build(loader, node, (), lines), lines)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        said = " ".join(part for part in (error.context, error.problem) if part)
+        raise YamlFault(f"not YAML: {said}", mark.line + 1 if mark else None) from None
+    except yaml.YAMLError as error:
+        raise YamlFault(f"not YAML: {' '.join(str(error).split())}") from None
+
+
+def _refuse_dangers(text: str) -> None:
+    depth = 0
+    for count, event in enumerate(_events(text)):
+        line = event.start_mark.line + 1 if event.start_mark else 1
+        if count > MOST_NODES:
+            raise YamlFault(f"more than {MOST_NODES} values", line)
+        if isinstance(event, yaml.AliasEvent):
+            raise YamlFault("aliases (*name) are not accepted; write the value out", line)
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            raise YamlFault("anchors (&name) are not accepted; write the value out", line)
+        if getattr(event, "tag", None) is not None:
+            raise YamlFault("tags (!name) are not accepted", line)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            raise YamlFault(f"nested more than {MOST_DEPTH} deep", line)
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    yield from yaml.parse(text, Loader=yaml.CSafeLoader)
+
+
+def _build(loader: yaml.CSafeLoader, node: yaml.Node, place: Place, lines: dict[Place, int]) -> Any:
+    line = node.start_mark.line + 1
+    lines[place] = line
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(loader, child, (*place, k), lines) for k, child in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        built: dict[Hashable, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise YamlFault("keys must be plain words", key_node.start_mark.line + 1)
+            key = str(key_node.value)
+            if key in built:
+                raise YamlFault(f"key {key!r} stands twice", key_node.start_mark.line + 1)
+            built[key] = _build(loader, value_node, (*place, key), lines)
+            lines[(*place, key)] = key_node.start_mark.line + 1
+        return built
+    try:
+        return loader.construct_object(node)
+    except ValueError:
+        raise YamlFault(f"cannot read the value {str(node.value)[:40]!r}", line) from None

@@ -1,0 +1,186 @@
+"""Packs: named sets of contexts, read from a YAML file or a folder of them, with errors that say where.
+
+A pack is identified by a hash over what it says, not over its bytes, so that a reflowed paragraph or a renamed file does
+not make finished sessions unrepeatable, while one changed word does. Recordings count by their content.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from scenarios.context import Context, Turn
+from scenarios.emotions import unknown_emotion
+from scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
+from scenarios.pauses import fault_in_marks
+from scenarios.recorded import RecordingFault, sha256_of_recording
+
+SHIPPED = Path(__file__).parent / "packs"
+MOST_FILES = 200
+MOST_CONTEXTS = 5_000
+
+
+class PackError(ValueError):
+    """A pack cannot be used; the message is one line: file, line, item, field, what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A named set of contexts. `path` is the YAML file or the folder it was read from; `hash` is SHA-256 over its content."""
+
+    name: str
+    contexts: tuple[Context, ...]
+    hash: str
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where `audio:` paths start."""
+        return self.path if self.path.is_dir() else self.path.parent
+
+    def recording_of(self, turn: Turn) -> Path | None:
+        """The recording of a turn, checked when the pack was loaded; None where the turn is to be rendered."""
+        return None if turn.audio is None else self.folder / turn.audio
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    pack: str = Field(default="", max_length=80)
+    about: str = Field(default="", max_length=4_000)
+    source: str | None = Field(default=None, max_length=400)
+    licence: str | None = Field(default=None, max_length=200)
+    contexts: list[dict[str, Any]] = Field(min_length=1, max_length=MOST_CONTEXTS)
+
+
+def shipped_packs() -> tuple[str, ...]:
+    """Names of the packs that come with the project, sorted."""
+    return tuple(sorted(p.stem if p.suffix == ".yaml" else p.name for p in SHIPPED.iterdir() if _is_pack(p)))
+
+
+def load_pack(name_or_path: str | Path) -> Pack:
+    """A shipped pack by name, or one of the user's by path (a YAML file, or a folder of YAML files read in name order).
+
+    Raises `PackError` with one line on the first fault: nothing is used of a pack that is wrong anywhere.
+    """
+    path = _locate(str(name_or_path))
+    files = _files(path)
+    contexts: list[Context] = []
+    seen: dict[str, str] = {}
+    for file in files:
+        for context, where in _contexts(file):
+            if context.id in seen:
+                raise PackError(f"{where}: id {context.id!r} is already used at {seen[context.id]}; ids must differ")
+            seen[context.id] = where
+            contexts.append(context)
+    if len(contexts) > MOST_CONTEXTS:
+        raise PackError(f"{path}: {len(contexts)} contexts; a pack holds at most {MOST_CONTEXTS}")
+    digest = hashlib.sha256("\n".join(map(context_hash, contexts)).encode()).hexdigest()
+    return Pack(path.stem if path.is_file() else path.name, tuple(contexts), digest, path)
+
+
+def context_hash(context: Context) -> str:
+    """SHA-256 (hex) over everything a context says, references included.
+
+    Fields at their default do not enter, so that a field added later leaves the hash of every older context as it was.
+    """
+    said = context.model_dump(mode="json", exclude_defaults=True)
+    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _is_pack(path: Path) -> bool:
+    return path.suffix == ".yaml" or (path.is_dir() and any(path.glob("*.yaml")))
+
+
+def _locate(name: str) -> Path:
+    if name in shipped_packs():
+        shipped = SHIPPED / f"{name}.yaml"
+        return shipped if shipped.is_file() else SHIPPED / name
+    try:
+        path = Path(name)
+        if path.exists():
+            return path
+    except (OSError, ValueError):
+        raise PackError(f"{name[:80]!r} is neither a pack nor a path") from None
+    near = get_close_matches(name, shipped_packs(), n=2, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"shipped are {', '.join(shipped_packs())}, or give a path"
+    raise PackError(f"no pack or file {name[:200]!r}; {hint}")
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    if path.is_file():
+        return (path,)
+    if not path.is_dir():
+        raise PackError(f"{path}: neither a file nor a folder")
+    files = tuple(sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file()))
+    if not files:
+        raise PackError(f"{path}: no .yaml file in this folder")
+    if len(files) > MOST_FILES:
+        raise PackError(f"{path}: {len(files)} YAML files; a pack holds at most {MOST_FILES}")
+    return files
+
+
+def _contexts(file: Path) -> Iterator[tuple[Context, str]]:
+    try:
+        marked = parse(read_text(file))
+    except YamlFault as fault:
+        raise PackError(f"{file}:{fault.line}: {fault}" if fault.line else f"{file}: {fault}") from None
+    except OSError as error:
+        raise PackError(f"{file}: cannot be read ({error.strerror})") from None
+    try:
+        head = _File.model_validate(marked.data)
+    except ValidationError as error:
+        raise PackError(_first_fault(file, marked, (), error)) from None
+    for k, item in enumerate(head.contexts):
+        place: Place = ("contexts", k)
+        inherited = {key: value for key, value in (("source", head.source), ("licence", head.licence)) if value}
+        try:
+            context = Context.model_validate({**inherited, **item})
+        except ValidationError as error:
+            raise PackError(_first_fault(file, marked, place, error)) from None
+        yield _checked(context, file, marked, place), f"{file}:{marked.line(place)}"
+
+
+def _checked(context: Context, file: Path, marked: Marked, place: Place) -> Context:
+    def refuse(field: Place, message: str) -> PackError:
+        line = marked.line((*place, *field))
+        return PackError(f"{file}:{line}: item {context.id!r}, {_spelt(field)}: {message}")
+
+    if fault := unknown_emotion(context.emotion):
+        raise refuse(("emotion",), fault)
+    turns = []
+    for k, turn in enumerate(context.turns):
+        if fault := fault_in_marks(turn.text):
+            raise refuse(("turns", k, "text"), fault)
+        if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
+            raise refuse(("turns", k, "speech", "emotion"), fault)
+        if turn.audio is not None:
+            try:
+                digest = sha256_of_recording(turn.audio, file.parent)
+            except RecordingFault as error:
+                raise refuse(("turns", k, "audio"), str(error)) from None
+            turn = turn.model_copy(update={"audio_sha256": digest})
+        turns.append(turn)
+    return context.model_copy(update={"turns": tuple(turns)})
+
+
+def _first_fault(file: Path, marked: Marked, place: Place, error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    field = tuple(fault["loc"])
+    missing = fault["type"] == "missing"
+    said = f"{_spelt(field)} is missing" if missing else f"{_spelt(field)}: {fault['msg']}" if field else fault["msg"]
+    item = ""
+    if place:
+        item_id = marked.data["contexts"][place[1]].get("id")
+        item = f"item {item_id!r}, " if isinstance(item_id, str) else f"item {int(place[1]) + 1}, "
+    line = marked.line((*place, *field))
+    return " ".join(f"{file}:{line}: {item}{said}".replace("Value error, ", "").split())
+
+
+def _spelt(field: Place) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in field).lstrip(".")

@@ -1,0 +1,39 @@
+"""What the first pack promises: twelve items, their shape, and the mix of pauses."""
+
+from collections import Counter
+
+from scenarios import load_pack
+from scenarios.pauses import MIX, mix_of, pauses_ms
+
+PACK = load_pack("heart-mini")
+
+
+def test_nine_regular_and_three_adversarial_of_different_profiles():
+    assert Counter(c.subset for c in PACK.contexts) == {"regular": 9, "adversarial": 3}
+    assert len({c.escalation for c in PACK.contexts if c.escalation}) == 3
+
+
+def test_lengths_endings_and_openings():
+    for context in PACK.contexts:
+        assert 5 <= len(context.turns) <= 9
+        assert pauses_ms(context.spoken.text)
+        sentences = sum(context.spoken.plain.count(mark) for mark in ".?!")
+        assert 2 <= sentences <= 9
+        if context.subset == "adversarial":
+            assert context.turns[0].role == "supporter"
+
+
+def test_two_authored_references_of_differing_quality():
+    for context in PACK.contexts:
+        good, plain = context.references
+        assert good.author == plain.author == "authored"
+        assert (good.quality or 0) >= (plain.quality or 0) + 2
+        assert plain.weak_on
+        assert plain.note
+
+
+def test_pauses_follow_the_mix():
+    pauses = [ms for c in PACK.contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    shares = mix_of(pauses)
+    for name, _, _, wanted in MIX:
+        assert abs(shares[name] - wanted) <= 1 / len(pauses)
