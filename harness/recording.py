@@ -7,6 +7,7 @@ better methods. One monotonic clock (`time.monotonic_ns`, CLOCK_MONOTONIC, share
 """
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,16 @@ class Pause:
 
     start_sample: int
     end_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    """One caller turn inside the track, in samples of it. A `barge_in` is spoken into the agent's reply."""
+
+    start_sample: int
+    end_sample: int
+    pauses: tuple[Pause, ...] = ()
+    kind: Literal["turn", "barge_in"] = "turn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,8 @@ class CallerTrack:
     speech_end_sample: int
     """Bounds of the rendered turn inside the track (its last sample may be quieter than speech; see `harness.timing`)."""
     pauses: tuple[Pause, ...] = ()
+    turns: tuple[SpokenTurn, ...] = ()
+    """Every turn spoken, in order. The three fields above are those of the last one that is no barge-in."""
 
 
 @dataclass(frozen=True, slots=True)

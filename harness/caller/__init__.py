@@ -1,0 +1,12 @@
+"""The caller: a process of its own that speaks to an agent in real time and keeps what was sent and received.
+
+`SessionPlan` says what to speak, `CallerProcess` plays it (`play_session` does so in the running event loop, for tests
+and for measuring this machine), `SessionOutcome` says how the session ended. Nothing is analysed during a call.
+"""
+
+from harness.caller.pacer import Pacer
+from harness.caller.plan import CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.caller.process import CallerProcess
+from harness.caller.session import play_session
+
+__all__ = ["CallerProcess", "CallerTurn", "Limits", "Pacer", "SessionOutcome", "SessionPlan", "play_session"]

@@ -1,0 +1,81 @@
+"""What a session will do, decided before it begins, so that nothing has to be thought about while audio is flowing.
+
+A plan may hold several caller turns: the first begins after the lead-in, a later one either waits for the agent's reply
+to end (replaying a conversation) or is spoken into that reply (barge-in). One mechanism serves both because to the
+pacer they differ only in the moment that starts them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.connections import ConnectionSpec
+from agents.message import Message
+from harness.recording import Pause
+
+LEAD_IN_MS = 500.0
+"""Silence before the first word: voice detectors need a few windows of background before they can tell speech from it."""
+
+Start = Literal["lead_in", "after_reply", "into_reply"]
+
+
+@dataclass(frozen=True, slots=True)
+class CallerTurn:
+    """One rendered turn, int16 mono at the plan's rate. `dry` is the signal before line conditions (None: as played)."""
+
+    played: NDArray[np.int16]
+    dry: NDArray[np.int16] | None = None
+    pauses: tuple[Pause, ...] = ()
+    """Marked pauses, in samples of this turn."""
+    start: Start = "lead_in"
+    offset_ms: float = 1_000.0
+    """`after_reply`: silence left after the reply's end. `into_reply`: how far into the audible reply this turn starts."""
+
+    def __post_init__(self) -> None:
+        if self.dry is not None and len(self.dry) != len(self.played):
+            raise ValueError("the dry and the played signal of a turn must be equally long")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a session ends, in seconds. Definitions: docs/measurement.md."""
+
+    quiet_s: float = 2.0
+    """After the last agent audio, as heard."""
+    no_reply_s: float = 15.0
+    """After the spoken end, with nothing heard."""
+    total_s: float = 60.0
+    """After the last spoken end, whatever the agent does."""
+    open_s: float = 30.0
+    """For the agent to accept the connection and the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """Everything the caller needs for one session."""
+
+    connection: ConnectionSpec
+    turns: tuple[CallerTurn, ...]
+    rate_hz: int
+    history: tuple[Message, ...] = ()
+    lead_in_ms: float = LEAD_IN_MS
+    limits: Limits = field(default_factory=Limits)
+    line_noise: NDArray[np.int16] | None = None
+    """What the line carries while the caller is silent, repeated; None is digital silence."""
+
+    def __post_init__(self) -> None:
+        if not self.turns:
+            raise ValueError("a session needs at least one caller turn")
+        if self.turns[0].start != "lead_in" or any(turn.start == "lead_in" for turn in self.turns[1:]):
+            raise ValueError("the first turn, and no other, starts after the lead-in")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOutcome:
+    """How a session ended. `failure_kind` is None when it can be measured (no reply is a measurement, not a failure)."""
+
+    ended: str
+    failure_kind: str | None = None
+    detail: str = ""

@@ -1,0 +1,212 @@
+"""One session: open the line, speak on time, keep everything that comes back, and end it by the rules.
+
+The frame that is due is handed over inside the pacer's callback and stamped right after, so the recorded departure is
+the hand-over itself. Whatever goes wrong with the line becomes a failure with one of the names in
+`agents.connection.FailureKind`, and keeps what was recorded so far.
+"""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, FailureKind, Mark, Transcript
+from harness.caller.listener import Listener
+from harness.caller.pacer import FRAME_NS, Pacer
+from harness.caller.plan import SessionOutcome, SessionPlan
+from harness.caller.script import Script
+from harness.clock import now_ns
+from harness.recording import Arrival, CallerTrack, Recording, SpokenTurn
+
+MAX_AGENT_AUDIO_S = 600
+"""Ten times the longest session: an agent that sends more is not speaking, and memory is finite."""
+CLOSE_TIMEOUT_S = 5.0
+
+
+class _LineFailed(Exception):
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        self.kind = kind
+
+
+@dataclass
+class _Incoming:
+    """What the agent sent, as it came."""
+
+    rate_hz: int = 0
+    pcm: list[bytes] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    clears_ns: list[int] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    transcripts: list[Transcript] = field(default_factory=list)
+    samples: int = 0
+
+
+class _Session:
+    def __init__(self, plan: SessionPlan, connection: Connection, pacer: Pacer) -> None:
+        self._plan = plan
+        self._connection = connection
+        self._pacer = pacer
+        self._rate_hz = plan.rate_hz
+        self._t0_ns = pacer.start_time()
+        self._script = Script(plan, self._rate_hz, self._t0_ns)
+        self._listener = Listener()
+        self._incoming = _Incoming()
+        self._dry: list[NDArray[np.int16]] = []
+        self._played: list[NDArray[np.int16]] = []
+        self._departures: list[int] = []
+        self._over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def run(self) -> tuple[Recording, SessionOutcome]:
+        reader = asyncio.create_task(self._read())
+        self._pacer.add(self._t0_ns + FRAME_NS, self._tick)
+        try:
+            outcome = SessionOutcome(await self._over)
+        except _LineFailed as failure:
+            outcome = SessionOutcome("failed", failure.kind, str(failure))
+        finally:
+            reader.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await reader
+        if self._script.unsaid and outcome.failure_kind is None:
+            outcome = SessionOutcome(outcome.ended, None, f"{self._script.unsaid} caller turn(s) found no occasion")
+        return self._recording(outcome), outcome
+
+    def _tick(self, deadline_ns: int) -> bool:
+        if self._over.done():
+            return False
+        dry, played = self._script.next_frame(len(self._departures), deadline_ns, self._listener)
+        try:
+            self._connection.send(played.tobytes())
+        except Exception as error:
+            self._fail("closed_early", f"{type(error).__name__}: {error}")
+            return False
+        self._departures.append(now_ns())
+        self._dry.append(dry)
+        self._played.append(played)
+        ended = self._script.ending(deadline_ns, self._listener)
+        if ended is not None:
+            self._over.set_result(ended)
+        return ended is None
+
+    async def _read(self) -> None:
+        try:
+            async for event in self._connection.events():
+                self._take(event)
+                if isinstance(event, Closed):
+                    return
+            self._fail("garbage", "the connection's events ended without saying that it closed")
+        except Exception as error:
+            self._fail("garbage", f"{type(error).__name__}: {error}")
+
+    def _take(self, event: object) -> None:
+        incoming = self._incoming
+        match event:
+            case AudioChunk():
+                self._hear(event)
+            case Mark():
+                incoming.marks.append(event)
+            case Transcript():
+                incoming.transcripts.append(event)
+            case Cleared(arrival_ns=at_ns):
+                incoming.clears_ns.append(at_ns)
+                self._listener.clear(at_ns)
+            case Closed():
+                self._closed(event)
+
+    def _hear(self, chunk: AudioChunk) -> None:
+        incoming = self._incoming
+        if chunk.rate_hz <= 0 or len(chunk.pcm) % 2:
+            self._fail("garbage", f"unusable audio: {len(chunk.pcm)} bytes at {chunk.rate_hz} Hz are not PCM16")
+            return
+        if incoming.rate_hz and chunk.rate_hz != incoming.rate_hz:
+            self._fail("garbage", f"the agent's sample rate changed from {incoming.rate_hz} to {chunk.rate_hz} Hz")
+            return
+        incoming.rate_hz = chunk.rate_hz
+        samples = np.frombuffer(chunk.pcm, "<i2")
+        if incoming.samples + len(samples) > MAX_AGENT_AUDIO_S * chunk.rate_hz:
+            self._fail("flood", f"the agent sent more than {MAX_AGENT_AUDIO_S} s of audio in one session")
+            return
+        incoming.arrivals.append(Arrival(chunk.arrival_ns, incoming.samples, len(samples)))
+        incoming.pcm.append(chunk.pcm)
+        incoming.samples += len(samples)
+        self._listener.hear(chunk.arrival_ns, samples, chunk.rate_hz)
+
+    def _closed(self, event: Closed) -> None:
+        if self._over.done():
+            return
+        if event.error is not None:
+            self._fail(event.kind or "closed_early", event.error)
+        elif not self._script.spoken or not self._listener.heard_after(self._script.spoken_end_ns()):
+            self._fail("closed_early", "the agent closed the line before it had answered")
+        else:
+            self._over.set_result("closed")
+
+    def _fail(self, kind: FailureKind, detail: str) -> None:
+        if not self._over.done():
+            self._over.set_exception(_LineFailed(kind, detail))
+
+    def _recording(self, outcome: SessionOutcome) -> Recording:
+        incoming, spoken = self._incoming, tuple(self._script.spoken)
+        main = next((turn for turn in reversed(spoken) if turn.kind == "turn"), SpokenTurn(0, 0))
+        track = CallerTrack(
+            rate_hz=self._rate_hz,
+            dry=np.concatenate([np.zeros(0, np.int16), *self._dry]),
+            played=np.concatenate([np.zeros(0, np.int16), *self._played]),
+            t0_ns=self._t0_ns,
+            departures_ns=np.array(self._departures, np.int64),
+            speech_start_sample=main.start_sample,
+            speech_end_sample=main.end_sample,
+            pauses=main.pauses,
+            turns=spoken,
+        )
+        return Recording(
+            caller=track,
+            agent_rate_hz=incoming.rate_hz or self._connection.capabilities.output_rate_hz or self._rate_hz,
+            agent_pcm=np.frombuffer(b"".join(incoming.pcm), "<i2").astype(np.int16),
+            arrivals=tuple(incoming.arrivals),
+            clears_ns=tuple(incoming.clears_ns),
+            marks=tuple(incoming.marks),
+            transcripts=tuple(incoming.transcripts),
+            loop_lag_ms=self._pacer.worst_lag_ms(self._t0_ns, now_ns()),
+            ended=outcome.failure_kind or outcome.ended,
+            detail=outcome.detail,
+        )
+
+
+async def play_session(plan: SessionPlan, connection: Connection, pacer: Pacer) -> tuple[Recording, SessionOutcome]:
+    """Play one plan over an unopened connection and close it. Never raises for what the agent does.
+
+    The plan's audio must be at the connection's input rate (`harness.caller.rates.at_rate`).
+    """
+    try:
+        async with asyncio.timeout(plan.limits.open_s):
+            await connection.open(plan.history)
+    except TimeoutError:
+        outcome = SessionOutcome("failed", "open_timeout", f"no acknowledgement within {plan.limits.open_s:g} s")
+    except ConnectionFailed as error:
+        outcome = SessionOutcome("failed", error.kind, str(error))
+    except Exception as error:
+        outcome = SessionOutcome("failed", "refused", f"{type(error).__name__}: {error}")
+    else:
+        try:
+            return await _Session(plan, connection, pacer).run()
+        finally:
+            await _close(connection)
+    await _close(connection)
+    return _silent_recording(plan, outcome), outcome
+
+
+async def _close(connection: Connection) -> None:
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await connection.close()
+
+
+def _silent_recording(plan: SessionPlan, outcome: SessionOutcome) -> Recording:
+    """The recording of a session that never began."""
+    nothing = np.zeros(0, np.int16)
+    track = CallerTrack(plan.rate_hz, nothing, nothing, now_ns(), np.zeros(0, np.int64), 0, 0)
+    return Recording(track, plan.rate_hz, nothing, ended=outcome.failure_kind or "failed", detail=outcome.detail)
