@@ -1,0 +1,85 @@
+"""What a ranking is: the rows a reader sees, and what else must be kept so that they can be compared.
+
+An interval on one rating answers no question about two, so a board keeps the whole covariance and gives differences from
+it. Absent is None: no interval under eight contexts, no axis that nobody marked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import stats
+
+from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
+from harness.ranking.scale import ELO_PER_LOGIT
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRating:
+    """One system on a board. Ratings in Elo, shares in 0–1, intervals of 95 %."""
+
+    system: str
+    elo: float
+    interval: Interval | None
+    """Clustered by context; None under eight contexts."""
+    win_rate: float
+    """Share of its comparisons that it won; a tie is half. The paper prints it as "overall win rate"."""
+    axes: Mapping[str, float]
+    """Win rate on each axis that was marked; the paper prints these as "percentiles"."""
+    judgments: int
+    contexts: int
+    band: Interval | None = None
+    """Holds for all systems of the board at once (max-t)."""
+    error: float | None = None
+    """Standard error of the rating."""
+    paper_interval: Interval | None = None
+    """The paper's rule, SE = sqrt(1/n) on log-odds. For parity alone: it covers far too seldom."""
+    bootstrap_interval: Interval | None = None
+    """From resampled conversations, where a bootstrap was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Elo of one system minus that of another, by the board's covariance."""
+
+    elo: float
+    error: float | None
+    interval: Interval | None
+    p_value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A leaderboard, best first."""
+
+    method: str
+    systems: tuple[SystemRating, ...]
+    warnings: tuple[str, ...]
+    presentation: str = "written"
+    judgments: int = 0
+    contexts: int = 0
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """Cuts, position and length terms of the fit, in log-odds."""
+    names: tuple[str, ...] = ()
+    """Order of `covariance`."""
+    covariance: Covariance | None = field(default=None, compare=False, repr=False)
+    """Of the log-odds, clustered by context."""
+
+    def __getitem__(self, system: str) -> SystemRating:
+        for row in self.systems:
+            if row.system == system:
+                return row
+        raise KeyError(system)
+
+    def difference(self, system: str, other: str) -> Difference:
+        """Raises KeyError for a system that is not on the board."""
+        gap = self[system].elo - self[other].elo
+        if self.covariance is None or self.contexts < FEWEST_CONTEXTS:
+            return Difference(gap, None, None, None)
+        at, against = self.names.index(system), self.names.index(other)
+        error = ELO_PER_LOGIT * float(of_differences(self.covariance.matrix)[at, against])
+        half = error * self.covariance.quantile()
+        p_value = float(2 * stats.t.sf(abs(gap) / error, self.covariance.freedom)) if error > 0 else float(np.nan)
+        return Difference(gap, error, (gap - half, gap + half), p_value if error > 0 else None)

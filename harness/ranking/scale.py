@@ -1,0 +1,30 @@
+"""The Elo scale, and nothing else that knows its constants.
+
+Ratings are fitted as log-odds θ. The Elo scale only changes the unit: 400 points are a factor of ten in the odds, and the
+mean of the systems on a board stands at 1500 (HEART, section 9.8). Because the mean is fixed, a rating says where a
+system stands among *these* systems; only differences of ratings carry over to another board.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+ELO_CENTRE = 1500.0
+ELO_PER_LOGIT = 400.0 / np.log(10.0)
+"""173.7 Elo points are one unit of log-odds."""
+
+
+def to_elo(theta: Floats) -> Floats:
+    """Log-odds (…, systems) → Elo, with the mean of the last axis at 1500."""
+    centred = theta - theta.mean(axis=-1, keepdims=True)
+    return np.asarray(ELO_CENTRE + ELO_PER_LOGIT * centred, dtype=np.float64)
+
+
+def win_chance(elo: float, other: float) -> float:
+    """P(a system at `elo` beats one at `other`) by the Bradley–Terry model."""
+    return float(1.0 / (1.0 + 10.0 ** ((other - elo) / 400.0)))

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+
+from harness.errors import UserError
+from harness.judgment import Judgment
+from harness.ranking import leaderboard
+from harness.ranking.leaderboard import paper_half_width
+
+METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_order_and_centres_at_1500(simulate, method):
+    board = leaderboard(simulate(60, 4, 3, seed=1), method=method)
+    assert [r.system for r in board.systems] == ["s3", "s2", "s1", "s0"]
+    assert sum(r.elo for r in board.systems) / 4 == pytest.approx(1500)
+    assert board.warnings == ()
+    assert all(r.interval[0] < r.elo < r.interval[1] for r in board.systems)
+    assert all(r.band[0] < r.interval[0] for r in board.systems)
+
+
+def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate):
+    few = leaderboard(simulate(7, 3, 2))
+    assert all(r.interval is None and r.band is None and r.error is None for r in few.systems)
+    assert few.difference("s0", "s1").interval is None
+    assert "too few" in few.warnings[-1]
+    assert any("small-sample" in w for w in leaderboard(simulate(20, 3, 2)).warnings)
+    assert not leaderboard(simulate(50, 3, 2)).warnings
+
+
+def test_presentations_never_share_a_fit(simulate):
+    rows = simulate(10, 3, 1)
+    mixed = [*rows, rows[0].model_copy(update={"presentation": "audio"})]
+    with pytest.raises(UserError, match="audio, written"):
+        leaderboard(mixed)
+    assert leaderboard(mixed, presentation="written").judgments == len(rows)
+
+
+def test_position_bias_is_estimated_and_does_not_move_a_system(simulate):
+    biased = simulate(150, 3, 2, seed=2, position=1.5)
+    # The weak system is always shown first, so a fit without the term would take the judge's lean for quality.
+    unfair = [r for r in biased if r.shown_first == "a" or "s0" not in (r.system_a, r.system_b)]
+    fair = leaderboard(simulate(150, 3, 2, seed=2))
+    board = leaderboard(unfair)
+    naive = leaderboard(unfair, method="plain")
+    assert board.terms["position:judge-0"] == pytest.approx(1.4, abs=0.35)
+    assert abs(board["s0"].elo - fair["s0"].elo) < 40 < abs(naive["s0"].elo - fair["s0"].elo)
+
+
+def test_length_term_takes_the_lean_to_long_replies(simulate):
+    rows = simulate(100, 3, 2, seed=3, spread=0.0)
+    # A third of the verdicts simply go to the longer reply, and s2 is long-winded on the whole.
+    rng = np.random.default_rng(0)
+    lengths = {
+        (f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)
+    }
+    swayed = [
+        r.model_copy(update={"winner": "a" if lengths[r.context, r.system_a] > lengths[r.context, r.system_b] else "b"})
+        if k % 3 == 0
+        else r
+        for k, r in enumerate(rows)
+    ]
+    board = leaderboard(swayed, lengths=lengths)
+    assert board.terms["length"] > 0.5
+    assert abs(board["s2"].elo - 1500) < abs(leaderboard(swayed)["s2"].elo - 1500)
+
+
+def test_a_system_that_never_lost_is_named_and_finite(simulate):
+    rows = [
+        r.model_copy(update={"winner": "b"}) if r.system_b == "s2" else r
+        for r in simulate(12, 3, 1, seed=4)
+        if r.system_a != "s2"
+    ]
+    for method in METHODS:
+        board = leaderboard(rows, method=method)
+        assert "s2 won every comparison" in board.warnings[0]
+        assert "Normal(0, 2)" in board.warnings[0]
+        assert board.systems[0].system == "s2"
+        assert board.systems[0].elo < 2500
+
+
+def test_systems_that_never_met_are_named(simulate):
+    rows = simulate(12, 2, 1, seed=5)
+    apart = [r.model_copy(update={"system_a": "t0", "system_b": "t1"}) for r in rows]
+    board = leaderboard([*rows, *apart])
+    assert "2 groups that never met (s0, s1; t0, t1)" in board.warnings[0]
+
+
+def test_difference_is_tighter_than_two_intervals_and_antisymmetric(simulate):
+    board = leaderboard(simulate(60, 4, 2, seed=6))
+    there, back = board.difference("s3", "s0"), board.difference("s0", "s3")
+    assert there.elo == pytest.approx(-back.elo)
+    assert there.error == pytest.approx(back.error)
+    assert there.p_value < 1e-6
+    assert there.elo == pytest.approx(board["s3"].elo - board["s0"].elo)
+
+
+def test_regular_and_adversarial_apart_and_together(simulate):
+    rows = simulate(40, 3, 1, seed=7)
+    parts = [leaderboard(rows, subset=s) for s in ("regular", "adversarial")]
+    assert [p.contexts for p in parts] == [36, 4]
+    assert leaderboard(rows).judgments == sum(p.judgments for p in parts)
+
+
+def test_axis_boards_and_weights(simulate):
+    rows = simulate(40, 3, 1, seed=8, axes=True)
+    board = leaderboard(rows)
+    for axis in "HEART":
+        assert sum(r.axes[axis] for r in board.systems) / 3 == pytest.approx(0.5)
+    only = leaderboard(rows, axis_weights={"E": 2.0})
+    assert {r.system: r.elo for r in only.systems} == pytest.approx(
+        {r.system: r.elo for r in leaderboard(rows, axis="E").systems}
+    )
+    with pytest.raises(UserError, match="unknown axis 'X'"):
+        leaderboard(rows, axis_weights={"X": 1.0})
+
+
+def test_swapping_the_names_of_the_sides_changes_nothing(simulate):
+    rows = simulate(20, 3, 2, seed=9, position=0.5)
+    other = {"a": "b", "b": "a", "tie": "tie"}
+    swapped = [
+        Judgment(
+            **r.model_dump(exclude={"system_a", "system_b", "winner", "shown_first"}),
+            system_a=r.system_b,
+            system_b=r.system_a,
+            winner=other[r.winner],
+            shown_first=other[r.shown_first],
+        )
+        for r in rows
+    ]
+    one, two = leaderboard(rows), leaderboard(swapped)
+    for r in one.systems:
+        assert two[r.system].elo == pytest.approx(r.elo, abs=1e-6)
+        assert two[r.system].interval == pytest.approx(r.interval, abs=1e-5)
+
+
+def test_the_papers_rule_is_the_square_root_of_one_over_n():
+    assert paper_half_width(2333) == pytest.approx(1.96 * 173.72 / 2333**0.5, rel=1e-4)
+
+
+def test_no_rows_is_a_users_error():
+    with pytest.raises(UserError, match="no judgments"):
+        leaderboard([])
