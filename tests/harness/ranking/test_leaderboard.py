@@ -49,20 +49,21 @@ def test_position_bias_is_estimated_and_does_not_move_a_system(simulate):
 
 def test_length_term_takes_the_lean_to_long_replies(simulate):
     rows = simulate(100, 3, 2, seed=3, spread=0.0)
-    # A third of the verdicts simply go to the longer reply, and s2 is long-winded on the whole.
+    # All three are equally good; verdicts lean to the longer reply, and s2 is long-winded.
     rng = np.random.default_rng(0)
     lengths = {
         (f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)
     }
-    swayed = [
-        r.model_copy(update={"winner": "a" if lengths[r.context, r.system_a] > lengths[r.context, r.system_b] else "b"})
-        if k % 3 == 0
-        else r
-        for k, r in enumerate(rows)
-    ]
-    board = leaderboard(swayed, lengths=lengths)
-    assert board.terms["length"] > 0.5
-    assert abs(board["s2"].elo - 1500) < abs(leaderboard(swayed)["s2"].elo - 1500)
+
+    def lean(row):
+        y = 1.2 * np.log(lengths[row.context, row.system_a] / lengths[row.context, row.system_b]) + rng.logistic()
+        return row.model_copy(update={"winner": "a" if y > 0 else "b", "strength": min(5, 1 + int(abs(y)))})
+
+    swayed = [lean(row) for row in rows]
+    board, naive = leaderboard(swayed, lengths=lengths), leaderboard(swayed)
+    assert board.terms["length"] == pytest.approx(1.2, abs=0.4)
+    assert naive["s2"].interval[0] > 1530
+    assert board["s2"].interval[0] < 1500 < board["s2"].interval[1]
 
 
 def test_a_system_that_never_lost_is_named_and_finite(simulate):
