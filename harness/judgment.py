@@ -45,6 +45,9 @@ class Judgment(BaseModel):
     own_family: bool = False
     """The judge shares its model family with exactly one side; such a verdict is never called trusted."""
     repeat: int = 0
+    """Tells apart several verdicts of one judge on one pair."""
+    purpose: Literal["main", "swapped", "repeat"] = "main"
+    """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
 
 
 class JudgeCheck(BaseModel):
@@ -62,4 +65,16 @@ class JudgeCheck(BaseModel):
     flip_interval: tuple[float, float] | None = None
     trusted: bool
     """Lower bound of accuracy above 60 % and raw flips under 20 %."""
+    excluded: bool = False
+    """Half or more of the pairs wrong: left out of analysis, like a person who fails the checks."""
+    position_bias: float | None = None
+    """Share of single-order answers that chose the first place, less one half; None where both orders are always asked."""
+    position_interval: tuple[float, float] | None = None
+    length_bias: float | None = None
+    """Share of pairs of unequal length where the longer won, less the share where the longer is the better."""
+    length_interval: tuple[float, float] | None = None
+    missing: int = 0
+    """Questions without an answer; they count as wrong nowhere and are named here."""
+    by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
+    by_difficulty: dict[str, float] = Field(default_factory=dict)
     note: str = ""

@@ -1,0 +1,37 @@
+"""The judging core: pairs → judges → `Judgment` rows.
+
+Blind, order drawn by lot, strict answers, bounded retries, failures recorded missing; every judge is first put through
+pairs with known answers. The embedded judge runs with no key. See docs/judging.md.
+"""
+
+from harness.judging.batch import JudgingOutcome, Missing, judge_pairs, judge_pairs_async, reference_completions
+from harness.judging.cache import VerdictCache
+from harness.judging.checks import check_judge, check_judge_async
+from harness.judging.completion import Completion
+from harness.judging.design import Design
+from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
+from harness.judging.opening import DEFAULT_JUDGE, EMBEDDED_WEIGHTS, open_judge
+from harness.judging.settings import JudgeSettings, load_judge_settings, shipped_judges
+
+__all__ = [
+    "DEFAULT_JUDGE",
+    "EMBEDDED_WEIGHTS",
+    "Completion",
+    "Design",
+    "Judge",
+    "JudgeFailure",
+    "JudgeSettings",
+    "JudgingOutcome",
+    "Missing",
+    "Question",
+    "Verdict",
+    "VerdictCache",
+    "check_judge",
+    "check_judge_async",
+    "judge_pairs",
+    "judge_pairs_async",
+    "load_judge_settings",
+    "open_judge",
+    "reference_completions",
+    "shipped_judges",
+]

@@ -1,0 +1,56 @@
+"""Answers already paid for, kept by everything that could change them.
+
+The key is a hash of the judge's fingerprint (identity, version, prompt, rubric, parameters), the conversation, both
+replies *in the order shown*, and the draw (so that a repeat is really asked again). The same store makes a killed batch
+resume: each answer is committed as it arrives. Failures are not kept, so that a later run may do better.
+"""
+
+import hashlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.judging.judge import Question, Verdict
+
+_VERDICT = TypeAdapter(Verdict)
+
+
+class VerdictCache:
+    """A SQLite file of verdicts, or memory when no path is given. Used from one thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path if path is not None else ":memory:", timeout=10)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, json BLOB NOT NULL)")
+        self._db.commit()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._db.close()
+
+    def get(self, key: str) -> Verdict | None:
+        """The kept verdict, or None; an entry that no longer reads counts as none."""
+        row = self._db.execute("SELECT json FROM verdicts WHERE key = ?", (key,)).fetchone()
+        try:
+            return _VERDICT.validate_json(row[0]) if row else None
+        except ValidationError:
+            return None
+
+    def put(self, key: str, verdict: Verdict) -> None:
+        """Keep one verdict, at once."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, _VERDICT.dump_json(verdict)))
+
+
+def cache_key(fingerprint: str, question: Question, draw: int) -> str:
+    """The hash under which an answer is kept."""
+    turns = [[turn.role, turn.text] for turn in question.turns]
+    whole = json.dumps([fingerprint, turns, question.first, question.second, draw], ensure_ascii=False)
+    return hashlib.sha256(whole.encode()).hexdigest()

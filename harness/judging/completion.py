@@ -1,0 +1,32 @@
+"""A completion and when two of them are the same.
+
+Identities and texts travel together here and are parted before a judge sees anything: a judge is shown two texts, never a
+system. Two replies that differ only in case, spacing, punctuation or typographic quotes say the same thing, so they are a
+tie without a call: asking would measure nothing but position bias.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One system's next supporter turn for one context. `family` is the model family that wrote it, if any."""
+
+    context_id: str
+    system: str
+    text: str
+    family: str | None = None
+
+
+def normalised(text: str) -> str:
+    """Letters and digits only, case-folded, single spaces: what must differ for two replies to differ."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    kept = "".join(ch if ch.isalnum() else ("" if ch in "'’" else " ") for ch in folded)
+    return " ".join(kept.split())
+
+
+def identical(one: str, other: str) -> bool:
+    """Whether two replies are the same after normalising; wholly punctuation replies compare literally."""
+    a, b = normalised(one), normalised(other)
+    return a == b if a or b else one.strip() == other.strip()

@@ -1,0 +1,222 @@
+"""A judge behind an OpenAI-compatible endpoint or Anthropic's Messages API.
+
+One question is one request, tried a bounded number of times. What may pass (429, 5xx, time-outs, cut connections, an
+answer that breaks the schema) is tried again after an exponential, jittered wait that honours Retry-After; what cannot
+(another 4xx, a refusal) is not. After the last try the question is *missing*: a verdict is never guessed. A malformed
+answer is asked again with the same words, because quoting the bad answer back would let a reply under judgment speak twice.
+
+httpx is used directly and not the openai client, so that one retry policy with one count serves all APIs.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+from dataclasses import replace
+from typing import Any
+
+import httpx
+
+from harness.errors import UserError
+from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
+from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
+from harness.judging.schema import Malformed, answer_schema, parse_answer
+from harness.judging.settings import JudgeSettings
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+"""A server that asks for more patience than this is recorded as missing sooner rather than holding the whole batch."""
+MAX_ANSWER_BYTES = 1_000_000
+"""A verdict is a few hundred bytes; a server that floods is cut off."""
+_TOOL = "record_verdict"
+
+
+class EndpointJudge:
+    """One judge over HTTP. Holds its connections while entered."""
+
+    orders_itself = False
+
+    def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
+        self._settings = settings
+        self._first_wait_s = first_wait_s
+        self._client: httpx.AsyncClient | None = None
+        self._jitter = random.Random(settings.id)
+        self._gate = asyncio.Semaphore(settings.concurrency)
+
+    @property
+    def id(self) -> str:
+        return f"{self._settings.id}@{self._settings.version}"
+
+    @property
+    def family(self) -> str:
+        return self._settings.family
+
+    @property
+    def concurrency(self) -> int:
+        return self._settings.concurrency
+
+    @property
+    def fingerprint(self) -> str:
+        s = self._settings
+        facts = [
+            s.id,
+            s.version,
+            s.family,
+            s.api,
+            s.base_url,
+            s.model,
+            s.structured,
+            s.temperature,
+            s.max_tokens,
+            s.extra,
+        ]
+        return hashlib.sha256(json.dumps([*facts, rubric_hash()], sort_keys=True).encode()).hexdigest()[:32]
+
+    async def __aenter__(self) -> "EndpointJudge":
+        self._client = httpx.AsyncClient(
+            timeout=self._settings.timeout_s,
+            headers=self._headers(),
+            limits=httpx.Limits(max_connections=self._settings.concurrency),
+        )
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def compare(self, question: Question) -> Verdict:
+        """Ask once, with bounded retries.
+
+        Raises:
+            JudgeFailure: no usable answer after the last try; its kind is that of the last one.
+        """
+        async with self._gate:
+            for attempt in range(1, self._settings.attempts + 1):
+                try:
+                    return await self._ask(question)
+                except _Retry as trouble:
+                    if attempt == self._settings.attempts:
+                        raise JudgeFailure(trouble.kind, trouble.detail, attempts=attempt) from trouble
+                    await asyncio.sleep(self._wait_s(attempt, trouble.retry_after_s))
+        raise AssertionError("attempts is at least 1")
+
+    def _wait_s(self, attempt: int, retry_after_s: float | None) -> float:
+        backoff = self._first_wait_s * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+        return float(min(max(backoff, retry_after_s or 0.0), LONGEST_WAIT_S))
+
+    def _headers(self) -> dict[str, str]:
+        name = self._settings.key_env
+        key = os.environ.get(name, "") if name else ""
+        if name and not key:
+            raise UserError(f"judge {self._settings.id}: environment variable {name} is not set; export your key in it")
+        if self._settings.api == "anthropic":
+            return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def _ask(self, question: Question) -> Verdict:
+        if self._client is None:
+            raise RuntimeError("an EndpointJudge is used as `async with judge:`")
+        path, body = self._request(question)
+        url = (self._settings.base_url or "").rstrip("/") + path
+        try:
+            async with (
+                asyncio.timeout(self._settings.timeout_s),
+                self._client.stream("POST", url, json=body) as response,
+            ):
+                raw = bytearray()
+                async for chunk in response.aiter_bytes():
+                    raw += chunk
+                    if len(raw) > MAX_ANSWER_BYTES:
+                        raise _Retry("malformed", f"answer over {MAX_ANSWER_BYTES} bytes")
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise _Retry("timeout", f"no whole answer within {self._settings.timeout_s:g} s") from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise _Retry("connection", type(error).__name__) from error
+        _check_status(response)
+        try:
+            envelope = json.loads(bytes(raw))
+            text, tokens_in, tokens_out = (
+                _anthropic_text(envelope) if self._settings.api == "anthropic" else _openai_text(envelope)
+            )
+            verdict = parse_answer(text)
+        except JudgeFailure:
+            raise
+        except Malformed as error:
+            raise _Retry("malformed", str(error)) from error
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+            raise _Retry("malformed", f"not a chat completion ({type(error).__name__})") from error
+        return replace(verdict, tokens_in=tokens_in, tokens_out=tokens_out)
+
+    def _request(self, question: Question) -> tuple[str, dict[str, Any]]:
+        s = self._settings
+        user = {"role": "user", "content": user_prompt(question)}
+        if s.api == "anthropic":
+            tool = {"name": _TOOL, "description": "Record the verdict.", "input_schema": answer_schema()}
+            return "/v1/messages", {
+                "model": s.model, "max_tokens": s.max_tokens, "temperature": s.temperature, "system": system_prompt(),
+                "messages": [user], "tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}, **s.extra,
+            }  # fmt: skip
+        body: dict[str, Any] = {
+            "model": s.model,
+            s.max_tokens_field: s.max_tokens,
+            "temperature": s.temperature,
+            "messages": [{"role": "system", "content": system_prompt()}, user],
+            **s.extra,
+        }
+        if s.structured == "json_schema":
+            schema = {"name": "verdict", "strict": True, "schema": answer_schema()}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif s.structured == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        return "/chat/completions", body
+
+
+class _Retry(Exception):
+    """Trouble that may pass."""
+
+    def __init__(self, kind: FailureKind, detail: str, retry_after_s: float | None = None) -> None:
+        super().__init__(detail)
+        self.kind: FailureKind = kind
+        self.detail = detail
+        self.retry_after_s = retry_after_s
+
+
+def _check_status(response: httpx.Response) -> None:
+    status = response.status_code
+    if status == 429:
+        raise _Retry("rate_limited", "HTTP 429", _retry_after_s(response.headers.get("retry-after")))
+    if status >= 500 or status == 408:
+        raise _Retry("server_error", f"HTTP {status}", _retry_after_s(response.headers.get("retry-after")))
+    if status != 200:
+        raise JudgeFailure("rejected", f"HTTP {status}")
+
+
+def _retry_after_s(value: str | None) -> float | None:
+    try:
+        return max(0.0, float(value)) if value else None
+    except ValueError:
+        return None
+
+
+def _openai_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
+    choice = envelope["choices"][0]
+    message = choice["message"]
+    if message.get("refusal") or choice.get("finish_reason") == "content_filter":
+        raise JudgeFailure("refused", "the model declined to judge this pair")
+    text = message["content"]
+    if not isinstance(text, str):
+        raise Malformed("no text in the answer")
+    usage = envelope.get("usage") or {}
+    return text, int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+
+
+def _anthropic_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
+    if envelope.get("stop_reason") == "refusal":
+        raise JudgeFailure("refused", "the model declined to judge this pair")
+    calls = [block for block in envelope["content"] if block.get("type") == "tool_use" and block.get("name") == _TOOL]
+    if len(calls) != 1:
+        raise Malformed(f"{len(calls)} verdicts in one answer")
+    usage = envelope.get("usage") or {}
+    return json.dumps(calls[0]["input"]), int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)

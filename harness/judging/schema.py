@@ -1,0 +1,136 @@
+"""The strict form of a judge's answer, and its only reader.
+
+A judge's reply is untrusted: the texts it read may have told it what to write. So the reader accepts exactly one JSON
+object of exactly this shape and nothing near it. Duplicate keys are refused, because two readers may each believe another
+one; so are trailing words, other types for numbers, and keys that were not asked for.
+"""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+
+from harness.judging.judge import PlaceMark, Verdict
+from harness.judgment import AXES
+
+_PLACES: dict[str, Literal["first", "second"]] = {"A": "first", "B": "second"}
+Strength = Annotated[StrictInt, Field(ge=1, le=5)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AxisAnswer(_Strict):
+    """The winner on one axis."""
+
+    winner: Literal["A", "B"]
+    strength: Strength
+
+
+class AxesAnswer(_Strict):
+    """Null where neither reply has a clear advantage."""
+
+    H: AxisAnswer | None = None
+    E: AxisAnswer | None = None
+    A: AxisAnswer | None = None
+    R: AxisAnswer | None = None
+    T: AxisAnswer | None = None
+
+
+class Answer(_Strict):
+    """One judge's answer on one pair. The rationale comes first, so that the verdict follows from it."""
+
+    rationale: Annotated[str, Field(max_length=2_000)] = ""
+    winner: Literal["A", "B"]
+    strength: Strength
+    axes: AxesAnswer = AxesAnswer()
+
+
+class Malformed(ValueError):
+    """The text is not a valid answer; the message is one line."""
+
+
+def strict_object(text: str) -> dict[str, Any]:
+    """The one JSON object that `text` is (a single code fence around it is tolerated: many servers add one).
+
+    Raises:
+        Malformed: anything else, duplicate keys and non-finite numbers included.
+    """
+    body = text.strip()
+    if body.startswith("```") and body.endswith("```") and len(body) >= 6:
+        body = body[3:-3].removeprefix("json").strip()
+    try:
+        value = json.loads(body, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise Malformed("nested too deep") from error
+    except ValueError as error:
+        raise Malformed(f"not one JSON object ({error})"[:200]) from error
+    if not isinstance(value, dict):
+        raise Malformed(f"a JSON {type(value).__name__}, not an object")
+    return value
+
+
+def parse_answer(text: str) -> Verdict:
+    """A validated verdict by place.
+
+    Raises:
+        Malformed: the text breaks the schema in any way.
+    """
+    try:
+        answer = Answer.model_validate(strict_object(text))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Malformed(f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:200]) from error
+    marks = {letter: getattr(answer.axes, letter) for letter in AXES}
+    return Verdict(
+        winner=_PLACES[answer.winner],
+        strength=answer.strength,
+        axes={k: PlaceMark(_PLACES[m.winner], m.strength) for k, m in marks.items() if m is not None},
+        rationale=answer.rationale,
+    )
+
+
+def answer_schema() -> dict[str, Any]:
+    """The JSON schema given to servers with structured output: every key required, none besides."""
+    mark = {
+        "anyOf": [
+            {"type": "null"},
+            {
+                "type": "object",
+                "properties": {
+                    "winner": {"type": "string", "enum": ["A", "B"]},
+                    "strength": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+                },
+                "required": ["winner", "strength"],
+                "additionalProperties": False,
+            },
+        ]
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "rationale": {"type": "string"},
+            "winner": {"type": "string", "enum": ["A", "B"]},
+            "strength": {"type": "integer", "enum": [1, 2, 3, 4, 5]},
+            "axes": {
+                "type": "object",
+                "properties": dict.fromkeys(AXES, mark),
+                "required": list(AXES),
+                "additionalProperties": False,
+            },
+        },
+        "required": ["rationale", "winner", "strength", "axes"],
+        "additionalProperties": False,
+    }
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key stands twice")
+    return value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

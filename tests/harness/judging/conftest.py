@@ -1,0 +1,57 @@
+"""Contexts and judges that judging tests share."""
+
+import pytest
+
+from harness.judging.judge import JudgeFailure, Question, Verdict
+from scenarios.context import Context, Turn
+
+
+class RuleJudge:
+    """A judge whose answers are known: it prefers the reply with more of the word `good`, or always the first place."""
+
+    def __init__(
+        self, name: str = "rule@1", family: str = "rules", *, always_first: bool = False, breaks_on: str = "\0"
+    ):
+        self.id, self.family, self.fingerprint, self.concurrency = name, family, name, 3
+        self.orders_itself = False
+        self.always_first, self.breaks_on = always_first, breaks_on
+        self.asked: list[Question] = []
+        self.entered = 0
+
+    async def __aenter__(self) -> "RuleJudge":
+        self.entered += 1
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.entered -= 1
+
+    async def compare(self, question: Question) -> Verdict:
+        assert self.entered == 1
+        self.asked.append(question)
+        if self.breaks_on in question.first + question.second:
+            raise JudgeFailure("refused", "by rule")
+        ahead = question.first.count("good") >= question.second.count("good")
+        return Verdict("first" if self.always_first or ahead else "second", 3, rationale="by rule")
+
+
+def make_context(context_id: str, subset: str = "regular") -> Context:
+    return Context(
+        id=context_id,
+        subset=subset,  # type: ignore[arg-type]
+        escalation="always-10" if subset == "adversarial" else None,
+        emotion="sadness",
+        problem="loss",
+        turns=(Turn(role="seeker", text="It has been a long week and nobody rang."),),
+        source="test",
+        licence="Apache-2.0",
+    )
+
+
+@pytest.fixture
+def contexts() -> list[Context]:
+    return [make_context(f"c-{n}", "adversarial" if n == 3 else "regular") for n in range(4)]
+
+
+@pytest.fixture
+def rule_judge() -> type[RuleJudge]:
+    return RuleJudge
