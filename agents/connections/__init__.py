@@ -1,0 +1,9 @@
+"""Connections: one file a wire format, all behind `agents.connection.Connection`.
+
+A `ConnectionSpec` says in plain data which one and where, so that it can travel to the caller's process; `make` turns
+it into a connection there.
+"""
+
+from agents.connections.spec import ConnectionSpec, UnknownConnection, kinds, make
+
+__all__ = ["ConnectionSpec", "UnknownConnection", "kinds", "make"]

@@ -1,0 +1,209 @@
+"""pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
+
+The harness plays the client that pipecat's SDKs are. Three things go beyond a stock bot, each as RTVI provides for:
+the history is a `client-message` of type `history` (`{"turns": [{"role", "text"}, …]}`), which the bot acknowledges with
+a `server-response`, and before which no audio is sent; marks come as a `server-message` `{"type": "mark", "name",
+"at_ns", "detail"}`. A bot that knows neither still works: it is played without history, and RTVI's own events become
+marks named `rtvi.<type>`, which carry no time of their own and are therefore stamped on arrival and say so.
+
+pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
+`asyncio.wait_for`, neither of which belongs in the process that paces the call.
+"""
+
+import importlib.util
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark, Transcript
+from agents.connections.raw_pcm import mark_of
+from agents.connections.websocket import Limits, WebSocketConnection
+from agents.connections.wire import (
+    NOTHING,
+    Garbage,
+    Outgoing,
+    Received,
+    parse_object,
+    refuse_history,
+    sample_rate,
+    shown,
+    whole_samples,
+)
+from agents.message import Message
+
+RTVI_LABEL: Final = "rtvi-ai"
+RTVI_VERSION: Final = "2.0.0"
+"""Any 2.x bot serves a 2.x client; the newest minor version is not needed for what is used here."""
+
+_TOLD: Final = frozenset(
+    {
+        "user-started-speaking", "user-stopped-speaking", "bot-llm-started", "bot-llm-text", "bot-llm-stopped",
+        "bot-tts-started", "bot-tts-stopped", "bot-started-speaking", "bot-stopped-speaking", "bot-interrupted",
+        "metrics", "error",
+    }
+)  # fmt: skip
+"""RTVI's own events that become marks. The other messages repeat these, or concern a screen."""
+
+_HISTORY_ID: Final = "history"
+
+
+@cache
+def _frames() -> Any:
+    package = importlib.util.find_spec("pipecat")
+    if package is None or not package.submodule_search_locations:
+        raise ConnectionFailed("pipecat-ai is not installed; pip install heart-voice-harness brings it")
+    path = Path(package.submodule_search_locations[0], "frames", "protobufs", "frames_pb2.py")
+    spec = importlib.util.spec_from_file_location("heart_voice_harness_pipecat_frames", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class PipecatWire:
+    """One session with a pipecat bot."""
+
+    def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, rtvi: bool = True) -> None:
+        self._capabilities = Capabilities(
+            accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None
+        )
+        self._rtvi = rtvi
+        self._proto = _frames()
+        self._history: tuple[Message, ...] = ()
+        self._bot_ready = not rtvi
+        self._history_taken = not accepts_history
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @property
+    def ready(self) -> bool:
+        return self._bot_ready and self._history_taken
+
+    @property
+    def waits_for(self) -> str:
+        if not self._bot_ready:
+            return "the bot's answer to RTVI client-ready (rtvi = false is for bots without RTVI)"
+        return 'the acknowledgement of the history (a server-response to the client-message "history")'
+
+    def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
+        how = 'have it answer the client-message "history" and set accepts_history = true'
+        refuse_history(history, self._capabilities.accepts_history, how)
+        if not self._rtvi:
+            if not self._history_taken:
+                raise ConnectionFailed("accepts_history needs RTVI: remove rtvi = false", "no_history")
+            return ()
+        self._history = tuple(history)
+        about = {"library": "heart-voice-harness"}
+        return (self._message("client-ready", "client-ready", {"version": RTVI_VERSION, "about": about}),)
+
+    def receive(self, message: str | bytes, arrival_ns: int) -> Received:
+        if isinstance(message, str):
+            raise Garbage(f"text where pipecat sends protobuf: {shown(message)}")
+        try:
+            frame = self._proto.Frame.FromString(message)
+        except Exception as error:
+            raise Garbage(f"{len(message)} bytes that are no pipecat frame: {shown(repr(message[:20]))}") from error
+        match frame.WhichOneof("frame"):
+            case "audio":
+                return self._audio(frame.audio, arrival_ns)
+            case "interruption":
+                return Received(events=(Cleared(arrival_ns),))
+            case "message":
+                return self._rtvi_message(parse_object(frame.message.data), arrival_ns)
+            case "transcription" if not self._rtvi:
+                return Received(events=(Transcript(arrival_ns, "user", frame.transcription.text, True),))
+            case "text" if not self._rtvi:
+                return Received(events=(Transcript(arrival_ns, "assistant", frame.text.text, True),))
+            case None:
+                raise Garbage(f"{len(message)} bytes that hold no pipecat frame")
+        return NOTHING
+
+    def audio(self, frame: bytes) -> Sequence[Outgoing]:
+        proto = self._proto.Frame()
+        proto.audio.audio = frame
+        proto.audio.sample_rate = self._capabilities.input_rate_hz
+        proto.audio.num_channels = 1
+        return (proto.SerializeToString(),)
+
+    def goodbye(self) -> Sequence[Outgoing]:
+        return ()
+
+    def _audio(self, audio: Any, arrival_ns: int) -> Received:
+        if audio.num_channels > 1:
+            raise Garbage(f"audio of {audio.num_channels} channels; set audio_out_channels=1 in the bot's transport")
+        pcm = whole_samples(_without_wav_header(audio.audio))
+        if not pcm:
+            return NOTHING
+        return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(audio.sample_rate)),))
+
+    def _rtvi_message(self, message: Mapping[str, Any], arrival_ns: int) -> Received:
+        kind, data = message.get("type"), message.get("data")
+        if message.get("label") != RTVI_LABEL or not isinstance(kind, str):
+            return NOTHING
+        fields: Mapping[str, Any] = data if isinstance(data, dict) else {}
+        match kind:
+            case "bot-ready":
+                return self._on_bot_ready()
+            case "server-response" if message.get("id") == _HISTORY_ID:
+                self._history_taken = True
+                return NOTHING
+            case "error-response" if message.get("id") == _HISTORY_ID:
+                raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "no_history")
+            case "error-response" if message.get("id") == "client-ready":
+                raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
+            case "server-message" if fields.get("type") == "mark":
+                return Received(events=(mark_of(fields, arrival_ns),))
+            case "user-transcription":
+                return _said("user", fields, bool(fields.get("final", True)), arrival_ns)
+            case "bot-tts-text":
+                return _said("assistant", fields, True, arrival_ns)
+            case _ if kind in _TOLD:
+                detail = {**fields, "stamped": "arrival"}
+                return Received(events=(Mark(f"rtvi.{kind}", arrival_ns, arrival_ns, detail),))
+        return NOTHING
+
+    def _on_bot_ready(self) -> Received:
+        if self._bot_ready:
+            return NOTHING
+        self._bot_ready = True
+        if self._history_taken:
+            return NOTHING
+        turns = [{"role": turn.role, "text": turn.text} for turn in self._history]
+        data = {"t": "history", "d": {"turns": turns}}
+        return Received(replies=(self._message("client-message", _HISTORY_ID, data),))
+
+    def _message(self, kind: str, message_id: str, data: Mapping[str, Any]) -> bytes:
+        proto = self._proto.Frame()
+        proto.message.data = json.dumps({"label": RTVI_LABEL, "type": kind, "id": message_id, "data": data})
+        return bytes(proto.SerializeToString())
+
+
+def _said(role: Any, fields: Mapping[str, Any], final: bool, arrival_ns: int) -> Received:
+    text = fields.get("text")
+    if not isinstance(text, str):
+        raise Garbage(f"a transcript without text: {shown(repr(dict(fields)))}")
+    events: tuple[Event, ...] = (Transcript(arrival_ns=arrival_ns, role=role, text=text, final=final),)
+    return Received(events=events)
+
+
+def _without_wav_header(audio: bytes) -> bytes:
+    """Bots for browsers may put a WAV header before each piece (pipecat's `add_wav_header`)."""
+    if audio[:4] != b"RIFF" or audio[8:12] != b"WAVE":
+        return audio
+    at = audio.find(b"data", 12)
+    return audio if at < 0 else audio[at + 8 :]
+
+
+def connect(url: str, options: Mapping[str, Any]) -> Connection:
+    """A connection to a pipecat bot; options: `input_rate_hz`, `accepts_history`, `rtvi`, `open_timeout_s`."""
+    wire = PipecatWire(
+        input_rate_hz=int(options.get("input_rate_hz", 16_000)),
+        accepts_history=bool(options.get("accepts_history", False)),
+        rtvi=bool(options.get("rtvi", True)),
+    )
+    return WebSocketConnection(url, wire, Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0))))

@@ -1,0 +1,123 @@
+"""Raw PCM over a WebSocket: the wire that anyone can serve in twenty lines.
+
+Binary messages are PCM16LE mono both ways. The caller begins with `{"type": "start", "sample_rate": …}`, which carries
+`"history": [{"role", "text"}, …]` for an agent that takes one; such an agent answers `{"type": "ready"}` once it has it.
+The agent may say its own rate in a `start` message, and may send `clear`, `transcript` (`role`, `text`, `final`) and
+`mark` (`name`, `at_ns` on the monotonic clock, `detail`). A message of another type is ignored, so that agents may send
+what their own clients need.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.connection import AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from agents.connections.websocket import Limits, WebSocketConnection
+from agents.connections.wire import (
+    NOTHING,
+    Garbage,
+    Outgoing,
+    Received,
+    parse_object,
+    refuse_history,
+    sample_rate,
+    shown,
+    whole_samples,
+)
+from agents.message import Message
+
+
+class RawPcmWire:
+    """One session of raw PCM."""
+
+    def __init__(
+        self, input_rate_hz: int = 16_000, output_rate_hz: int = 16_000, accepts_history: bool = False
+    ) -> None:
+        self._capabilities = Capabilities(
+            accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None
+        )
+        self._agent_rate_hz = output_rate_hz
+        self._ready = True
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    @property
+    def ready(self) -> bool:
+        return self._ready
+
+    @property
+    def waits_for(self) -> str:
+        return 'the acknowledgement of the history ({"type": "ready"})'
+
+    def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
+        refuse_history(history, self._capabilities.accepts_history, "set accepts_history = true if it does")
+        start: dict[str, Any] = {"type": "start", "sample_rate": self._capabilities.input_rate_hz}
+        if self._capabilities.accepts_history:
+            start["history"] = [{"role": turn.role, "text": turn.text} for turn in history]
+            self._ready = False
+        return (json.dumps(start, ensure_ascii=False),)
+
+    def receive(self, message: str | bytes, arrival_ns: int) -> Received:
+        if isinstance(message, bytes):
+            if not message:
+                return NOTHING
+            return Received(events=(AudioChunk(arrival_ns, whole_samples(message), self._agent_rate_hz),))
+        data = parse_object(message)
+        match data.get("type"):
+            case "start":
+                self._agent_rate_hz = sample_rate(data.get("sample_rate", self._agent_rate_hz))
+                return NOTHING
+            case "ready":
+                self._ready = True
+                return NOTHING
+            case "clear":
+                return Received(events=(Cleared(arrival_ns),))
+            case "transcript":
+                return Received(events=(transcript_of(data, arrival_ns),))
+            case "mark":
+                return Received(events=(mark_of(data, arrival_ns),))
+            case str():
+                return NOTHING
+        raise Garbage(f"a message without a type: {shown(message)}")
+
+    def audio(self, frame: bytes) -> Sequence[Outgoing]:
+        return (frame,)
+
+    def goodbye(self) -> Sequence[Outgoing]:
+        return ()
+
+
+def transcript_of(data: Mapping[str, Any], arrival_ns: int) -> Transcript:
+    """The transcript of a message with `role`, `text` and perhaps `final`.
+
+    Raises:
+        Garbage: role or text is missing or of the wrong type.
+    """
+    role, text = data.get("role"), data.get("text")
+    if role not in ("user", "assistant") or not isinstance(text, str):
+        raise Garbage(f"a transcript without role and text: {shown(repr(dict(data)))}")
+    return Transcript(arrival_ns=arrival_ns, role=role, text=text, final=bool(data.get("final", True)))
+
+
+def mark_of(data: Mapping[str, Any], arrival_ns: int) -> Event:
+    """The mark of a message with `name`, `at_ns` and perhaps `detail`.
+
+    Raises:
+        Garbage: name or time is missing or of the wrong type.
+    """
+    name, at_ns, detail = data.get("name"), data.get("at_ns"), data.get("detail")
+    if not isinstance(name, str) or not isinstance(at_ns, int) or isinstance(at_ns, bool) or not 0 <= at_ns < 2**63:
+        raise Garbage(f"a mark without name and at_ns: {shown(repr(dict(data)))}")
+    return Mark(name=name, at_ns=at_ns, arrival_ns=arrival_ns, detail=detail if isinstance(detail, dict) else {})
+
+
+def connect(url: str, options: Mapping[str, Any]) -> Connection:
+    """A connection to a raw-PCM agent; options: `input_rate_hz`, `output_rate_hz`, `accepts_history`, `open_timeout_s`."""
+    wire = RawPcmWire(
+        input_rate_hz=int(options.get("input_rate_hz", 16_000)),
+        output_rate_hz=int(options.get("output_rate_hz", 16_000)),
+        accepts_history=bool(options.get("accepts_history", False)),
+    )
+    return WebSocketConnection(url, wire, Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0))))

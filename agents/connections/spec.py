@@ -1,0 +1,71 @@
+"""Which connection, and where: plain data that travels to the caller's process, and the one place that makes it real.
+
+Each wire format is a module that is imported only when it is asked for, because the caller's process must start fast and
+hold nothing it does not use. Others add wire formats through the entry-point group `heart_voice_harness.connections`:
+a name, and a callable `(url, options) -> Connection`.
+"""
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from agents.connection import Connection
+
+ENTRY_POINT_GROUP: Final = "heart_voice_harness.connections"
+
+Factory = Callable[[str, Mapping[str, Any]], Connection]
+
+_BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pipecat": "agents.connections.pipecat_ws",
+        "raw-pcm": "agents.connections.raw_pcm",
+        "scripted": "agents.connections.scripted",
+    }
+)
+
+
+class UnknownConnection(ValueError):
+    """No connection of that kind is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSpec:
+    """A connection in plain data. `options` are the wire format's own, JSON values only."""
+
+    kind: str
+    url: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values; `from_json` reads it back."""
+        return {"kind": self.kind, "url": self.url, "options": dict(self.options)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "ConnectionSpec":
+        """The spec that `to_json` wrote."""
+        return cls(kind=str(data["kind"]), url=str(data.get("url", "")), options=dict(data.get("options", {})))
+
+
+def kinds() -> tuple[str, ...]:
+    """The kinds that ship and those that other packages add, sorted."""
+    return tuple(sorted({*_BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}))
+
+
+def make(spec: ConnectionSpec) -> Connection:
+    """The connection of a spec, not yet open.
+
+    Raises:
+        UnknownConnection: no connection of that kind is installed.
+    """
+    return _factory(spec.kind)(spec.url, spec.options)
+
+
+def _factory(kind: str) -> Factory:
+    if kind in _BUILT_IN:
+        return cast(Factory, importlib.import_module(_BUILT_IN[kind]).connect)
+    for point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
+        return cast(Factory, point.load())
+    raise UnknownConnection(f'no connection of kind "{kind}" is installed; there are: {", ".join(kinds())}')

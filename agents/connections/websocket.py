@@ -1,0 +1,240 @@
+"""One session over a WebSocket, whatever the wire format: dialling, bounds, failures with names.
+
+The agent under test is not trusted to behave. Everything it can do wrong ends the session with one `Closed` that names
+the failure, and nothing it sends can use more memory than the bounds allow. Arrivals are stamped in the socket's read
+callback, before parsing or scheduling. Writing happens in a task of its own behind a bounded queue, so that an agent
+which stops reading fails by name and never delays the caller's next frame.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
+
+from agents.connection import (
+    AudioChunk,
+    Capabilities,
+    Closed,
+    ConnectionFailed,
+    Event,
+    FailureKind,
+)
+from agents.connections.wire import Garbage, Outgoing, Wire
+from agents.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one session may take. The defaults are far above any honest agent and far below the machine's memory."""
+
+    message_bytes: int = 4 * 1024 * 1024
+    """One message: over a minute of 24 kHz audio. Pipecat sends 40 ms a message; some bots send a whole reply at once."""
+    session_bytes: int = 64 * 1024 * 1024
+    """All messages: over 20 minutes of 24 kHz audio, in sessions of at most two."""
+    text_bytes: int = 8 * 1024 * 1024
+    """Messages that hold no audio: parsed JSON can take twenty times the memory of its text."""
+    events: int = 200_000
+    """All events: an empty message costs nothing on the wire and memory here."""
+    unsent_frames: int = 250
+    """Frames that wait to be sent: 5 s of an agent that does not read (the socket's own buffers come first)."""
+    open_timeout_s: float = 15.0
+    """From dialling to the acknowledgement of the history."""
+    close_timeout_s: float = 1.0
+
+
+class _StampedConnection(ClientConnection):
+    """Notes when the socket was last read: parsing and task switches come later and must not count."""
+
+    read_ns: int = 0
+
+    def data_received(self, data: bytes) -> None:
+        self.read_ns = time.monotonic_ns()
+        super().data_received(data)
+
+
+class WebSocketConnection:
+    """A `Connection` that gives a `Wire` a socket."""
+
+    def __init__(
+        self, url: str, wire: Wire, limits: Limits | None = None, headers: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        self._url = url
+        self._wire = wire
+        self._limits = limits or Limits()
+        self._headers = headers
+        self._socket: _StampedConnection | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._unsent: asyncio.Queue[Sequence[Outgoing]] = asyncio.Queue(self._limits.unsent_frames)
+        self._ready = asyncio.Event()
+        self._ended: Closed | None = None
+        self._delivered_end = False
+        self._bytes = 0
+        self._text_bytes = 0
+        self._count = 0
+        self._heard_audio = False
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._wire.capabilities
+
+    async def open(self, history: Sequence[Message]) -> None:
+        try:
+            async with asyncio.timeout(self._limits.open_timeout_s):
+                hello = self._wire.hello(history)
+                self._socket = await self._dial()
+                self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+                for message in hello:
+                    self._unsent.put_nowait((message,))
+                if not self._wire.ready:
+                    await self._ready.wait()
+        except TimeoutError:
+            what = self._wire.waits_for if self._socket else "a connection"
+            message = f"{self._url}: {what} did not come within {self._limits.open_timeout_s:g} s"
+            await self._abandon(message, "open_timeout")
+        except ConnectionFailed as error:
+            await self._abandon(f"{self._url}: {error}", error.kind)
+        except BaseException:
+            await self.close()
+            raise
+        if self._ended is not None:
+            await self._abandon(f"{self._url}: {self._ended.error or 'closed at once'}", self._ended.kind or "refused")
+
+    def send(self, frame: bytes) -> None:
+        if self._ended is not None:
+            return
+        try:
+            self._unsent.put_nowait(self._wire.audio(frame))
+        except asyncio.QueueFull:
+            seconds = self._limits.unsent_frames * 0.02
+            self._end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")
+
+    async def events(self) -> AsyncIterator[Event]:
+        while not self._delivered_end:
+            event = await self._events.get()
+            if isinstance(event, Closed):
+                self._delivered_end = True
+            yield event
+
+    async def close(self) -> None:
+        if self._ended is None and self._socket is not None:
+            with contextlib.suppress(ConnectionClosed, TimeoutError):
+                async with asyncio.timeout(self._limits.close_timeout_s):
+                    for message in self._wire.goodbye():
+                        await self._socket.send(message)
+        self._end(None, None)
+        await self._hang_up()
+
+    async def _dial(self) -> _StampedConnection:
+        try:
+            socket = await connect(
+                self._url,
+                create_connection=_StampedConnection,
+                additional_headers=self._headers,
+                compression=None,
+                # The caller judges silence itself; a library's ping would hang up on an agent that is merely slow.
+                ping_interval=None,
+                open_timeout=None,
+                close_timeout=self._limits.close_timeout_s,
+                max_size=self._limits.message_bytes,
+                proxy=None if _is_local(self._url) else True,
+            )
+            assert isinstance(socket, _StampedConnection)
+            return socket
+        except (InvalidURI, ValueError) as error:
+            raise ConnectionFailed(f"not a WebSocket address: {error}") from error
+        except (OSError, EOFError, InvalidHandshake) as error:
+            raise ConnectionFailed(_why_refused(error)) from error
+
+    async def _read(self) -> None:
+        assert self._socket is not None
+        try:
+            while self._ended is None:
+                message = await self._socket.recv()
+                self._take(message, self._socket.read_ns)
+        except ConnectionClosed as closed:
+            self._end(*self._why_closed(closed))
+        except Garbage as error:
+            self._end(f"the agent sent {error}", "garbage")
+        except ConnectionFailed as error:
+            self._end(str(error), error.kind)
+
+    def _take(self, message: str | bytes, arrival_ns: int) -> None:
+        self._bytes += len(message)
+        self._count += 1
+        if self._bytes > self._limits.session_bytes:
+            raise ConnectionFailed(f"the agent sent more than {self._limits.session_bytes >> 20} MiB", "flood")
+        if self._count > self._limits.events:
+            raise ConnectionFailed(f"the agent sent more than {self._limits.events:,} messages", "flood")
+        received = self._wire.receive(message, arrival_ns)
+        if not any(isinstance(event, AudioChunk) for event in received.events):
+            self._text_bytes += len(message)
+            if self._text_bytes > self._limits.text_bytes:
+                raise ConnectionFailed(f"the agent sent more than {self._limits.text_bytes >> 20} MiB of text", "flood")
+        for event in received.events:
+            self._heard_audio = self._heard_audio or isinstance(event, AudioChunk)
+            self._events.put_nowait(event)
+        for reply in received.replies:
+            try:
+                self._unsent.put_nowait((reply,))
+            except asyncio.QueueFull:
+                raise ConnectionFailed("the agent asks more than it reads", "overflow") from None
+        if self._wire.ready:
+            self._ready.set()
+
+    async def _write(self) -> None:
+        assert self._socket is not None
+        with contextlib.suppress(ConnectionClosed):
+            while True:
+                for message in await self._unsent.get():
+                    await self._socket.send(message)
+
+    def _end(self, error: str | None, kind: FailureKind | None) -> None:
+        """The session is over; only the first reason counts."""
+        if self._ended is None:
+            self._ended = Closed(arrival_ns=time.monotonic_ns(), error=error, kind=kind)
+            self._events.put_nowait(self._ended)
+            self._ready.set()
+
+    def _why_closed(self, closed: ConnectionClosed) -> tuple[str | None, FailureKind | None]:
+        if closed.sent is not None and not closed.rcvd_then_sent:
+            if closed.sent.code == 1009:
+                return f"the agent sent one message of more than {self._limits.message_bytes >> 20} MiB", "flood"
+            if closed.sent.code in (1002, 1007):
+                return f"the agent broke the WebSocket protocol ({closed.sent.reason or closed.sent.code})", "garbage"
+        if closed.rcvd is None:
+            return "the line broke without a goodbye: the agent died, or hung up", "closed_early"
+        if closed.rcvd.code not in (1000, 1001, 1005):
+            return f"the agent hung up with an error (code {closed.rcvd.code})", "closed_early"
+        if not self._heard_audio:
+            return "the agent hung up before it said anything", "closed_early"
+        return None, None
+
+    async def _abandon(self, message: str, kind: FailureKind) -> None:
+        self._end(message, kind)
+        await self._hang_up()
+        raise ConnectionFailed(message, kind)
+
+    async def _hang_up(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        socket, self._socket = self._socket, None
+        if socket is not None:
+            await socket.close()
+
+
+def _is_local(url: str) -> bool:
+    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
+
+
+def _why_refused(error: Exception) -> str:
+    if isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error):
+        return "nothing listens there"
+    return f"the agent refused the connection: {error or type(error).__name__}".replace("\n", " ")

@@ -1,0 +1,140 @@
+"""What a wire format is, apart from any socket: bytes in, events out.
+
+Each format is a small state machine without input or output of its own, so that the same code is driven by a socket in a
+call and by arbitrary bytes in a property test. `agents.connections.websocket` gives it a socket.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agents.connection import Capabilities, ConnectionFailed, Event
+from agents.message import Message
+
+Outgoing = str | bytes
+
+
+class Garbage(Exception):
+    """A message that the wire format does not allow; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What one message brought, and what must be answered at once."""
+
+    events: tuple[Event, ...] = ()
+    replies: tuple[Outgoing, ...] = ()
+
+
+NOTHING = Received()
+
+MAX_DEPTH = 16
+"""No message of these formats nests deeper than six; what nests thousands deep stops the writer of the recording."""
+
+
+class Wire(Protocol):
+    """One session in one wire format."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    @property
+    def ready(self) -> bool:
+        """True once the agent has acknowledged the history (or there is nothing to acknowledge): audio may start."""
+
+    @property
+    def waits_for(self) -> str:
+        """In words, what `ready` waits for: for the error when it does not come."""
+
+    def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
+        """The first messages of a session."""
+
+    def receive(self, message: str | bytes, arrival_ns: int) -> Received:
+        """What one message of the agent means.
+
+        Raises:
+            Garbage: the wire format does not allow it.
+            ConnectionFailed: the agent refuses the session.
+        """
+
+    def audio(self, frame: bytes) -> Sequence[Outgoing]:
+        """One 20 ms frame of the caller as messages."""
+
+    def goodbye(self) -> Sequence[Outgoing]:
+        """The last messages of a session that the caller ends."""
+
+
+def parse_object(text: str | bytes) -> dict[str, Any]:
+    """A JSON object whose strings and numbers can be written again.
+
+    Python's parser lets through what later breaks a file: `NaN` and deep nesting, which are refused, and half of a
+    surrogate pair, which is replaced.
+
+    Raises:
+        Garbage: it is anything else.
+    """
+    try:
+        parsed = json.loads(text, parse_constant=_no_constant)
+        if not isinstance(parsed, dict):
+            raise Garbage(f"a JSON message that is not an object: {shown(text)}")
+        if not _shallow(parsed, MAX_DEPTH):
+            raise Garbage(f"a JSON message nested more than {MAX_DEPTH} deep: {shown(text)}")
+        written = json.dumps(parsed, ensure_ascii=False)
+        if not written.isascii():
+            whole = written.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            parsed = parsed if whole == written else json.loads(whole)
+    except (ValueError, RecursionError) as error:
+        raise Garbage(f"a message that is not JSON: {shown(text)}") from error
+    return dict(parsed)
+
+
+def _shallow(value: Any, depth: int) -> bool:
+    if isinstance(value, dict):
+        return depth > 0 and all(_shallow(part, depth - 1) for part in value.values())
+    if isinstance(value, list):
+        return depth > 0 and all(_shallow(part, depth - 1) for part in value)
+    return True
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def whole_samples(pcm: bytes) -> bytes:
+    """PCM16 bytes as they came.
+
+    Raises:
+        Garbage: half a sample, after which every later sample would be noise.
+    """
+    if len(pcm) % 2:
+        raise Garbage(f"audio of {len(pcm)} bytes: PCM16 has two bytes a sample")
+    return pcm
+
+
+def sample_rate(value: object) -> int:
+    """A sample rate in Hz that audio hardware has.
+
+    Raises:
+        Garbage: it is not one.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and 4_000 <= value <= 192_000:
+        return value
+    raise Garbage(f"a sample rate of {shown(repr(value))}")
+
+
+def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:
+    """Stop a session whose history the agent could not be given: it would be judged on words it never saw.
+
+    Raises:
+        ConnectionFailed: there is a history, and the agent takes none. `how` says what would mend it.
+    """
+    if history and not accepts:
+        raise ConnectionFailed(f"this agent accepts no history: play it with --mode replay, or {how}", "no_history")
+
+
+def shown(text: str | bytes, limit: int = 60) -> str:
+    """The beginning of something untrusted, safe to print on one line."""
+    whole = text if isinstance(text, str) else text[: 4 * limit].decode("utf-8", "replace")
+    cut = whole[:limit] + ("…" if len(whole) > limit else "")
+    return "".join(c if c.isprintable() else "·" for c in cut)

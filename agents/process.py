@@ -1,0 +1,366 @@
+"""An agent as a process that the harness starts, waits for, watches and ends.
+
+The agent under test shares nothing with the harness: not the interpreter's path (the names of our packages can never meet
+those of a user's bot), not the terminal's Ctrl-C, not a pipe that would block it. Its output goes straight into a file,
+which the harness reads until the agent is ready and then leaves alone, so that a chatty agent costs a call nothing and
+its last words survive any crash. `agents.supervise` stands between the two and sees to it that no orphan is left.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from agents import supervise
+from agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
+
+AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
+
+_NOT_INHERITED: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH", "PYTHONEXECUTABLE")
+_POLL_S: Final = 0.02
+_PROBE_S: Final = 0.1
+"""Between two tries of a `ready_url`: each is a connection that the agent has to serve while it loads."""
+_CASCADE_READY_TIMEOUT_S: Final = 180.0
+"""Loading a recogniser, a language model and a voice takes seconds on two cores; a cold disk is slower."""
+_KILL_MARGIN_S: Final = 3.0
+
+
+class AgentFailed(Exception):
+    """An agent could not start, or died. The message is one line; `log_lines` are the last that the agent wrote."""
+
+    def __init__(self, message: str, kind: AgentFailure, log_lines: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.kind: AgentFailure = kind
+        self.log_lines = log_lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Launch:
+    """What is started and how it says that it is ready."""
+
+    settings: ProcessSettings
+    cwd: Path
+    env: Mapping[str, str]
+    url: str | None
+
+
+class AgentProcess:
+    """One agent of a run. `weights` maps the names that its profile asks for to files on this machine.
+
+    An agent that already runs elsewhere (a profile with a `url`, a text endpoint with a `base_url`) is one too: nothing is
+    started, and `pid` is None.
+    """
+
+    def __init__(self, profile: AgentProfile, weights: Mapping[str, Path], log_path: Path) -> None:
+        self._profile = profile
+        self._weights = dict(weights)
+        self._log_path = log_path
+        self._supervisor: subprocess.Popen[bytes] | None = None
+        self._launch: _Launch | None = None
+        self._status = b""
+        self._status_fd = -1
+        self._facts: dict[str, Any] = {}
+        self._url: str | None = None
+        self._stopped = False
+
+    @property
+    def url(self) -> str:
+        """Where the agent answers; known once it has started."""
+        if self._url is None:
+            raise RuntimeError(f'agent "{self._profile.name}" has not started')
+        return self._url
+
+    @property
+    def pid(self) -> int | None:
+        """The agent's own process (the first of its group); None for one that the harness did not start."""
+        self._read_status()
+        pid = self._facts.get("pid")
+        return int(pid) if pid is not None else None
+
+    @property
+    def alive(self) -> bool:
+        """False once the agent has ended; one that runs elsewhere counts as alive until a call fails."""
+        if self._supervisor is None:
+            return self._url is not None and not self._stopped
+        self._read_status()
+        return "exit" not in self._facts and self._supervisor.poll() is None
+
+    @property
+    def log_path(self) -> Path:
+        """What the agent writes to its standard output and error."""
+        return self._log_path
+
+    def last_log_lines(self, count: int = 10) -> tuple[str, ...]:
+        """The last lines that the agent wrote, safe to print."""
+        try:
+            with self._log_path.open("rb") as log:
+                log.seek(max(0, log.seek(0, os.SEEK_END) - 65_536))
+                tail = log.read().decode("utf-8", "replace")
+        except OSError:
+            return ()
+        lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
+        return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
+
+    def failure(self) -> AgentFailed | None:
+        """What to raise when the agent has died by itself; None while it lives and after `stop`."""
+        if self.alive or self._stopped or self._supervisor is None:
+            return None
+        return self._failed(f"died ({self._how_it_ended()})", "died")
+
+    async def start(self) -> None:
+        """Start the agent and return when it is ready for a call, its models loaded.
+
+        Raises:
+            AgentFailed: it cannot be started, ends before it is ready, or is not ready in time.
+        """
+        launch = self._plan()
+        if launch is None:
+            await self._reach_running_agent()
+            return
+        self._launch = launch
+        try:
+            await self._start(launch)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End the agent and everything that it started: SIGTERM, then SIGKILL. Safe to call twice."""
+        self._stopped = True
+        supervisor, launch = self._supervisor, self._launch
+        if supervisor is None or launch is None:
+            return
+        if supervisor.stdin is not None and not supervisor.stdin.closed:
+            supervisor.stdin.close()
+        # A process forked from this one may hold the life line open too, so the end of the line alone is not enough.
+        with contextlib.suppress(ProcessLookupError):
+            supervisor.terminate()
+        try:
+            await asyncio.to_thread(supervisor.wait, launch.settings.stop_timeout_s + _KILL_MARGIN_S)
+        except subprocess.TimeoutExpired:
+            supervisor.kill()
+            supervisor.wait()
+            if self.pid is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.pid, signal.SIGKILL)
+        self._read_status()
+        if self._status_fd >= 0:
+            os.close(self._status_fd)
+            self._status_fd = -1
+
+    def _plan(self) -> _Launch | None:
+        profile = self._profile
+        if isinstance(profile, CascadeProfile):
+            weights = json.dumps({name: str(path) for name, path in self._weights.items()})
+            arguments = ("--profile", str(profile.source), "--weights", weights)
+            return self._our_own("agents.cascade", arguments, profile.cascade.nice)
+        if isinstance(profile, TextProfile) and profile.base_url is None:
+            model = self._weights.get(profile.model, profile.folder / profile.model)
+            return self._our_own("agents.text_server", ("--model", str(model)), 0)
+        settings = profile.process_settings
+        if settings is None:
+            return None
+        return self._users_own(settings)
+
+    def _our_own(self, module: str, arguments: tuple[str, ...], nice: int) -> _Launch:
+        settings = ProcessSettings(
+            command=(sys.executable, "-m", module, *arguments), nice=nice, ready_timeout_s=_CASCADE_READY_TIMEOUT_S
+        )
+        root = str(Path(__file__).resolve().parent.parent)
+        env = {**_clean_environment(), "PYTHONPATH": root, "PYTHONSAFEPATH": "1"}
+        return _Launch(settings, self._profile.folder, env, url=None)
+
+    def _users_own(self, settings: ProcessSettings) -> _Launch:
+        port = str(_free_port())
+
+        def filled(text: str) -> str:
+            return text.replace("{port}", port).replace("{python}", sys.executable)
+
+        url = self._profile.running_url
+        given = settings.model_copy(
+            update={
+                "command": tuple(filled(word) for word in settings.command),
+                "ready_url": filled(settings.ready_url) if settings.ready_url else None,
+            }
+        )
+        env = {**_clean_environment(), **{name: filled(value) for name, value in settings.env.items()}}
+        return _Launch(given, self._profile.folder / settings.cwd, env, filled(url) if url else None)
+
+    async def _reach_running_agent(self) -> None:
+        url = self._profile.running_url or ""
+        parts = urlsplit(url)
+        if parts.hostname in ("localhost", "127.0.0.1", "::1"):
+            port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
+            if not await _accepts(parts.hostname, port):
+                raise self._failed(f"does not answer: nothing listens at {url}", "unreachable")
+        self._url = url
+
+    async def _start(self, launch: _Launch) -> None:
+        self._log_path.parent.mkdir(parents=True, exist_ok=True)
+        self._log_path.touch()
+        written = self._log_path.stat().st_size
+        self._spawn(launch)
+        deadline = time.monotonic() + launch.settings.ready_timeout_s
+        log = _NewLines(self._log_path, written)
+        while True:
+            alive = self.alive
+            self._url = await self._ready_url(launch, log)
+            if self._url is not None:
+                return
+            if not alive:
+                raise self._failed(f"could not start ({self._how_it_ended()})", "start_failed")
+            if time.monotonic() > deadline:
+                waited = f"{launch.settings.ready_timeout_s:g} s"
+                raise self._failed(f"was not ready within {waited} ({_awaited(launch.settings)})", "start_timeout")
+            await asyncio.sleep(_PROBE_S if launch.settings.ready_url else _POLL_S)
+
+    def _spawn(self, launch: _Launch) -> None:
+        self._status_fd, theirs = os.pipe()
+        os.set_blocking(self._status_fd, False)
+        orders = supervise.Orders(
+            command=list(launch.settings.command),
+            cwd=str(launch.cwd),
+            log=str(self._log_path.resolve()),
+            nice=launch.settings.nice,
+            grace_s=launch.settings.stop_timeout_s,
+            status_fd=theirs,
+            harness_pid=os.getpid(),
+        )
+        try:
+            self._supervisor = subprocess.Popen(
+                [sys.executable, "-I", "-S", supervise.__file__, orders.to_json()],
+                env=launch.env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(theirs)
+
+    async def _ready_url(self, launch: _Launch, log: "_NewLines") -> str | None:
+        """The agent's address if it is ready now."""
+        settings = launch.settings
+        if settings.ready_url is not None:
+            return launch.url if await _answers(settings.ready_url) else None
+        for line in log.read():
+            if settings.ready_pattern is not None:
+                if re.search(settings.ready_pattern, line):
+                    return launch.url
+            elif (said := _ready_line(line)) is not None:
+                return launch.url or said
+        return None
+
+    def _read_status(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._status_fd >= 0 and (piece := os.read(self._status_fd, 4096)):
+                self._status += piece
+        *lines, self._status = self._status.split(b"\n")
+        for line in lines:
+            self._facts.update(json.loads(line))
+
+    def _how_it_ended(self) -> str:
+        self._read_status()
+        if "error" in self._facts:
+            return str(self._facts["error"])
+        code = self._facts.get("exit")
+        if code is None:
+            return "its supervisor was killed"
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"exit code {code}"
+
+    def _failed(self, what: str, kind: AgentFailure) -> AgentFailed:
+        lines = self.last_log_lines()
+        where = f"; its log is {self._log_path}" if self._supervisor is not None else ""
+        return AgentFailed(f'agent "{self._profile.name}" {what}{where}', kind, lines)
+
+
+class _NewLines:
+    """The whole lines that are appended to a file, as they come."""
+
+    def __init__(self, path: Path, offset: int) -> None:
+        self._path = path
+        self._offset = offset
+        self._rest = b""
+
+    def read(self) -> list[str]:
+        with self._path.open("rb") as log:
+            log.seek(self._offset)
+            piece = log.read()
+        self._offset += len(piece)
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        return [line.decode("utf-8", "replace") for line in lines]
+
+
+def _clean_environment() -> dict[str, str]:
+    """The harness's environment without what would steer the agent's interpreter.
+
+    A Python agent writes into a file, where its output would be held back in blocks; unbuffered, its words are there when
+    they matter.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
+    return {**kept, "PYTHONUNBUFFERED": "1"}
+
+
+def _ready_line(line: str) -> str | None:
+    """The address in `{"event": "ready", "url": …}`."""
+    if not line.lstrip().startswith("{"):
+        return None
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(said, dict) or said.get("event") != "ready" or not isinstance(said.get("url"), str):
+        return None
+    return str(said["url"])
+
+
+def _awaited(settings: ProcessSettings) -> str:
+    if settings.ready_url is not None:
+        return f"waited for {settings.ready_url} to answer"
+    if settings.ready_pattern is not None:
+        return f"waited for a line that matches {settings.ready_pattern!r}"
+    return 'waited for the line {"event": "ready", "url": …}'
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def _answers(url: str) -> bool:
+    """Whether something serves at an address: HTTP with a 2xx, anything else by accepting a connection."""
+    parts = urlsplit(url)
+    if parts.scheme in ("http", "https"):
+        import httpx
+
+        try:
+            async with httpx.AsyncClient(timeout=2.0) as client:
+                return (await client.get(url)).is_success
+        except httpx.HTTPError:
+            return False
+    port = parts.port or (443 if parts.scheme == "wss" else 80)
+    return await _accepts(parts.hostname or "127.0.0.1", port)
+
+
+async def _accepts(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(2.0):
+            _, writer = await asyncio.open_connection(host, port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True

@@ -1,0 +1,72 @@
+"""The sounds that a scripted agent makes: simple, exact to the sample, and of kinds that a detector must tell apart.
+
+A timing method is wrong in ways that only such sounds show: a click or a tone is sound but not voice, silence before the
+first word delays what is heard but not what arrives, and a true recording has a soft onset.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+_FULL_SCALE = 32_767
+_NOISE_SEED = 20_260
+"""Every run of a script makes the same noise."""
+
+
+class Piece(BaseModel):
+    """One stretch of sound. `level_db` is the RMS below full scale; a `file` is played as it is, made mono."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["silence", "tone", "noise", "click", "file"]
+    ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
+    hz: Annotated[float, Field(gt=0, le=20_000)] = 440.0
+    level_db: Annotated[float, Field(ge=-90, le=-3)] = -20.0
+    path: Path | None = None
+
+    @model_validator(mode="after")
+    def _file_has_a_path(self) -> "Piece":
+        if (self.kind == "file") != (self.path is not None):
+            raise ValueError("a piece of kind file has a path, and no other has")
+        return self
+
+
+def render(pieces: Sequence[Piece], rate_hz: int) -> NDArray[np.int16]:
+    """The pieces one after another, int16 mono at `rate_hz`; each lasts its `ms` to the nearest sample."""
+    parts = [_render(piece, rate_hz) for piece in pieces]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int16)
+
+
+def _render(piece: Piece, rate_hz: int) -> NDArray[np.int16]:
+    if piece.kind == "file":
+        assert piece.path is not None
+        return _from_file(piece.path, rate_hz)
+    count = round(piece.ms * rate_hz / 1e3)
+    rms = _FULL_SCALE * 10 ** (piece.level_db / 20)
+    signal = np.zeros(count)
+    if piece.kind == "tone":
+        signal = rms * np.sqrt(2) * np.sin(2 * np.pi * piece.hz * np.arange(1, count + 1) / rate_hz)
+    elif piece.kind == "noise":
+        signal = rms * np.random.default_rng(_NOISE_SEED).standard_normal(count)
+    elif piece.kind == "click" and count:
+        signal[0] = _FULL_SCALE
+    return _to_int16(signal)
+
+
+def _from_file(path: Path, rate_hz: int) -> NDArray[np.int16]:
+    import soundfile
+    import soxr
+
+    samples, file_rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    mono = samples.mean(axis=1)
+    if file_rate_hz != rate_hz:
+        mono = soxr.resample(mono, file_rate_hz, rate_hz)
+    return _to_int16(np.asarray(mono) * _FULL_SCALE)
+
+
+def _to_int16(signal: NDArray[np.float64]) -> NDArray[np.int16]:
+    return np.clip(np.rint(signal), -_FULL_SCALE - 1, _FULL_SCALE).astype(np.int16)

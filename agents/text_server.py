@@ -1,0 +1,33 @@
+"""A local language model as the endpoint of a text profile, for machines without any other.
+
+The text system of a board and the cascade beside it must be able to run on the same weights, or their difference says
+nothing about speech. So the model is served by the very server that the cascade starts for itself.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+
+from agents.cascade.llm_server import LlmServer, ServerOptions
+
+
+def main() -> None:
+    """Serve a GGUF file until SIGTERM; one JSON line on standard output says when and where it is ready."""
+    parser = argparse.ArgumentParser(prog="python -m agents.text_server")
+    parser.add_argument("--model", required=True)
+    asyncio.run(_serve(parser.parse_args().model))
+
+
+async def _serve(model: str) -> None:
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+    server = LlmServer(ServerOptions(model=model))
+    await server.start()
+    print(json.dumps({"event": "ready", "url": server.base_url}), flush=True)
+    await stopped.wait()
+    await server.stop()
+
+
+if __name__ == "__main__":
+    main()

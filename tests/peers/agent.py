@@ -1,0 +1,164 @@
+"""A small agent over a real socket, well-behaved or faulty in one named way.
+
+`python agent.py --wire raw-pcm --behaviour echo` prints one JSON line when it is ready. `echo` says the caller's own last
+words back after 300 ms of silence; every other behaviour is something that agents really do to a harness.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+import numpy as np
+from websockets.asyncio.server import Request, Response, ServerConnection, serve
+from wires import RATE_HZ, WIRES, PipecatPeer, RawPcmPeer
+
+Peer = RawPcmPeer | PipecatPeer
+QUIET, LOUD = 0.3, 200
+"""Seconds of silence that end a turn, and the sample value above which there is speech."""
+CHUNK = RATE_HZ // 25 * 2
+
+
+async def echo(peer: Peer) -> None:
+    await peer.greet()
+    await peer.mark("history_taken", turns=len(peer.history or []))
+    said, silent = bytearray(), 0.0
+    async for pcm in peer.hear():
+        loud = bool(np.abs(np.frombuffer(pcm, "<i2").astype(int)).max(initial=0) > LOUD)
+        silent = 0.0 if loud else silent + len(pcm) / 2 / RATE_HZ
+        if loud or said:
+            said += pcm
+        if said and silent >= QUIET:
+            words, said = bytes(said[: -int(QUIET * RATE_HZ) * 2]), bytearray()
+            await peer.mark("turn_decided")
+            await peer.transcript("user", "what the caller said")
+            await peer.transcript("assistant", "what the caller said, again")
+            for at in range(0, len(words), CHUNK):
+                await peer.speak(words[at : at + CHUNK])
+                await asyncio.sleep(0.02)
+            await peer.mark("reply_done")
+
+
+async def never_answers(peer: Peer) -> None:
+    await peer.greet()
+    async for _ in peer.hear():
+        pass
+
+
+async def hangs(peer: Peer) -> None:
+    await peer.greet()
+    await asyncio.sleep(3_600)
+
+
+async def floods(peer: Peer) -> None:
+    await peer.greet()
+    while True:
+        await peer.speak(bytes(64_000))
+
+
+async def floods_marks(peer: Peer) -> None:
+    await peer.greet()
+    while True:
+        await peer.mark("x" * 1_000)
+
+
+async def floods_at_once(peer: Peer) -> None:
+    await peer.greet()
+    await peer.speak(bytes(32 * 1024 * 1024))
+    await asyncio.sleep(3_600)
+
+
+async def garbage(peer: Peer) -> None:
+    await peer.greet()
+    await asyncio.sleep(0.3)
+    await peer.garbage()
+    await asyncio.sleep(3_600)
+
+
+async def closes_early(peer: Peer) -> None:
+    await peer.greet()
+    await asyncio.sleep(0.3)
+
+
+async def closes_after_reply(peer: Peer) -> None:
+    await peer.greet()
+    await peer.speak(bytes(32_000))
+
+
+async def dies(peer: Peer) -> None:
+    await peer.greet()
+    await peer.speak(bytes(3_200))
+    await asyncio.sleep(0.3)
+    print("something is terribly wrong", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def does_not_acknowledge(peer: Peer) -> None:
+    await peer.greet(acknowledge=False)
+    await asyncio.sleep(3_600)
+
+
+async def clears(peer: Peer) -> None:
+    await peer.greet()
+    await peer.speak(bytes(32_000))
+    await peer.clear()
+    await peer.speak(bytes(1_600))
+
+
+async def turns_away(peer: Peer) -> None:
+    await peer.socket.close()
+
+
+BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
+    f.__name__.replace("_", "-"): f
+    for f in (
+        echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early, closes_after_reply, dies,
+        does_not_acknowledge, clears, turns_away,
+    )
+}  # fmt: skip
+BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children")
+
+
+def refuse(connection: ServerConnection, request: Request) -> Response:
+    del request
+    return connection.respond(HTTPStatus.FORBIDDEN, "go away")
+
+
+def leave_children() -> None:
+    """One child in the group, one that ignores SIGTERM, and a grandchild that detached itself as daemons do."""
+    subprocess.Popen(["sleep", "3600"])
+    subprocess.Popen(["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+    subprocess.Popen(["sh", "-c", "setsid sleep 3600 & exit 0"]).wait()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--wire", choices=WIRES, required=True)
+    parser.add_argument("--behaviour", choices=[*BEHAVIOURS, *BEFORE_READY], required=True)
+    options = parser.parse_args()
+    if options.behaviour == "refuses-to-start":
+        sys.exit("no model at /models/none.gguf")
+    if options.behaviour == "never-ready":
+        await asyncio.sleep(3_600)
+    if options.behaviour == "leaves-children":
+        leave_children()
+
+    wire, behave = WIRES[options.wire], BEHAVIOURS.get(options.behaviour, echo)
+
+    async def session(socket: ServerConnection) -> None:
+        await behave(wire(socket))
+
+    gate = refuse if options.behaviour == "turns-away" else None
+    async with serve(session, "127.0.0.1", 0, process_request=gate, compression=None) as server:
+        port = server.sockets[0].getsockname()[1]
+        print(json.dumps({"event": "ready", "url": f"ws://127.0.0.1:{port}/ws"}), flush=True)
+        await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,60 @@
+"""A user's bot: stock pipecat, nothing of this project, no history. It says back what it heard, by its own VAD."""
+
+import os
+
+import uvicorn
+from fastapi import FastAPI, WebSocket
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.frames.frames import (
+    Frame,
+    InputAudioRawFrame,
+    TTSAudioRawFrame,
+    VADUserStartedSpeakingFrame,
+    VADUserStoppedSpeakingFrame,
+)
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.audio.vad_processor import VADProcessor
+from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.serializers.protobuf import ProtobufFrameSerializer
+from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
+from pipecat.workers.runner import WorkerRunner
+
+app = FastAPI()
+
+
+class Parrot(FrameProcessor):
+    heard, listening = bytearray(), False
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        await super().process_frame(frame, direction)
+        if isinstance(frame, VADUserStartedSpeakingFrame):
+            self.heard, self.listening = bytearray(), True
+        elif isinstance(frame, InputAudioRawFrame) and self.listening:
+            self.heard += frame.audio
+        elif isinstance(frame, VADUserStoppedSpeakingFrame) and self.listening:
+            self.listening = False
+            await self.push_frame(TTSAudioRawFrame(audio=bytes(self.heard), sample_rate=16_000, num_channels=1))
+        if not isinstance(frame, InputAudioRawFrame):
+            await self.push_frame(frame, direction)
+
+
+@app.websocket("/ws")
+async def call(socket: WebSocket) -> None:
+    await socket.accept()
+    params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer())
+    transport = FastAPIWebsocketTransport(socket, params)
+    vad = VADProcessor(vad_analyzer=SileroVADAnalyzer())
+    pipeline = Pipeline([transport.input(), vad, Parrot(), transport.output()])
+    worker = PipelineWorker(pipeline, params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=24_000))
+
+    @transport.event_handler("on_client_disconnected")
+    async def hung_up(*_: object) -> None:
+        await worker.cancel()
+
+    runner = WorkerRunner(handle_sigint=False)
+    await runner.add_workers(worker)
+    await runner.run()
+
+
+uvicorn.run(app, host="127.0.0.1", port=int(os.environ["PORT"]))
