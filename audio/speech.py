@@ -1,0 +1,139 @@
+"""A seeker turn as sound: what is written, how it is to be said, and silences that are exactly as long as marked.
+
+The stretches between marks are spoken one by one, cut to where they sound, and joined by zeros, so that each marked pause
+is true silence of exactly its length, known to the sample; a voice's own silences are kept under 200 ms. A rendering
+depends on nothing but its key (text, directions, voice, renderer), so it is made once and kept by content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from audio.pcm import Float32, Int16, resample_float, to_int16
+from audio.speech_cache import load_rendering, save_rendering
+from audio.speech_edges import level_db, shorten_silences, trim
+from audio.speech_text import SpeechTextError, for_synthesis, parse_marked, without_marks
+from audio.synthesis import Manner, Synthesiser
+
+RENDERER_VERSION = "1"
+"""Part of every key: renderings of another version are never taken for these."""
+
+RATE_HZ = 16_000
+"""What agents are sent: the rate of every speech recogniser here, so that nothing is resampled on the way."""
+
+SPEECH_LEVEL_DBFS = -26.0
+"""The nominal active speech level of telephone tests (ITU-T P.800, measured by P.56)."""
+
+SENTENCE_GAP_MS = 160.0
+"""Between sentences that no mark divides: short of 200 ms, from which on a silence must be marked."""
+
+LEAST_CREST_ROOM = 0.98
+"""Peaks end here; a loud turn is turned down as a whole rather than clipped."""
+
+
+class Directions(Protocol):
+    """What a context says about how a turn is spoken (`scenarios.context.SpeechDirections` has these fields)."""
+
+    @property
+    def emotion(self) -> str: ...
+    @property
+    def intensity(self) -> float: ...
+    @property
+    def rate(self) -> float: ...
+    @property
+    def loudness_db(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainDirections:
+    """Directions where a context gives none: neutral, at the voice's own rate and the nominal level."""
+
+    emotion: str = "neutral"
+    intensity: float = 0.5
+    rate: float = 1.0
+    loudness_db: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedTurn:
+    """A spoken turn: mono int16 at `rate_hz`, from its first to its last speaking sample.
+
+    `pauses` are the marked ones as (first, one past the last) sample; every sample inside is zero. `text` is what is said,
+    without marks.
+    """
+
+    samples: Int16
+    rate_hz: int
+    pauses: tuple[tuple[int, int], ...]
+    text: str
+
+    @property
+    def duration_s(self) -> float:
+        return self.samples.size / self.rate_hz
+
+
+def render_turn(
+    turn_text: str, directions: Directions | None, synthesiser: Synthesiser, cache_dir: Path | None
+) -> RenderedTurn:
+    """Speak a turn; from `cache_dir` if it was spoken before (None keeps nothing).
+
+    Raises `SpeechTextError` for marks or text that cannot be spoken, `audio.synthesis.VoiceError` if the voice fails.
+    """
+    said = directions or PlainDirections()
+    key = rendering_key(turn_text, said, synthesiser.identity)
+    if cache_dir is not None and (kept := load_rendering(cache_dir, key)) is not None:
+        return RenderedTurn(kept.samples, kept.rate_hz, kept.pauses, without_marks(turn_text))
+    turn = _render(turn_text, said, synthesiser, seed=int(key[:15], 16))
+    if cache_dir is not None:
+        save_rendering(cache_dir, key, turn.samples, turn.rate_hz, turn.pauses)
+    return turn
+
+
+def rendering_key(turn_text: str, directions: Directions, voice_identity: str) -> str:
+    """SHA-256 over everything that a rendering depends on."""
+    said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
+    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said)]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, seed: int) -> RenderedTurn:
+    segments = parse_marked(turn_text)
+    spoken = synthesiser.speak([for_synthesis(segment) for segment in segments], Manner(rate=directions.rate), seed)
+    voiced = [_join_sentences(sentences, synthesiser.rate_hz) for sentences in spoken]
+    silent = [segment.text for segment, signal in zip(segments, voiced, strict=True) if signal.size == 0]
+    if silent:
+        raise SpeechTextError(f"the voice {synthesiser.identity} says nothing for {silent[0][:60]!r}")
+    gain_db = SPEECH_LEVEL_DBFS + directions.loudness_db - level_db(np.concatenate(voiced), RATE_HZ)
+    gain = min(10 ** (gain_db / 20), LEAST_CREST_ROOM / max(float(np.abs(signal).max()) for signal in voiced))
+    pieces: list[Int16] = []
+    pauses: list[tuple[int, int]] = []
+    length = 0
+    for segment, signal in zip(segments, voiced, strict=True):
+        pieces.append(to_int16(signal * gain))
+        length += signal.size
+        if segment.pause_after_ms:
+            silence = round(segment.pause_after_ms * RATE_HZ / 1000)
+            pieces.append(np.zeros(silence, dtype=np.int16))
+            pauses.append((length, length + silence))
+            length += silence
+    return RenderedTurn(np.concatenate(pieces), RATE_HZ, tuple(pauses), without_marks(turn_text))
+
+
+def _join_sentences(sentences: Sequence[Float32], rate_hz: int) -> Float32:
+    """Sentences of one segment at 16 kHz, equally loud, a short gap between them, cut to where they sound."""
+    gap = np.zeros(round(SENTENCE_GAP_MS * RATE_HZ / 1000), dtype=np.float32)
+    pieces: list[Float32] = []
+    for sentence in sentences:
+        sound = trim(shorten_silences(resample_float(sentence, rate_hz, RATE_HZ), RATE_HZ), RATE_HZ)
+        if sound.size == 0:
+            continue
+        level = level_db(sound, RATE_HZ)
+        pieces += [sound * np.float32(10 ** ((SPEECH_LEVEL_DBFS - level) / 20)), gap]
+    return np.concatenate(pieces[:-1]) if pieces else np.zeros(0, dtype=np.float32)

@@ -1,0 +1,100 @@
+"""Where speech starts and ends in a clean signal, by level alone, and silence that is exactly as long as it should be.
+
+The harness defines the end of a caller's speech as the last sample whose 8 ms RMS lies within 40 dB of the speech level
+(the dry signal is free of noise, so a level is enough). Renderings are cut by the same rule, so that a marked pause of
+450 ms is 450 ms by the very measure that is later laid upon the agent.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from audio.pcm import Float32
+
+WINDOW_MS = 8.0
+SPEECH_RANGE_DB = 40.0
+ACTIVE_RANGE_DB = 30.0
+"""What counts towards the speech level: windows within 30 dB of the loudest, near what ITU-T P.56's activity margin keeps."""
+
+FADE_MS = 4.0
+"""A cut 40 dB below speech is still a step; a raised-cosine ramp this long makes it inaudible and moves no edge."""
+
+MOST_UNMARKED_MS = 190.0
+"""Silences that no mark asked for end below 200 ms, where the mix of marked pauses begins: so every pause that an agent
+could take for the end of the turn is marked and counted."""
+
+
+def level_db(signal: Float32, rate_hz: int) -> float:
+    """Speech level in dB relative to full scale: RMS over the active 8 ms windows; -inf for digital silence."""
+    power = window_power(signal, rate_hz)
+    if power.size == 0 or power.max() <= 0:
+        return -np.inf
+    active = power[power >= power.max() * 10 ** (-ACTIVE_RANGE_DB / 10)]
+    return float(10 * np.log10(active.mean()))
+
+
+def window_power(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Mean square of consecutive 8 ms windows; the last one may be shorter."""
+    width = window_samples(rate_hz)
+    if signal.size == 0:
+        return np.zeros(0)
+    starts = np.arange(0, signal.size, width)
+    sums = np.add.reduceat(signal.astype(np.float64) ** 2, starts)
+    counts = np.minimum(width, signal.size - starts)
+    return np.asarray(sums / counts, dtype=np.float64)
+
+
+def window_samples(rate_hz: int) -> int:
+    """Samples of an 8 ms window."""
+    return max(1, round(rate_hz * WINDOW_MS / 1000))
+
+
+def speaking(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each 8 ms window, whether it lies within 40 dB of the speech level."""
+    level = level_db(signal, rate_hz)
+    if not np.isfinite(level):
+        return np.zeros(window_power(signal, rate_hz).size, dtype=np.bool_)
+    return np.asarray(window_power(signal, rate_hz) >= 10 ** ((level - SPEECH_RANGE_DB) / 10), dtype=np.bool_)
+
+
+def trim(signal: Float32, rate_hz: int) -> Float32:
+    """The signal from its first to its last speaking window, with short ramps at both ends; empty if nothing speaks."""
+    active = np.flatnonzero(speaking(signal, rate_hz))
+    if active.size == 0:
+        return np.zeros(0, dtype=np.float32)
+    width = window_samples(rate_hz)
+    return _ramped(signal[active[0] * width : (active[-1] + 1) * width], rate_hz)
+
+
+def shorten_silences(signal: Float32, rate_hz: int, most_ms: float = MOST_UNMARKED_MS) -> Float32:
+    """Cut the middle out of every inner silence longer than `most_ms`, so that exactly that much stays."""
+    width = window_samples(rate_hz)
+    keep_windows = max(1, int(most_ms / WINDOW_MS))
+    pieces: list[Float32] = []
+    taken_from = 0
+    for start, end in silent_runs(signal, rate_hz):
+        if end - start > keep_windows:
+            half = keep_windows // 2
+            pieces.append(_ramped(signal[taken_from : (start + half) * width], rate_hz))
+            taken_from = (end - (keep_windows - half)) * width
+    pieces.append(signal[taken_from:] if taken_from == 0 else _ramped(signal[taken_from:], rate_hz))
+    return np.concatenate(pieces)
+
+
+def silent_runs(signal: Float32, rate_hz: int) -> list[tuple[int, int]]:
+    """Runs of silent 8 ms windows between speaking ones, as (first, one past the last) window."""
+    active = np.flatnonzero(speaking(signal, rate_hz))
+    return [(int(a) + 1, int(b)) for a, b in pairwise(active) if b - a > 1]
+
+
+def _ramped(signal: Float32, rate_hz: int) -> Float32:
+    width = min(round(rate_hz * FADE_MS / 1000), signal.size // 2)
+    if width == 0:
+        return signal
+    ramp = (0.5 - 0.5 * np.cos(np.pi * (np.arange(width) + 0.5) / width)).astype(np.float32)
+    out = signal.copy()
+    out[:width] *= ramp
+    out[-width:] *= ramp[::-1]
+    return out

@@ -1,0 +1,107 @@
+"""What was said, by Whisper, after the call: for the words that were heard and for checking that callers are intelligible.
+
+A transcriber that is used for figures must give the same words for the same samples and must not talk when nobody does.
+So decoding is greedy-free of chance (temperature 0, no fallback to sampling, no text carried over from before), and
+speech is found by silero first: Whisper alone writes "you" or "Thank you." for silence. A signal that never rises over
+digital near-silence is not even looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from audio.pcm import Float32, Int16, resample_float, to_float
+from audio.speech_edges import silent_runs, window_samples
+
+WHISPER_RATE_HZ = 16_000
+BEAM_SIZE = 5
+NEAR_SILENCE_DBFS = -65.0
+"""The loudest 30 ms below this is a silent line: comfort noise lies near -70 dBFS, a quiet caller's speech above -50."""
+
+LEAST_PAUSE_S = 0.15
+"""Shorter silences are closures of plosives inside a word."""
+
+
+class TranscriberError(RuntimeError):
+    """The transcriber cannot be loaded; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcription:
+    """Text, and its words with start and end in seconds from the first sample."""
+
+    text: str
+    words: tuple[tuple[str, float, float], ...]
+
+
+class Transcriber:
+    """A CTranslate2 Whisper model from its folder.
+
+    Raises `TranscriberError` if the package is missing or the folder holds no such model.
+    """
+
+    def __init__(
+        self, model_path: Path, device: str = "cpu", threads: int = 2, compute_type: str = "int8", language: str = "en"
+    ) -> None:
+        try:
+            from faster_whisper import WhisperModel
+        except ImportError as error:
+            raise TranscriberError(
+                'the package "faster-whisper" is missing: pip install "heart-voice-harness[local]"'
+            ) from error
+        try:
+            self._model: Any = WhisperModel(
+                str(model_path), device=device, compute_type=compute_type, cpu_threads=threads, local_files_only=True
+            )
+        except Exception as error:  # CTranslate2 raises plain RuntimeError and ValueError of many texts
+            raise TranscriberError(f"{model_path} cannot be loaded as a Whisper model: {error}") from error
+        self._language = language
+
+    def transcribe(self, samples: Int16, rate_hz: int) -> Transcription:
+        """Transcribe mono int16 at `rate_hz`. Silence gives an empty text."""
+        if _loudest_dbfs(samples, rate_hz) < NEAR_SILENCE_DBFS:
+            return Transcription("", ())
+        signal = resample_float(to_float(samples), rate_hz, WHISPER_RATE_HZ)
+        segments, _ = self._model.transcribe(
+            signal,
+            language=self._language,
+            beam_size=BEAM_SIZE,
+            temperature=0.0,
+            condition_on_previous_text=False,
+            word_timestamps=True,
+            vad_filter=True,
+            vad_parameters={"min_silence_duration_ms": 500, "speech_pad_ms": 300},
+        )
+        words = tuple(
+            (word.word.strip(), float(word.start), float(word.end))
+            for segment in segments
+            for word in segment.words or ()
+        )
+        return Transcription(" ".join(word for word, _, _ in words), words)
+
+
+def _pauses_s(signal: Float32) -> list[tuple[float, float]]:
+    window_s = window_samples(WHISPER_RATE_HZ) / WHISPER_RATE_HZ
+    runs = ((start * window_s, end * window_s) for start, end in silent_runs(signal, WHISPER_RATE_HZ))
+    return [(start, end) for start, end in runs if end - start >= LEAST_PAUSE_S]
+
+
+def _after_pause(start_s: float, end_s: float, pauses_s: list[tuple[float, float]]) -> float:
+    """Whisper's alignment gives a pause to the word after it; a word starts where sound comes back."""
+    inside = [resumed for began, resumed in pauses_s if start_s < resumed < end_s and began < end_s]
+    return max([start_s, *inside])
+
+
+def _loudest_dbfs(samples: Int16, rate_hz: int) -> float:
+    width = max(1, round(rate_hz * 0.03))
+    if samples.size == 0:
+        return -np.inf
+    starts = np.arange(0, samples.size, width)
+    power = np.add.reduceat(to_float(samples).astype(np.float64) ** 2, starts) / np.minimum(
+        width, samples.size - starts
+    )
+    return float(10 * np.log10(max(power.max(), 1e-12)))
