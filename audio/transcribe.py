@@ -76,8 +76,9 @@ class Transcriber:
             vad_filter=True,
             vad_parameters={"min_silence_duration_ms": 500, "speech_pad_ms": 300},
         )
+        pauses_s = _pauses_s(signal)
         words = tuple(
-            (word.word.strip(), float(word.start), float(word.end))
+            (word.word.strip(), _after_pause(float(word.start), float(word.end), pauses_s), float(word.end))
             for segment in segments
             for word in segment.words or ()
         )
