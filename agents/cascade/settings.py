@@ -113,6 +113,8 @@ class LlmSettings(_Settings):
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
     threads: Threads = 2
     gpu_layers: Annotated[int, Field(ge=0)] = 0
+    slots: Annotated[int, Field(ge=1, le=64)] = 1
+    """Conversations that the embedded server keeps apart; they share `context_tokens`."""
     warm_prefix: bool = False
     """Send the system prompt and the history to the model as soon as they are known, so that its cache is warm."""
 

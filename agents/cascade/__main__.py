@@ -1,0 +1,85 @@
+"""`python -m agents.cascade --profile FILE.toml --weights JSON`: one agent in a process of its own.
+
+Thread counts and niceness are set before the numeric libraries are imported, because they read them once.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agents.cascade.settings import CascadeSettings
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    try:
+        settings = _settings(Path(arguments.profile))
+        weights = _weights(arguments.weights)
+    except (OSError, ValueError) as wrong:
+        sys.exit(f"cascade: {wrong}")
+    os.nice(settings.nice)
+    # A second pool of threads under NumPy would compete with the models for the same cores.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "2")
+    sys.exit(asyncio.run(_run(settings, weights, arguments.port, arguments.verbose)))
+
+
+async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int, verbose: bool) -> int:
+    from loguru import logger
+
+    logger.remove()
+    logger.add(sys.stderr, level="DEBUG" if verbose else "WARNING")
+    from agents.cascade.llm_server import ServerFailed
+    from agents.cascade.models import SettingsFailed, load_models
+    from agents.cascade.server import serve
+
+    try:
+        models = await load_models(settings, weights)
+    except (ServerFailed, SettingsFailed, OSError, RuntimeError) as wrong:
+        print(f"cascade: {wrong}", file=sys.stderr)
+        return 3
+    try:
+        await serve(settings, models, port)
+    finally:
+        await models.close()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m agents.cascade", description="Serve a cascaded voice agent.")
+    parser.add_argument("--profile", required=True, help="TOML file with a [cascade] table")
+    parser.add_argument("--weights", default="{}", help="JSON, or a file of it: weight name to path")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--verbose", action="store_true")
+    return parser
+
+
+def _settings(path: Path) -> CascadeSettings:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("cascade", {})
+        return CascadeSettings.model_validate(table)
+    except tomllib.TOMLDecodeError as wrong:
+        raise ValueError(f"{path}: {wrong}") from wrong
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ValueError(f"{path}: cascade.{place}: {first['msg']}") from wrong
+
+
+def _weights(given: str) -> dict[str, str]:
+    text = given if given.lstrip().startswith("{") else Path(given).read_text(encoding="utf-8")
+    weights = json.loads(text)
+    if not isinstance(weights, dict):
+        raise ValueError("--weights must be a JSON object of name to path")
+    return {str(name): str(path) for name, path in weights.items()}
+
+
+if __name__ == "__main__":
+    main()

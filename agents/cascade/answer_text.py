@@ -1,0 +1,93 @@
+"""From a model's token stream to the words that are to be spoken.
+
+Reasoning is not an answer: what stands between `<think>` marks is dropped before anything downstream can time it or say
+it. And a reply has limits that small models forget, so the stream can be ended at the last whole sentence within them;
+the first sentence always passes as it comes, because holding it back would cost the very latency that is measured.
+"""
+
+import re
+from dataclasses import dataclass
+
+_OPEN = "<think>"
+_CLOSE = "</think>"
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+")
+_POSSIBLE_END = re.compile(r"([.!?…]+[\"')\]]*)?\s*$")
+
+
+class AnswerFilter:
+    """Drops `<think> … </think>` from a stream of deltas; `push` returns the answer text that each delta frees."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._thinking = False
+
+    def push(self, delta: str) -> str:
+        self._held += delta
+        out = ""
+        while self._held:
+            mark = _CLOSE if self._thinking else _OPEN
+            found = self._held.find(mark)
+            if found >= 0:
+                out += "" if self._thinking else self._held[:found]
+                self._held = self._held[found + len(mark) :]
+                self._thinking = not self._thinking
+                continue
+            keep = _longest_start_of(mark, self._held)
+            free = self._held[: len(self._held) - keep]
+            self._held = self._held[len(self._held) - keep :]
+            return out + ("" if self._thinking else free)
+        return out
+
+    def flush(self) -> str:
+        """What was held back because it might have begun a mark."""
+        rest, self._held = ("" if self._thinking else self._held), ""
+        return rest
+
+
+def _longest_start_of(mark: str, text: str) -> int:
+    return next((n for n in range(min(len(mark) - 1, len(text)), 0, -1) if text.endswith(mark[:n])), 0)
+
+
+@dataclass(slots=True)
+class ReplyLimiter:
+    """Lets through whole sentences while the reply keeps its limits; `done` once no more may follow.
+
+    The first sentence streams as it comes; each later one is held until it has ended and is known to fit.
+    """
+
+    max_words: int
+    max_sentences: int
+    done: bool = False
+    _said: str = ""
+    _held: str = ""
+    _sentences: int = 0
+
+    def push(self, delta: str) -> str:
+        """The part of the reply that `delta` frees."""
+        if self.done:
+            return ""
+        self._held += delta
+        before = len(self._said)
+        while not self.done and (end := _SENTENCE_END.search(self._held)):
+            self._end_sentence(end.end())
+        if self._sentences == 0:
+            self._say(len(self._held) - len(_POSSIBLE_END.search(self._held).group()))  # type: ignore[union-attr]
+        return self._said[before:]
+
+    def flush(self) -> str:
+        """The held rest of a reply whose stream is over; a sentence that never ended is not begun."""
+        before = len(self._said)
+        if not self.done and _POSSIBLE_END.search(self._held.rstrip()).group():  # type: ignore[union-attr]
+            self._end_sentence(len(self._held))
+        return self._said[before:]
+
+    def _end_sentence(self, end: int) -> None:
+        fits = len((self._said + self._held[:end]).split()) <= self.max_words
+        if fits or self._sentences == 0:
+            self._say(end)
+            self._sentences += 1
+        self.done = not fits or self._sentences >= self.max_sentences
+
+    def _say(self, end: int) -> None:
+        self._said += self._held[:end]
+        self._held = self._held[end:]

@@ -1,0 +1,162 @@
+"""pipecat's OpenAI service with marks on every request, limits on the reply, and a known delay for tests.
+
+TTFT is stamped at the first *answer* token as the client receives it. A request has a number, and the frame that opens a
+response carries that number (`metadata["request"]`), so that later stages can say which request their work belongs to.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
+from openai.types.chat import ChatCompletionChunk
+from pipecat.frames.frames import Frame, LLMContextFrame, LLMFullResponseStartFrame
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.services.openai.llm import OpenAILLMService
+from pipecat.utils.http import connection_limits
+
+from agents import marks
+from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
+from agents.cascade.session_marks import SessionMarks
+from agents.cascade.settings import CascadeSettings
+
+REQUEST = "request"
+"""Key of a frame's metadata that holds the number of the request it came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the language model is. `native_url` is set for a llama.cpp server of our own, whose extras may be used."""
+
+    base_url: str
+    model: str
+    api_key: str = "none"
+    native_url: str | None = None
+
+
+class _Until:
+    """A stream of chunks that ends early, and closes its connection, once `enough` says so."""
+
+    def __init__(self, stream: AsyncStream[ChatCompletionChunk], enough: Callable[[], bool]) -> None:
+        self._stream = stream
+        self._enough = enough
+
+    async def __aiter__(self) -> AsyncIterator[ChatCompletionChunk]:
+        async for chunk in self._stream:
+            yield chunk
+            if self._enough():
+                return
+
+    async def close(self) -> None:
+        await self._stream.close()
+
+
+class CascadeLLM(OpenAILLMService):
+    """An OpenAI-compatible language model that stamps marks and keeps the reply's limits."""
+
+    def __init__(
+        self, endpoint: Endpoint, settings: CascadeSettings, session: SessionMarks, system: str, **kwargs: Any
+    ) -> None:
+        llm = settings.llm
+        self._endpoint = endpoint
+        self._cascade = settings
+        self._session = session
+        self._request = 0
+        chosen: dict[str, Any] = {"model": endpoint.model, "system_instruction": system}
+        if llm.temperature is not None:
+            chosen["temperature"] = llm.temperature
+        if llm.max_tokens is not None:
+            chosen["max_tokens"] = llm.max_tokens
+        if llm.repeat_penalty is not None and endpoint.native_url is not None:
+            chosen["extra"] = {"extra_body": {"repeat_penalty": llm.repeat_penalty}}
+        super().__init__(
+            base_url=endpoint.base_url, api_key=endpoint.api_key, settings=self.Settings(**chosen), **kwargs
+        )
+        self._filter = AnswerFilter()
+        self._limiter: ReplyLimiter | None = None
+        self._token_times: list[float] = []
+
+    def create_client(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        organization: str | None = None,
+        project: str | None = None,
+        default_headers: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncOpenAI:
+        """pipecat's client, except that a llama.cpp server gets a new connection for each request.
+
+        That server closes a connection after each streamed response without saying so; the client then stumbles over
+        the dead connection and retries half a second later (25 of 120 requests when it was tried).
+        """
+        if self._endpoint.native_url is None:
+            client = super().create_client(  # type: ignore[no-untyped-call]
+                api_key, base_url, organization, project, default_headers, **kwargs
+            )
+            return cast(AsyncOpenAI, client)
+        one_shot = DefaultAsyncHttpxClient(limits=connection_limits(max_keepalive_connections=0))
+        return AsyncOpenAI(api_key=api_key, base_url=base_url, http_client=one_shot)
+
+    @property
+    def request(self) -> int:
+        """Number of the request in progress; the first of a session is 1."""
+        return self._request
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        if isinstance(frame, LLMContextFrame):
+            self._request += 1
+        await super().process_frame(frame, direction)
+
+    async def push_frame(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:
+        if isinstance(frame, LLMFullResponseStartFrame):
+            frame.metadata[REQUEST] = self._request
+        await super().push_frame(frame, direction)
+
+    async def _process_context(self, context: LLMContext) -> None:
+        reply = self._cascade.reply
+        self._filter = AnswerFilter()
+        self._limiter = ReplyLimiter(reply.max_words, reply.max_sentences) if reply.enforce else None
+        self._token_times = []
+        await super()._process_context(context)
+        await self._speak(self._filter.flush(), last=True)
+        self._stamp_done()
+
+    async def get_chat_completions(self, context: LLMContext) -> AsyncStream[ChatCompletionChunk]:
+        self._session.stamp(marks.LLM_REQUESTED, request=self._request)
+        await asyncio.sleep(self._cascade.delays.llm_ms / 1000)
+        stream = await super().get_chat_completions(context)
+        return cast(AsyncStream[ChatCompletionChunk], _Until(stream, self._has_said_enough))
+
+    def _has_said_enough(self) -> bool:
+        return self._limiter is not None and self._limiter.done
+
+    async def _push_llm_text(self, text: str) -> None:
+        answer = self._filter.push(text)
+        if not answer:
+            return
+        self._token_times.append(time.monotonic())
+        if len(self._token_times) == 1:
+            self._session.stamp(marks.LLM_FIRST_TOKEN, request=self._request)
+        await self._speak(answer)
+
+    async def _speak(self, answer: str, last: bool = False) -> None:
+        if self._limiter is not None:
+            answer = self._limiter.push(answer) + (self._limiter.flush() if last else "")
+        if answer:
+            await super()._push_llm_text(answer)
+
+    def _stamp_done(self) -> None:
+        times = np.array(self._token_times)
+        gaps_ms = np.diff(times) * 1000
+        self._session.stamp(
+            marks.LLM_DONE,
+            request=self._request,
+            tokens=len(times),
+            tokens_per_s=float(len(gaps_ms) / (times[-1] - times[0])) if len(gaps_ms) else None,
+            inter_token_gap_p95_ms=float(np.percentile(gaps_ms, 95)) if len(gaps_ms) else None,
+        )

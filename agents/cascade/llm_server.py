@@ -1,0 +1,144 @@
+"""A llama.cpp server that lives and dies with the agent that started it.
+
+A server in a process of its own, not a model in the agent's: the agent's event loop then never waits on the model's
+threads, any OpenAI-compatible endpoint can stand in its place, and the wire between them is the one that users' own
+endpoints speak. The child asks the kernel to be killed with its parent (`PR_SET_PDEATHSIG`), because an agent that is
+killed outright has no chance to stop it. llama.cpp answers `/health` before the model is loaded, so the server counts as
+ready only once it has completed a token.
+"""
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict, dataclass
+
+import httpx
+
+_PR_SET_PDEATHSIG = 1
+_LOAD_TIMEOUT_S = 120.0
+"""Long enough for a model of some gigabytes from a slow disk."""
+
+
+class ServerFailed(Exception):
+    """The language-model server did not come up. The message is one line for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """What a llama.cpp server is started with. `context_tokens` is shared by `slots` concurrent conversations."""
+
+    model: str
+    threads: int = 2
+    context_tokens: int = 4096
+    gpu_layers: int = 0
+    slots: int = 1
+
+
+class LlmServer:
+    """A llama.cpp server as a child process, with an OpenAI-compatible API under `base_url`."""
+
+    def __init__(self, options: ServerOptions) -> None:
+        self._options = options
+        self._process: asyncio.subprocess.Process | None = None
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Root of the server, where llama.cpp's own endpoints are."""
+        return self._url
+
+    @property
+    def base_url(self) -> str:
+        """Root of the OpenAI-compatible API."""
+        return f"{self._url}/v1"
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def start(self) -> None:
+        """Start the server and return once it has completed a token.
+
+        Must be awaited on the main thread: the kernel ties the child's death signal to the thread that started it.
+
+        Raises:
+            ServerFailed: the model file is missing or unreadable, or the server died or did not answer in time.
+        """
+        if not os.path.isfile(self._options.model):  # noqa: ASYNC240 one stat before a start of seconds
+            raise ServerFailed(f"language model file {self._options.model} does not exist")
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "agents.cascade.llm_server",
+            json.dumps(asdict(self._options)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        try:
+            async with asyncio.timeout(_LOAD_TIMEOUT_S):
+                assert self._process.stdout is not None
+                line = await self._process.stdout.readline()
+                if not line:
+                    raise ServerFailed(f"language-model server ended while loading {self._options.model}")
+                self._url = json.loads(line)["url"]
+                await self._await_first_token()
+        except TimeoutError as slow:
+            await self.stop()
+            raise ServerFailed(
+                f"language model {self._options.model} did not load in {_LOAD_TIMEOUT_S:.0f} s"
+            ) from slow
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def _await_first_token(self) -> None:
+        async with httpx.AsyncClient(base_url=self._url, timeout=_LOAD_TIMEOUT_S) as client:
+            while True:
+                assert self._process is not None
+                if self._process.returncode is not None:
+                    raise ServerFailed(f"language-model server ended while loading {self._options.model}")
+                try:
+                    reply = await client.post("/completion", json={"prompt": "Hello", "n_predict": 1})
+                    if reply.status_code == 200:
+                        return
+                except httpx.TransportError:
+                    await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)
+
+    async def stop(self) -> None:
+        """End the server. Safe to call twice."""
+        if self._process is None or self._process.returncode is not None:
+            return
+        self._process.kill()
+        await self._process.wait()
+
+
+def _serve(options: ServerOptions) -> None:
+    parent = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        return
+    import xllamacpp
+
+    params = xllamacpp.CommonParams()
+    params.model.path = options.model
+    params.n_ctx = options.context_tokens
+    params.n_parallel = options.slots
+    params.n_gpu_layers = options.gpu_layers
+    params.cpuparams.n_threads = options.threads
+    params.cpuparams_batch.n_threads = options.threads
+    # A second copy of old conversations would outlive the session that they belong to.
+    params.cache_ram_mib = 0
+    params.cache_idle_slots = False
+    params.ui = False
+    params.verbosity = 1
+    server = xllamacpp.Server(params)
+    print(json.dumps({"url": server.listening_address}), flush=True)
+    signal.pause()
+
+
+if __name__ == "__main__":
+    _serve(ServerOptions(**json.loads(sys.argv[1])))

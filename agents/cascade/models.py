@@ -1,0 +1,73 @@
+"""The models of a cascade, loaded once for the life of the agent and shared by its sessions."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.cascade.llm import Endpoint
+from agents.cascade.llm_server import LlmServer, ServerOptions
+from agents.cascade.settings import CascadeSettings, StockWhisper
+
+
+class SettingsFailed(Exception):
+    """A profile asks for something that is not there. The message is one line for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """`recogniser` is a faster-whisper model or a `ShortContextWhisper`; `voice` a Piper voice."""
+
+    recogniser: Any
+    voice: Any
+    endpoint: Endpoint
+    server: LlmServer | None
+
+    async def close(self) -> None:
+        if self.server is not None:
+            await self.server.stop()
+
+
+async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> Models:
+    """Load everything that `settings` names. `weights` maps names to paths; a name that it lacks is taken as it stands.
+
+    Raises:
+        SettingsFailed: the environment variable that should hold the endpoint's key is empty.
+        agents.cascade.llm_server.ServerFailed: the language-model server did not come up.
+    """
+    from agents.cascade import stock
+
+    server, endpoint = await _language_model(settings, weights)
+    try:
+        if isinstance(settings.stt, StockWhisper):
+            recogniser: Any = stock.load_whisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
+        else:
+            from agents.cascade.short_context_whisper import ShortContextWhisper
+
+            recogniser = ShortContextWhisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
+        voice = stock.load_voice(settings.tts, weights.get(settings.tts.voice, settings.tts.voice))
+        # The first synthesis and transcription allocate and plan; no caller should wait for that.
+        list(voice.synthesize("Hello."))
+    except BaseException:
+        if server is not None:
+            await server.stop()
+        raise
+    return Models(recogniser, voice, endpoint, server)
+
+
+async def _language_model(settings: CascadeSettings, weights: Mapping[str, str]) -> tuple[LlmServer | None, Endpoint]:
+    llm = settings.llm
+    if llm.base_url is not None:
+        key = "none"
+        if llm.api_key_env is not None:
+            key = os.environ.get(llm.api_key_env, "")
+            if not key:
+                raise SettingsFailed(
+                    f"environment variable {llm.api_key_env} is empty: it must hold the endpoint's key"
+                )
+        return None, Endpoint(llm.base_url, llm.model, key)
+    server = LlmServer(
+        ServerOptions(weights.get(llm.model, llm.model), llm.threads, llm.context_tokens, llm.gpu_layers, llm.slots)
+    )
+    await server.start()
+    return server, Endpoint(server.base_url, llm.model, native_url=server.url)

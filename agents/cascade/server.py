@@ -1,0 +1,71 @@
+"""The agent's front door: pipecat's FastAPI WebSocket transport behind uvicorn, one pipeline a connection.
+
+pipecat's own single-client server refuses a second caller; a web framework's route does not, and every connection gets a
+pipeline of its own, so that sessions cannot touch one another.
+"""
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+
+import uvicorn
+from fastapi import FastAPI, WebSocket
+from loguru import logger
+
+from agents.cascade.models import Models
+from agents.cascade.pipeline import Session
+from agents.cascade.settings import CascadeSettings
+
+_PATH = "/ws"
+_GRACE_S = 3
+"""How long open sessions may take to end once the agent was told to stop."""
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signal handling: the agent must still stop its language model afterwards."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def make_app(settings: CascadeSettings, models: Models) -> FastAPI:
+    """An ASGI app that runs one session for each WebSocket that connects to `/ws`."""
+    app = FastAPI(openapi_url=None)
+
+    @app.websocket(_PATH)
+    async def talk(websocket: WebSocket) -> None:
+        await websocket.accept()
+        await Session(websocket, settings, models).run()
+
+    return app
+
+
+async def serve(settings: CascadeSettings, models: Models, port: int) -> None:
+    """Serve until SIGTERM or SIGINT; say on standard output, in one line of JSON, when and where callers may come."""
+    listener = socket.create_server(("127.0.0.1", port))
+    config = uvicorn.Config(
+        make_app(settings, models),
+        log_config=None,
+        # Compressing audio frames costs processor time that the models need.
+        ws_per_message_deflate=False,
+        timeout_graceful_shutdown=_GRACE_S,
+        lifespan="off",
+    )
+    server = _Server(config)
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, lambda: setattr(server, "should_exit", True))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    # uvicorn tells of its start by a flag alone.
+    while not server.started and not serving.done():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    host, bound_port = listener.getsockname()[:2]
+    print(json.dumps({"event": "ready", "url": f"ws://{host}:{bound_port}{_PATH}"}), flush=True)
+    logger.info("ready on port {}", bound_port)
+    sys.stdout.flush()
+    await serving

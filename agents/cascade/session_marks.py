@@ -1,0 +1,34 @@
+"""Marks of one session: stamped where the thing happens, sent when the socket has time for them.
+
+RTVI's own metrics use wall time and arrive per service; the harness wants one monotonic clock and the name of the
+request that each effect belongs to. A stamp is taken at once and costs an append to a queue; the message leaves from a
+task of its own, so that reporting never stands in the way of audio.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+MarkMessage = dict[str, Any]
+
+
+class SessionMarks:
+    """Collects the marks of a session and hands them to `send`, in order, one RTVI `server-message` payload each.
+
+    Stamp from the event loop's thread; work done in another thread notes its own `at_ns` and is stamped afterwards.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: asyncio.Queue[MarkMessage] = asyncio.Queue()
+
+    def stamp(self, name: str, *, at_ns: int | None = None, **detail: object) -> None:
+        """Record that `name` happened now, or at `at_ns` on the monotonic clock. A detail of None is left out."""
+        stamped_ns = time.monotonic_ns() if at_ns is None else at_ns
+        known = {key: value for key, value in detail.items() if value is not None}
+        self._waiting.put_nowait({"type": "mark", "name": name, "at_ns": stamped_ns, "detail": known})
+
+    async def deliver(self, send: Callable[[MarkMessage], Awaitable[None]]) -> None:
+        """Pass every mark to `send` until cancelled."""
+        while True:
+            await send(await self._waiting.get())

@@ -1,0 +1,189 @@
+"""pipecat's own Whisper, Piper, silero and turn aggregation with marks, known delays, and models loaded beforehand.
+
+Nothing here changes what the services do: each subclass hands over a model that is already in memory, because one pipeline
+is made for each connection and loading takes seconds, and stamps a mark where its parent does the thing.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from faster_whisper import WhisperModel
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.audio.vad.vad_analyzer import VADParams, VADState
+from pipecat.frames.frames import Frame, LLMFullResponseStartFrame, TranscriptionFrame, TTSAudioRawFrame
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMAssistantAggregator,
+    LLMUserAggregator,
+    LLMUserAggregatorParams,
+)
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.services.piper.tts import PiperTTSService
+from pipecat.services.tts_service import TTSService
+from pipecat.services.whisper.stt import WhisperSTTService
+from piper import PiperVoice
+
+from agents import marks
+from agents.cascade.llm import REQUEST
+from agents.cascade.session_marks import SessionMarks
+from agents.cascade.settings import StockWhisper, TestDelays, TtsSettings, VadSettings
+
+
+def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
+    """The faster-whisper model that the stock service runs."""
+    return WhisperModel(
+        weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads
+    )
+
+
+def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
+    """A Piper voice whose threads sleep between syntheses.
+
+    onnxruntime's threads spin for work by default, which on a machine of few cores takes them from the other stages.
+    """
+    voice = PiperVoice.load(Path(weights), use_cuda=settings.use_cuda)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = settings.threads
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=voice.session.get_providers())
+    return voice
+
+
+class MarkedWhisper(WhisperSTTService):
+    """pipecat's Whisper service over a loaded model."""
+
+    def __init__(self, model: WhisperModel, session: SessionMarks, delays: TestDelays, **kwargs: Any) -> None:
+        self._loaded = model
+        self._session = session
+        self._delay_s = delays.asr_ms / 1000
+        super().__init__(settings=self.Settings(model="loaded"), **kwargs)
+
+    def _load(self) -> None:
+        self._model = self._loaded
+
+    async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame, None]:
+        self._session.stamp(marks.ASR_STARTED)
+        await asyncio.sleep(self._delay_s)
+        text = ""
+        frames = [frame async for frame in super().run_stt(audio)]
+        text = " ".join(frame.text.strip() for frame in frames if isinstance(frame, TranscriptionFrame))
+        self._session.stamp(marks.ASR_DONE, text=text)
+        for frame in frames:
+            yield frame
+
+
+class MarkedPiper(PiperTTSService):
+    """pipecat's Piper service over a loaded voice."""
+
+    def __init__(self, voice: PiperVoice, session: SessionMarks, delays: TestDelays, **kwargs: Any) -> None:
+        # The parent's constructor would load the voice again, or fetch one by name.
+        TTSService.__init__(
+            self,
+            push_start_frame=True,
+            push_stop_frames=True,
+            settings=self.Settings(model=None, voice="loaded", language=None),
+            **kwargs,
+        )
+        self._voice = voice
+        self._session = session
+        self._delay_s = delays.tts_ms / 1000
+        self._request: int | None = None
+        self._piece = 0
+
+    async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+        if isinstance(frame, LLMFullResponseStartFrame):
+            self._request = frame.metadata.get(REQUEST)
+            self._piece = 0
+        await super().process_frame(frame, direction)
+
+    async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame, None]:
+        self._piece += 1
+        detail = {"request": self._request, "piece": self._piece}
+        if self._piece == 1:
+            self._session.stamp(marks.FIRST_CLAUSE, text=text, **detail)
+        self._session.stamp(marks.TTS_STARTED, text=text, **detail)
+        started_s = time.monotonic()
+        samples = 0
+        rate_hz = self.sample_rate
+        if self._piece == 1:
+            await asyncio.sleep(self._delay_s)
+        async for frame in super().run_tts(text, context_id):
+            if isinstance(frame, TTSAudioRawFrame):
+                if not samples:
+                    self._session.stamp(marks.TTS_FIRST_AUDIO, **detail)
+                samples += frame.num_frames
+            yield frame
+        audio_s = samples / rate_hz
+        self._session.stamp(
+            marks.TTS_DONE,
+            audio_ms=round(audio_s * 1000, 1),
+            real_time_factor=(time.monotonic() - started_s) / audio_s if audio_s else None,
+            **detail,
+        )
+
+
+class MarkedSilero(SileroVADAnalyzer):
+    """pipecat's silero analyser; marks the windows in which speech began and first fell silent."""
+
+    def __init__(self, settings: VadSettings, session: SessionMarks) -> None:
+        super().__init__(
+            params=VADParams(
+                confidence=settings.confidence,
+                start_secs=settings.start_ms / 1000,
+                stop_secs=settings.stop_ms / 1000,
+                min_volume=settings.min_volume,
+            )
+        )
+        self._session = session
+
+    async def analyze_audio(self, buffer: bytes) -> VADState:
+        before = self._vad_state
+        state = await super().analyze_audio(buffer)
+        if before == VADState.SPEAKING and state in (VADState.STOPPING, VADState.QUIET):
+            self._session.stamp(marks.SILENCE_SEEN)
+        elif before in (VADState.QUIET, VADState.STARTING) and state == VADState.SPEAKING:
+            self._session.stamp(marks.SPEECH_STARTED)
+        return state
+
+
+class MarkedUserAggregator(LLMUserAggregator):
+    """pipecat's user aggregator; marks the moment in which its strategies decide that the turn is over.
+
+    A strategy asks for the reply and ends the turn in one breath, in that order; the first of the two is the decision.
+    """
+
+    def __init__(self, context: LLMContext, params: LLMUserAggregatorParams, session: SessionMarks) -> None:
+        super().__init__(context, params=params)
+        self._session = session
+        self._decided = False
+
+    def _decide(self, strategy: object) -> None:
+        if not self._decided:
+            self._session.stamp(marks.TURN_DECIDED, strategy=type(strategy).__name__)
+        self._decided = True
+
+    async def _on_user_turn_started(self, controller: Any, strategy: Any, params: Any) -> None:
+        self._decided = False
+        await super()._on_user_turn_started(controller, strategy, params)
+
+    async def _on_user_turn_inference_triggered(self, controller: Any, strategy: Any, speculation: Any = None) -> None:
+        if speculation is None:
+            self._decide(strategy)
+        await super()._on_user_turn_inference_triggered(controller, strategy, speculation)
+
+    async def _on_user_turn_stopped(self, controller: Any, strategy: Any, params: Any) -> None:
+        self._decide(strategy)
+        await super()._on_user_turn_stopped(controller, strategy, params)
+
+
+def aggregators(
+    context: LLMContext, params: LLMUserAggregatorParams, session: SessionMarks
+) -> tuple[MarkedUserAggregator, LLMAssistantAggregator]:
+    """The two halves of pipecat's context aggregation, joined as `LLMContextAggregatorPair` joins them."""
+    user = MarkedUserAggregator(context, params, session)
+    return user, LLMAssistantAggregator(context, _paired_user_aggregator=user)
