@@ -1,0 +1,99 @@
+"""The table under the joint chart: every system on the board, best first, with what stands behind each figure."""
+
+from dataclasses import dataclass
+
+from reports.view import AgentView, PageView, ReferenceView
+from reports.wording import (
+    UNKNOWN_TEXT,
+    counted,
+    elo,
+    elo_interval,
+    latency,
+    latency_interval,
+    share,
+    system_name,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure: its text, what stands small under it, and `good`, `bad` or nothing."""
+
+    text: str
+    small: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One system."""
+
+    name: str
+    note: str
+    reference: bool
+    cells: tuple[Cell, ...]
+
+
+def board(view: PageView) -> tuple[Row, ...]:
+    """Agents and references by Elo, best first; those without a rating last, by name."""
+    rated: list[tuple[float | None, Row]] = [(a.whole.rating.elo.value, _agent(a, view)) for a in view.agents]
+    rated += [(r.ratings["all"].elo.value if "all" in r.ratings else None, _reference(r)) for r in view.references]
+    rated.sort(key=lambda pair: (pair[0] is None, -(pair[0] or 0.0), pair[1].name))
+    return tuple(row for _, row in rated)
+
+
+def method_words(view: PageView) -> str:
+    """How the ratings were made, and what an interval is."""
+    if not view.elo_method:
+        return "There is no Elo, because nothing was judged."
+    return (
+        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8."
+    )
+
+
+def _agent(agent: AgentView, view: PageView) -> Row:
+    part = agent.whole
+    ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
+    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(agent.turns, "turn")]
+    if agent.own_family_judgments:
+        notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
+    pauses = f"{agent.pauses_cut} of {agent.pauses_marked}" if agent.pauses_marked else UNKNOWN_TEXT
+    ttfa_tone = ""
+    if ttfa is not None and ttfa.p50.value is not None:
+        ttfa_tone = "good" if ttfa.p50.value <= view.budget_ttfa_ms else "bad"
+    elif ttfa is not None and ttfa.p50_over:
+        ttfa_tone = "bad"
+    return Row(
+        name=agent.name,
+        note=", ".join(note for note in notes if note),
+        reference=False,
+        cells=(
+            Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo)),
+            Cell(share(part.rating.win_rate)),
+            Cell(latency(ttfa), latency_interval(ttfa.p50), ttfa_tone) if ttfa else Cell(UNKNOWN_TEXT),
+            Cell(latency(ttfa, "p95"), latency_interval(ttfa.p95)) if ttfa else Cell(UNKNOWN_TEXT),
+            Cell(latency(ttft), latency_interval(ttft.p50)) if ttft else Cell(UNKNOWN_TEXT),
+            Cell(share(agent.within_ttfa), f"TTFT {share(agent.within_ttft)}" if agent.within_ttft is not None else ""),
+            Cell(share(agent.cut_in_rate)),
+            Cell(pauses),
+            Cell(
+                str(agent.no_reply), f"{agent.failed} failed" if agent.failed else "", "bad" if agent.no_reply else ""
+            ),
+            Cell(share(part.p_frontier)),
+        ),
+    )
+
+
+def _reference(reference: ReferenceView) -> Row:
+    rating = reference.ratings.get("all")
+    unknown = Cell(UNKNOWN_TEXT)
+    return Row(
+        name=system_name(reference.system),
+        note=f"{reference.author}, no latency",
+        reference=True,
+        cells=(
+            Cell(elo(rating.elo.value), elo_interval(rating.elo)) if rating else unknown,
+            Cell(share(rating.win_rate)) if rating else unknown,
+            *([unknown] * 8),
+        ),
+    )

@@ -1,0 +1,73 @@
+"""What all charts share: colours that colour-blind readers can tell apart, in a light and a dark set, and quiet axes.
+
+Colour never carries a meaning alone: agents also differ by shape and are named beside their point. The categorical
+colours are those of Okabe and Ito (2008), darkened or lightened until each has 3:1 contrast against the page it stands on;
+their yellow and black do not survive one of the two backgrounds and are left out.
+"""
+
+from typing import Any
+
+import altair as alt
+
+LIGHT_CATEGORY = ("#0064a8", "#c2410c", "#00805f", "#a8487f", "#7a5c00", "#2f7fb5", "#6b4fbb", "#55606b")
+DARK_CATEGORY = ("#5cb3f0", "#f59a5f", "#3cc9a0", "#e08fc0", "#e6c04a", "#8fd0ff", "#b3a1f5", "#a9b4bf")
+
+STAGE_LABELS: dict[str, str] = {
+    "endpointing": "endpointing",
+    "asr": "speech recognition",
+    "turn_decision": "turn decision",
+    "llm": "language model",
+    "first_clause": "first clause",
+    "tts": "speech synthesis",
+    "transport": "transport",
+    "unexplained": "unexplained",
+}
+STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#d1495b")
+"""One a stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are areas and are labelled."""
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification."""
+
+LATENCY_TICKS = [50, 100, 200, 300, 500, 1_000, 2_000, 5_000, 10_000, 15_000]
+LATENCY_LABEL = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
+
+
+def latency_axis(title: str | None) -> alt.Axis:
+    """Ticks where people think of latency, whatever the scale."""
+    return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, grid=True)
+
+
+def config(*, dark: bool) -> Spec:
+    """The Vega-Lite configuration of a theme; the specifications themselves hold no background and no text colour."""
+    ink, quiet, line = ("#e7eaee", "#aab3bd", "#39424c") if dark else ("#1c2329", "#55606b", "#dfe3e7")
+    font = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
+    return {
+        "background": None if dark else "transparent",
+        "font": font,
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": quiet,
+            "titleColor": ink,
+            "titleFontWeight": 500,
+            "titlePadding": 10,
+            "gridColor": line,
+            "domainColor": quiet,
+            "tickColor": line,
+            "labelFontSize": 12,
+            "titleFontSize": 12.5,
+        },
+        "legend": {"labelColor": ink, "titleColor": quiet, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260},
+        "title": {"color": ink, "subtitleColor": quiet, "anchor": "start", "fontSize": 14},
+        "text": {"color": ink, "fontSize": 12},
+        "rule": {"color": quiet},
+        "header": {"labelColor": ink, "titleColor": quiet},
+        "range": {"category": list(DARK_CATEGORY if dark else LIGHT_CATEGORY)},
+    }
+
+
+def to_spec(chart: Any) -> Spec:
+    """The plain dictionary of an Altair chart, without the data being hoisted into hashed names."""
+    with alt.data_transformers.enable("default", consolidate_datasets=False, max_rows=None):
+        spec: Spec = chart.to_dict()
+    spec.pop("config", None)
+    return spec

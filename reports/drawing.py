@@ -1,0 +1,116 @@
+"""What one session sounds and looks like: a stereo file beside the page, and the stretches that its timeline draws.
+
+The file is FLAC, not a smaller lossy format, because the playhead must stand where the sound is: lossy codecs shift a file by
+their own delay, which some browsers undo and others do not. At 24 kHz, with true silence in most of it, a session takes
+about a quarter of a megabyte. Everything derived is kept beside it, so a page is built twice as quickly the second time.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+from numpy.typing import NDArray
+
+from harness import playout
+from harness.recording import Recording
+from reports.view import Span
+
+MIX_RATE_HZ = 24_000
+"""Holds everything that speech synthesis makes and the telephone does not."""
+ENVELOPE_STEPS = 360
+"""Steps of the drawn waveform: about one a pixel on a phone, and four kilobytes a conversation of five agents."""
+FLOOR_DB = -54.0
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_VERSION = f"drawing-1/{playout.METHOD}/{MIX_RATE_HZ}/{ENVELOPE_STEPS}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A session's timeline in ms since the caller's first sample, and the file that plays it."""
+
+    file: Path
+    length_ms: float
+    caller: tuple[Span, ...]
+    pauses: tuple[tuple[float, float], ...]
+    marks: tuple[Span, ...]
+    envelope: tuple[str, str]
+
+
+def draw(recording: Recording, file: Path) -> Drawing:
+    """Write the stereo file (caller left, agent right) and return its timeline."""
+    stereo = playout.stereo(recording).astype(np.float32) / 32_768.0
+    mixed: NDArray[np.float32] = soxr.resample(stereo, playout.HEARD_RATE_HZ, MIX_RATE_HZ, quality="HQ")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(file.name + ".part")
+    soundfile.write(part, np.clip(mixed, -1, 1), MIX_RATE_HZ, format="FLAC", subtype="PCM_16")
+    part.replace(file)
+    found = Drawing(
+        file=file,
+        length_ms=1_000.0 * len(mixed) / MIX_RATE_HZ,
+        caller=_caller_spans(recording),
+        pauses=tuple(
+            (_ms(pause.start_sample, recording), _ms(pause.end_sample, recording)) for pause in recording.caller.pauses
+        ),
+        marks=_marks(recording),
+        envelope=(envelope(mixed[:, 0]), envelope(mixed[:, 1])),
+    )
+    kept = asdict(found) | {"file": file.name, "version": _VERSION}
+    _sidecar(file).write_text(json.dumps(kept), encoding="utf-8")
+    return found
+
+
+def drawn_before(file: Path) -> Drawing | None:
+    """The drawing of a file that `draw` wrote by the present method, or None."""
+    try:
+        kept = json.loads(_sidecar(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if kept.get("version") != _VERSION or not file.is_file():
+        return None
+    return Drawing(
+        file=file,
+        length_ms=kept["length_ms"],
+        caller=tuple(Span(**span) for span in kept["caller"]),
+        pauses=tuple((start, end) for start, end in kept["pauses"]),
+        marks=tuple(Span(**span) for span in kept["marks"]),
+        envelope=(kept["envelope"][0], kept["envelope"][1]),
+    )
+
+
+def envelope(samples: NDArray[np.float32]) -> str:
+    """Loudness along a signal: `ENVELOPE_STEPS` base-36 digits, 0 at −54 dB of full scale or below."""
+    edges = np.linspace(0, len(samples), ENVELOPE_STEPS + 1).astype(int)
+    power = np.concatenate([[0.0], np.cumsum(samples.astype(np.float64) ** 2)])
+    mean = (power[edges[1:]] - power[edges[:-1]]) / np.maximum(np.diff(edges), 1)
+    level_db = 10 * np.log10(np.maximum(mean, 1e-12))
+    steps = np.clip((level_db - FLOOR_DB) / -FLOOR_DB * 35 * 1.3, 0, 35).astype(int)
+    return "".join(_DIGITS[step] for step in steps)
+
+
+def _sidecar(file: Path) -> Path:
+    return file.with_suffix(".json")
+
+
+def _ms(sample: int, recording: Recording) -> float:
+    return 1_000.0 * sample / recording.caller.rate_hz
+
+
+def _caller_spans(recording: Recording) -> tuple[Span, ...]:
+    """Where the caller speaks: each turn, less its marked pauses."""
+    found: list[Span] = []
+    for turn in recording.caller.turns:
+        at = turn.start_sample
+        for pause in turn.pauses:
+            found.append(Span(turn.kind, _ms(at, recording), _ms(pause.start_sample, recording)))
+            at = pause.end_sample
+        found.append(Span(turn.kind, _ms(at, recording), _ms(turn.end_sample, recording)))
+    return tuple(span for span in found if span.end_ms > span.start_ms)
+
+
+def _marks(recording: Recording) -> tuple[Span, ...]:
+    times = ((mark.name, (mark.at_ns - recording.caller.t0_ns) / 1e6) for mark in recording.marks)
+    limit_ms = 1_000.0 * len(recording.caller.played) / recording.caller.rate_hz + 60_000
+    return tuple(Span(name, at, at) for name, at in sorted(times, key=lambda m: m[1]) if 0 <= at <= limit_ms)

@@ -1,0 +1,31 @@
+"""The joint report of a run: one page, with the audio it plays beside it."""
+
+import os
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.store import RunStore
+from harness.summary import RunSummary
+from reports.assemble import assemble
+from reports.page import render
+
+
+def write_report(store: RunStore, summary: RunSummary, out: Path) -> Path:
+    """Write the page and its audio; returns the page's path.
+
+    `out` is the page itself when it ends in `.html`, else a folder that will hold `report.html`. The stereo files lie in
+    `report-audio` beside the page, so the two can be moved together.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        view = assemble(store, summary, page.parent)
+        part = page.with_name(f".{page.name}.part")
+        part.write_text(render(view), encoding="utf-8", errors="replace")
+        os.replace(part, page)
+    except OSError as error:
+        raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
+    return page

@@ -1,0 +1,31 @@
+"""Everything that gives no figure, and why: a report that hides its losses is worth less than the losses."""
+
+from reports.view import PageView
+
+Loss = tuple[str, str, str, str]
+"""(what, agent, conversation, why)."""
+
+
+def losses(view: PageView) -> tuple[Loss, ...]:
+    """Invalid runs, failures, silence, discarded turns, refused values and missing sessions, gravest first."""
+    found: list[Loss] = [("invalid run", "all", "all", reason) for reason in view.invalid_reasons]
+    found += [
+        ("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind) for f in view.failures
+    ]
+    for context in view.contexts:
+        for turn in context.turns:
+            if turn.no_reply:
+                found.append(("no reply", turn.agent, context.id, "nothing heard within 15 s of the spoken end"))
+            if turn.discarded:
+                found.append(("discarded turn", turn.agent, context.id, turn.discarded))
+            if turn.refused:
+                why = "impossible values refused: " + ", ".join(turn.refused)
+                found.append(("refused value", turn.agent, context.id, why))
+    order = ("invalid run", "failed session", "no reply", "discarded turn", "missing session", "refused value")
+    found += [
+        ("missing session", agent.name, context.id, "not played")
+        for context in view.contexts
+        for agent in view.agents
+        if not any(turn.agent == agent.name for turn in context.turns)
+    ]
+    return tuple(sorted(found, key=lambda loss: order.index(loss[0])))

@@ -1,0 +1,118 @@
+"""Turns a view into one HTML file that opens from disk with no network, today and in ten years.
+
+Vega and Vega-Lite are inlined from vl-convert, which is the very engine that draws the PNG and SVG, so that the page and
+the pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `reports.embedding`).
+"""
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from reports import payload
+from reports.board import board, method_words
+from reports.cautions import cautions, judge_sentence
+from reports.charts import elo_latency, theme
+from reports.embedding import content_policy, packed, safe_json, script_text
+from reports.losses import losses
+from reports.verdict import verdicts
+from reports.view import METRICS, PageView
+from reports.wording import counted
+
+_SCRIPTS = ("dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
+_SECTIONS: tuple[tuple[str, str, str], ...] = (
+    ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
+    ("joint", "Quality × latency", "sections/joint.html.jinja"),
+    ("conversations", "Conversations", "sections/contexts.html.jinja"),
+    ("missing", "Missing", "sections/failures.html.jinja"),
+    ("provenance", "How it was run", "sections/provenance.html.jinja"),
+)
+
+
+def render(view: PageView) -> str:
+    """The whole page."""
+    charts: dict[str, Any] = {"elo_latency": elo_latency.spec(view)}
+    charts = {name: spec for name, spec in charts.items() if spec is not None}
+    data = safe_json(
+        {
+            "agents": [agent.name for agent in view.agents],
+            "contexts": payload.index(view),
+            "metrics": METRICS,
+            "stages": {
+                name: {"label": label, "colour": colour}
+                for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
+            },
+            "points": [{k: row[k] for k in ("metric", "percentile", "subset")} for row in elo_latency.rows(view)],
+            "charts": charts,
+            "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
+        }
+    )
+    script, vega = own_script(), vega_script()
+    return (
+        _environment()
+        .get_template("report.html.jinja")
+        .render(
+            view=view,
+            style=Markup(_read("report.css")),
+            script=Markup(script),
+            vega=Markup(vega),
+            data=Markup(data),
+            blocks=[Markup(packed(payload.conversation(context))) for context in view.contexts],
+            policy=content_policy([script, vega]),
+            sections=[template for _, _, template in _SECTIONS],
+            contents=[(anchor, label) for anchor, label, _ in _SECTIONS],
+            cautions=cautions(view),
+            verdicts=verdicts(view),
+            board=board(view),
+            method_words=method_words(view),
+            losses=losses(view),
+            charts=charts,
+            metrics=METRICS,
+            default_metric=elo_latency.default_metric(view),
+            conditions=conditions(view),
+            judge_sentence=judge_sentence,
+            counted=counted,
+        )
+    )
+
+
+def conditions(view: PageView) -> str:
+    """The evaluation conditions in one line, to travel with every picture and table."""
+    judges = ", ".join(judge_sentence(judge) for judge in view.judges) or "nobody judged"
+    baseline = "human baseline: on the board" if view.has_human_reference else "human baseline: none on this board"
+    validity = "" if view.valid else "INVALID RUN; "
+    return (
+        f"{validity}{counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}; "
+        f"judges: {judges}; {baseline}."
+    )
+
+
+@cache
+def own_script() -> str:
+    """The page's own script, exactly as it stands in the file."""
+    return script_text("\n".join(_read(f"script/{name}") for name in _SCRIPTS))
+
+
+@cache
+def vega_script() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one module, and word to the page that they are there."""
+    import vl_convert
+
+    ready = 'window.vegaEmbed = vegaEmbed; dispatchEvent(new Event("vega-ready"));'
+    return script_text(vl_convert.javascript_bundle(ready))
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _read(name: str) -> str:
+    return files("reports").joinpath("page", *name.split("/")).read_text(encoding="utf-8")

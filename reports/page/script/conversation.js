@@ -1,0 +1,73 @@
+/* One conversation: what was said before, each agent's reply with its sound and its times, and the verdicts. */
+const PAUSE = /<pause (\d+)>/g;
+const withPauses = (text) => {
+  const parts = [];
+  let from = 0;
+  for (const match of text.matchAll(PAUSE)) {
+    parts.push(text.slice(from, match.index), el("span", { class: "pause" }, `⏸ ${match[1]} ms`));
+    from = match.index + match[0].length;
+  }
+  return [...parts, text.slice(from)];
+};
+const dialogue = (data) => el("ol", { class: "dialogue" }, data.history.map(([role, text], k) => {
+  const spoken = k === data.history.length - 1;
+  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? `${role}, spoken to every agent` : role), withPauses(text));
+}));
+const words = (label, text) => (text === null || text === undefined ? null : el("div", {}, el("span", {}, label), el("p", { dir: "auto", tabindex: text.length > 900 ? 0 : null }, text || "(nothing)")));
+const chips = (turn) => [
+  turn.status === "failed" ? ["failed", "bad"] : null,
+  turn.no_reply ? ["no reply within 15 s", "bad"] : null,
+  turn.cut_in ? ["cut in on the caller", "warn"] : null,
+  turn.pauses.some((s) => s[0] === "cut") ? ["cut a pause", "warn"] : null,
+  turn.discarded ? [`discarded: ${turn.discarded}`, "bad"] : null,
+  ...turn.labels.map((text) => [text, ""]),
+].filter(Boolean).map(([text, kind]) => el("span", { class: `chip ${kind}` }, said(text)));
+const figures = (turn) => {
+  const shown = Object.entries(turn.figures_ms).filter(([, value]) => value !== null);
+  if (!shown.length) return null;
+  return el("details", { class: "more" }, el("summary", {}, "All figures and marks"),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All figures" }, el("table", {}, el("tbody", {},
+      shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)))),
+      turn.marks.map(([name, at]) => el("tr", {}, el("th", { scope: "row" }, "mark: ", said(name)), el("td", { class: "n" }, turn.spoken_end_ms === null ? ms(at) : ms(at - turn.spoken_end_ms))))))));
+};
+const turnCard = (turn, index) => {
+  const line = timeline(turn);
+  const drawable = turn.caller.length > 0 || turn.agent_spans.length > 0;
+  const speed = turn.figures_ms.ttfa ?? turn.figures_ms.ttft;
+  const name = turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
+  const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
+  return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
+    el("header", {}, el("h4", {}, said(turn.agent), variant ? ` (${variant})` : ""), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
+    turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
+    drawable ? line.box : null, drawable ? player(turn, line) : null,
+    el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
+    turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
+};
+const systemLabel = (name) => (name.startsWith("ref:") ? `reference “${name.slice(4)}”` : name);
+const verdictTable = (data) => {
+  if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
+  const winner = (row) => (row.winner === "tie" ? "same" : systemLabel(row.winner === "a" ? row.system_a : row.system_b));
+  const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : systemLabel(who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
+  return el("details", { class: "more" }, el("summary", {}, counted(data.judgments.length, "verdict")),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Verdicts" }, el("table", { class: "verdict-row" },
+      el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
+      el("tbody", {}, data.judgments.map((row) => el("tr", {},
+        el("td", {}, said(systemLabel(row.system_a)), " / ", said(systemLabel(row.system_b))), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
+        el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
+        el("td", {}, row.shown_first ? said(systemLabel(row.shown_first === "a" ? row.system_a : row.system_b)) : "—"),
+        el("td", { dir: "auto" }, row.rationale || "—", axes(row) ? el("small", {}, axes(row)) : null)))))));
+};
+const showConversation = async (details) => {
+  const body = details.querySelector(".body");
+  if (body.dataset.shown) return;
+  body.dataset.shown = "yes";
+  const index = Number(details.dataset.index);
+  const data = await conversation(index);
+  const agent = document.getElementById("filters").elements.agent.value;
+  body.replaceChildren(
+    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data),
+    ...data.turns.map((turn) => { const card = turnCard(turn, index); card.hidden = Boolean(agent) && turn.agent !== agent; return card; }),
+    data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
+    data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${systemLabel(system)}, ${author}`, text)))) : "",
+    el("h4", {}, "Verdicts"), verdictTable(data));
+};

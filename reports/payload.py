@@ -1,0 +1,76 @@
+"""The view as the page's script reads it: short lists instead of objects where a run has thousands of them."""
+
+from typing import Any
+
+from reports.view import ContextView, PageView, Span, TurnView
+
+OVER, CUT, SILENT, FAILED, DISCARDED = 1, 2, 4, 8, 16
+"""What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""
+
+Json = dict[str, Any]
+
+
+def index(view: PageView) -> list[Json]:
+    """What the page knows of every conversation before it is opened."""
+    return [
+        {
+            "id": context.id,
+            "subset": context.subset,
+            "find": " ".join((context.id, context.emotion, context.problem)).lower(),
+            "flags": [_flags(context, agent.name, agent.spoken, view) for agent in view.agents],
+        }
+        for context in view.contexts
+    ]
+
+
+def _flags(context: ContextView, agent: str, spoken: bool, view: PageView) -> int:
+    turns = [turn for turn in context.turns if turn.agent == agent]
+    if not turns:
+        return -1
+    found = 0
+    for turn in turns:
+        value = turn.figures_ms.get("ttfa" if spoken else "ttft")
+        budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
+        early = turn.figures_ms.get("signed", 0.0) < 0
+        found |= OVER if early or (value is not None and value > budget) else 0
+        found |= CUT if turn.cut_in or any(pause.name == "cut" for pause in turn.pauses) else 0
+        found |= SILENT if turn.no_reply else 0
+        found |= FAILED if turn.status == "failed" else 0
+        found |= DISCARDED if turn.discarded else 0
+    return found
+
+
+def conversation(context: ContextView) -> Json:
+    """Everything the page shows once a conversation is opened."""
+    return {
+        "situation": context.situation,
+        "history": [list(turn) for turn in context.history],
+        "references": [list(reference) for reference in context.references],
+        "turns": [_turn(turn) for turn in context.turns],
+        "judgments": [
+            {
+                "system_a": row.system_a, "system_b": row.system_b, "judge": row.judge, "human": row.human,
+                "winner": row.winner, "strength": row.strength, "shown_first": row.shown_first,
+                "presentation": row.presentation, "rationale": row.rationale,
+                "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
+            }
+            for row in context.judgments
+        ],
+    }  # fmt: skip
+
+
+def _turn(turn: TurnView) -> Json:
+    return {
+        "agent": turn.agent, "session": turn.session, "status": turn.status, "failure": turn.failure,
+        "written": turn.written, "heard": turn.heard, "understood": turn.understood, "audio": turn.audio,
+        "figures_ms": {name: round(value, 1) for name, value in turn.figures_ms.items()},
+        "spoken_end_ms": turn.spoken_end_ms, "caller": _spans(turn.caller), "pauses": _spans(turn.pauses),
+        "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
+        "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
+        "discarded": turn.discarded, "labels": list(turn.labels), "envelope": turn.envelope,
+        "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,
+    }  # fmt: skip
+
+
+def _spans(spans: tuple[Span, ...]) -> list[list[str | float]]:
+    return [[span.name, round(span.start_ms, 1), round(span.end_ms, 1)] for span in spans]

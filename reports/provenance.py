@@ -1,0 +1,53 @@
+"""How a run was made, as pairs of words for the page and every export: plan, seeds, versions, machine, pacing."""
+
+from collections.abc import Mapping
+
+from harness.manifest import RunManifest
+from harness.summary import RunSummary
+from reports.wording import UNKNOWN_TEXT
+
+Fact = tuple[str, str]
+
+
+def provenance(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
+    """Everything another person needs to make the numbers again, or to see why they cannot be trusted."""
+    pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
+    facts: list[Fact] = [
+        ("Played", manifest.created),
+        ("Pack", f"{manifest.pack} ({manifest.pack_hash[:12]})"),
+        ("Mode", manifest.mode),
+        ("Line conditions", ", ".join(manifest.conditions) or UNKNOWN_TEXT),
+        ("Repeats", str(manifest.repeats)),
+        ("Callers at once", str(manifest.concurrency)),
+        ("Seed", str(manifest.seed)),
+        ("Budgets", _pairs({name.upper(): f"{value:.0f} ms" for name, value in manifest.budgets_ms.items()})),
+        (
+            "Pacing",
+            f"p99 error {pacing.p99_error_ms:.2f} ms, worst {pacing.max_error_ms:.2f} ms over {pacing.frames:,} frames; "
+            f"{pacing.realtime_ratio:.4f}× real time"
+            if pacing is not None
+            else UNKNOWN_TEXT,
+        ),
+        ("Calibration", _pairs(calibration) if calibration else "not calibrated"),
+        ("Transcriber", manifest.transcriber or UNKNOWN_TEXT),
+        ("Caller voices", _pairs(manifest.voices)),
+        ("Machine", _pairs(manifest.machine)),
+        ("Versions", _pairs(manifest.versions)),
+        ("Weights", _pairs({name: value[:16] for name, value in manifest.models.items()})),
+        ("Idle CPU of agents", _pairs({name: f"{value:.1f} %" for name, value in manifest.idle_cpu_percent.items()})),
+    ]
+    facts += [
+        (
+            f"Agent {agent.name}",
+            f"{agent.kind}, model family {agent.family or UNKNOWN_TEXT}, profile {agent.profile_hash[:12]}",
+        )
+        for agent in manifest.agents
+    ]
+    return tuple(facts)
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return (
+        "\n".join(f"{name}: {value if value is not None else UNKNOWN_TEXT}" for name, value in values.items())
+        or UNKNOWN_TEXT
+    )

@@ -1,0 +1,58 @@
+"""Boards of a run's verdicts, apart for regular and adversarial conversations, on the one presentation that counts.
+
+A board never mixes presentations, and the joint figure never uses sound with its delay, because latency would then stand
+on both axes. The presentation with most verdicts is taken. Ratings on all conversations come from the run's own summary,
+so that the page and `--json` say the same; only the subsets are rated here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from harness.errors import UserError
+from harness.judgment import Judgment
+from harness.ranking import JointPoint, joint_figure, leaderboard
+from harness.ranking.joint import Latencies
+from reports.view import Estimate, RatingView, Subset
+
+
+def joint_rows(judgments: Sequence[Judgment]) -> list[Judgment]:
+    """The verdicts that ratings beside a latency may use: one presentation, no delay in it, no audits of the judge."""
+    usable = [row for row in judgments if row.presentation != "audio_with_delay" and row.purpose == "main"]
+    machine = [row for row in usable if row.source == "judge"] or usable
+    if not machine:
+        return []
+    (presentation, _), *_ = Counter(row.presentation for row in machine).most_common(1)
+    return [row for row in machine if row.presentation == presentation]
+
+
+def of_subset(rows: Sequence[Judgment], subset: Subset) -> list[Judgment]:
+    """The rows of one subset; all of them for `all`."""
+    return [row for row in rows if subset == "all" or row.subset == subset]
+
+
+def ratings(rows: Sequence[Judgment]) -> dict[str, RatingView]:
+    """System → rating. Empty where nothing was judged."""
+    if not rows:
+        return {}
+    return {
+        row.system: RatingView(
+            elo=Estimate(row.elo, *(row.interval or (None, None))),
+            win_rate=row.win_rate,
+            axes=dict(row.axes),
+            judgments=row.judgments,
+            contexts=row.contexts,
+        )
+        for row in leaderboard(rows).systems
+    }
+
+
+def points(rows: Sequence[Judgment], latencies: Latencies, budget_ms: float) -> Mapping[str, JointPoint]:
+    """Agent → its point in the plane of quality and latency. Empty where no agent has both."""
+    known = {agent: values for agent, values in latencies.items() if values}
+    if not rows or not known:
+        return {}
+    try:
+        figure = joint_figure(rows, known, budget_ms=budget_ms)
+    except UserError:
+        return {}
+    return {point.system: point for point in figure.points}

@@ -1,0 +1,261 @@
+"""What the page says, as plain values: the seam between a run on disk and everything that draws it.
+
+Charts, sentences, tables and exports read these types and nothing else, so that each is a pure function that a test can
+feed with an invented run of any size, and so that one adapter (`reports.assemble`) is the only place that knows how a
+store or a summary is laid out. None means "not known" throughout, and is printed as such, never as zero.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Subset = Literal["all", "regular", "adversarial"]
+SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
+
+Metric = Literal["ttfa", "ttft", "first_sound", "first_speech", "first_word", "first_substance"]
+METRICS: dict[Metric, str] = {
+    "ttfa": "TTFA: first vocal sound heard",
+    "ttft": "TTFT: first answer token (reported by the agent)",
+    "first_sound": "First audible sound of any kind",
+    "first_speech": "First speech",
+    "first_word": "First word",
+    "first_substance": "First word of substance",
+}
+"""The latency figures the page can switch between, with the words that stand on the axis."""
+
+AXIS_NAMES: dict[str, str] = {
+    "H": "Human alignment",
+    "E": "Empathic responsiveness",
+    "A": "Attunement",
+    "R": "Resonance",
+    "T": "Task-following",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95 % interval; either may be unknown."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+UNKNOWN = Estimate()
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyView:
+    """One latency figure over the turns of one agent. `n` counts turns, those without a reply included."""
+
+    p50: Estimate = UNKNOWN
+    p95: Estimate = UNKNOWN
+    p50_over: bool = False
+    """The percentile falls on a turn without reply; it is printed as "> 15 s" and has no place on an axis."""
+    p95_over: bool = False
+    n: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RatingView:
+    """Where one system stands in one board."""
+
+    elo: Estimate = UNKNOWN
+    win_rate: float | None = None
+    axes: Mapping[str, float] = field(default_factory=dict)
+    """Win rate on each axis, 0–1; an axis nobody marked is absent."""
+    judgments: int = 0
+    contexts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SliceView:
+    """One agent on one subset of the contexts."""
+
+    turns: int
+    latency: Mapping[Metric, LatencyView]
+    rating: RatingView
+    p_frontier: float | None = None
+    on_frontier: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """One system under test. `spoken` is False for a text endpoint, which has TTFT and no TTFA."""
+
+    name: str
+    family: str
+    spoken: bool
+    turns: int
+    no_reply: int
+    failed: int
+    discarded: int
+    within_ttft: float | None
+    within_ttfa: float | None
+    cut_in_rate: float | None
+    false_start_rate: float | None
+    pauses_cut: int
+    pauses_marked: int
+    slices: Mapping[Subset, SliceView]
+    profile_hash: str = ""
+    underruns: int = 0
+    own_family_judgments: int = 0
+    total_judgments: int = 0
+
+    @property
+    def whole(self) -> SliceView:
+        """The agent on all contexts."""
+        return self.slices["all"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceView:
+    """A reply known beforehand that competes on the board. `author`: original, human or authored."""
+
+    system: str
+    author: str
+    ratings: Mapping[Subset, RatingView]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeView:
+    """How a judge did on pairs with known answers, and what it did here."""
+
+    name: str
+    pairs: int | None
+    accuracy: Estimate
+    flip_rate: Estimate
+    trusted: bool
+    judgments: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureView:
+    """A session that gave no result."""
+
+    context: str
+    agent: str
+    kind: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the timeline in ms since the caller's first sample."""
+
+    name: str
+    start_ms: float
+    end_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One session as the page shows it. Times on the timeline are ms since the caller's first sample."""
+
+    agent: str
+    session: str
+    status: str
+    failure: str = ""
+    written: str | None = None
+    heard: str | None = None
+    understood: str | None = None
+    audio: str | None = None
+    """Path of the stereo mix relative to the page: caller left, agent right."""
+    figures_ms: Mapping[str, float] = field(default_factory=dict)
+    """By metric name, relative to the spoken end; also `signed`, `first_byte`, `yield`."""
+    spoken_end_ms: float | None = None
+    caller: tuple[Span, ...] = ()
+    pauses: tuple[Span, ...] = ()
+    """Marked pauses; the name is `cut` or `kept`."""
+    agent_spans: tuple[Span, ...] = ()
+    stages: tuple[Span, ...] = ()
+    hidden: tuple[Span, ...] = ()
+    marks: tuple[Span, ...] = ()
+    """Points: start equals end."""
+    refused: tuple[str, ...] = ()
+    cut_in: bool = False
+    no_reply: bool = False
+    discarded: str = ""
+    labels: tuple[str, ...] = ()
+    started_s: float | None = None
+    """Seconds since the run's first session."""
+    length_ms: float | None = None
+    """Of the audio file."""
+    envelope: tuple[str, str] | None = None
+    """Loudness of caller and agent along the file, one base-36 digit a step."""
+    repeat: int = 0
+    condition: str = ""
+    mode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgmentView:
+    """One verdict on one pair, as the page lists it."""
+
+    system_a: str
+    system_b: str
+    judge: str
+    human: bool
+    winner: str
+    strength: int
+    shown_first: str
+    presentation: str
+    rationale: str
+    axes: Mapping[str, tuple[str, int]]
+    own_family: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """One conversation with everything that happened on it."""
+
+    id: str
+    subset: str
+    escalation: str
+    emotion: str
+    problem: str
+    situation: str
+    history: tuple[tuple[str, str], ...]
+    """(role, text) of every turn, the spoken one last."""
+    references: tuple[tuple[str, str, str], ...]
+    """(system, author, text)."""
+    turns: tuple[TurnView, ...]
+    judgments: tuple[JudgmentView, ...] = ()
+    source: str = ""
+    licence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """Everything one report shows."""
+
+    run: str
+    created: str
+    valid: bool
+    invalid_reasons: tuple[str, ...]
+    pacing_p99_error_ms: float | None
+    realtime_ratio: float | None
+    elo_method: str
+    agents: tuple[AgentView, ...]
+    references: tuple[ReferenceView, ...]
+    judges: tuple[JudgeView, ...]
+    failures: tuple[FailureView, ...]
+    contexts: tuple[ContextView, ...]
+    warnings: tuple[str, ...] = ()
+    provenance: tuple[tuple[str, str], ...] = ()
+    onset_error_ms: float | None = None
+    """95th percentile of the onset error from calibration; None when the run was not calibrated."""
+    budget_ttft_ms: float = 500.0
+    budget_ttfa_ms: float = 500.0
+    comfort_ms: float = 1_000.0
+
+    @property
+    def judgments(self) -> int:
+        """Verdicts on all pairs of all contexts."""
+        return sum(len(context.judgments) for context in self.contexts)
+
+    @property
+    def has_human_reference(self) -> bool:
+        """A person's reply, or the source's own, competes on this board."""
+        return any(r.author.startswith("human") or r.author == "original" for r in self.references)
