@@ -27,6 +27,9 @@ LOOK_BACK_S: Final = 0.25
 FLOOR_S: Final = 0.5
 """How much of the sound before that is taken for the floor."""
 FLOOR_MIN_S: Final = 0.04
+FLOOR_PERCENTILE: Final = 10.0
+"""Low, because a soft attack may already lie in what comes before the accepted window."""
+_FLOOR_BLOCKS: Final = 8
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
@@ -55,19 +58,19 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int) -> Ons
     trailing = np.convolve(level, np.ones(per_window) / per_window)[: len(level)]
     speech = float(trailing[-round(CORE_S / BLOCK_S) :].max())
     search_from = max(0, len(level) - round((CORE_S + LOOK_BACK_S) / BLOCK_S))
-    floor = _floor(level, search_from)
+    floor = _floor(level[: -round(CORE_S / BLOCK_S)])
     threshold = max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (FLOOR_RISE_DB / 10))
     start = _walk_back(trailing >= min(threshold, speech / 2), search_from)
     return Onset(begin + start * block, decibels(speech), decibels(floor))
 
 
-def _floor(level: NDArray[np.float64], search_from: int) -> float:
-    """Power of the sound before the search: 0 where there was none."""
-    before = level[:search_from]
-    before = before[before > 1e-10]
+def _floor(level: NDArray[np.float64]) -> float:
+    """Power of the sound before the accepted window: 0 where there was none."""
+    before = level[level > 1e-10]
     if len(before) * BLOCK_S < FLOOR_MIN_S:
         return 0.0
-    return float(np.median(before))
+    smooth = np.convolve(before, np.ones(_FLOOR_BLOCKS) / _FLOOR_BLOCKS, "valid")
+    return float(np.percentile(smooth, FLOOR_PERCENTILE))
 
 
 def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:

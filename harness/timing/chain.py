@@ -1,0 +1,110 @@
+"""The agent's marks as a chain of cause and effect: which request's audio was heard, and when its steps happened.
+
+An agent that speculates stamps every step several times, once for each try. `detail["request"]` ties the steps of a try
+together; the try that counts is the one whose audio was on the wire when the audible sample arrived. Steps of no request
+(silence, transcription, the decision that the turn is over) are found by walking back: the last stamp before the effect.
+An agent that gives no request numbers is followed by time alone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from agents import marks
+from agents.connection import Mark
+
+OF_A_REQUEST: Final = (
+    marks.LLM_REQUESTED,
+    marks.LLM_FIRST_TOKEN,
+    marks.FIRST_CLAUSE,
+    marks.TTS_STARTED,
+    marks.TTS_FIRST_AUDIO,
+    marks.AUDIO_SENT,
+)
+"""In causal order: each is an effect of the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A mark on the caller's clock."""
+
+    name: str
+    at_ns: int
+    request: object | None
+    mark: Mark
+
+
+class Stamps:
+    """All marks of a session on the caller's clock, in time order."""
+
+    def __init__(self, found: Iterable[Mark], offset_ns: int = 0) -> None:
+        self.all: Sequence[Stamp] = sorted(
+            (Stamp(mark.name, mark.at_ns + offset_ns, mark.detail.get("request"), mark) for mark in found),
+            key=lambda stamp: stamp.at_ns,
+        )
+
+    def last(self, name: str, until_ns: int) -> Stamp | None:
+        """The latest stamp of a name, not later than a time."""
+        return next((s for s in reversed(self.all) if s.name == name and s.at_ns <= until_ns), None)
+
+    def first_of(self, name: str, request: object, until_ns: int) -> Stamp | None:
+        """The first stamp of a name for a request, not later than a time."""
+        return next((s for s in self.all if s.name == name and s.request == request and s.at_ns <= until_ns), None)
+
+    def done(self, name: str, request: object | None) -> Stamp | None:
+        """The last stamp of a name for a request (the last of all, when requests are not numbered)."""
+        return next(
+            (s for s in reversed(self.all) if s.name == name and (request is None or s.request == request)), None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The steps of the request whose audio was heard. `refused` names effects stamped before their cause."""
+
+    request: object | None
+    steps: dict[str, Stamp]
+    refused: tuple[str, ...]
+
+
+def heard_reply(stamps: Stamps, audible_arrival_ns: int) -> Reply | None:
+    """The request behind the audio that arrived at a time; None when no step of it was stamped."""
+    request = _heard_request(stamps, audible_arrival_ns)
+    steps: dict[str, Stamp] = {}
+    until_ns = audible_arrival_ns
+    for name in reversed(OF_A_REQUEST):
+        if request is None:
+            # Without numbers a step can only be told by lying before its effect.
+            stamp = stamps.last(name, until_ns)
+            until_ns = stamp.at_ns if stamp else until_ns
+        else:
+            stamp = stamps.first_of(name, request, audible_arrival_ns)
+        if stamp is not None:
+            steps[name] = stamp
+    if not steps:
+        return None
+    return Reply(request, *_without_impossible(steps))
+
+
+def _heard_request(stamps: Stamps, until_ns: int) -> object | None:
+    for name in (marks.AUDIO_SENT, marks.TTS_FIRST_AUDIO, marks.LLM_FIRST_TOKEN):
+        stamp = stamps.last(name, until_ns)
+        if stamp is not None and stamp.request is not None:
+            return stamp.request
+    return None
+
+
+def _without_impossible(steps: dict[str, Stamp]) -> tuple[dict[str, Stamp], tuple[str, ...]]:
+    """Walk forward; an effect that was stamped before its cause takes no part."""
+    kept: dict[str, Stamp] = {}
+    refused: list[str] = []
+    latest: Stamp | None = None
+    for name in OF_A_REQUEST:
+        stamp = steps.get(name)
+        if stamp is None:
+            continue
+        if latest is not None and stamp.at_ns < latest.at_ns:
+            refused.append(f"{name} stamped before {latest.name}")
+            continue
+        kept[name] = latest = stamp
+    return kept, tuple(refused)

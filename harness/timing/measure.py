@@ -1,0 +1,236 @@
+"""From a recording to the figures of its turns: the definitions of docs/measurement.md, and nothing else.
+
+Both ends of TTFA come from one recording and one clock. It starts with the last sample of the dry caller signal that is
+still speech, and ends where the agent's first vocal sound would be heard. Marks explain the time between; they never
+change it. Negative times stay negative: an agent that starts before the caller has finished interrupted, and a zero would
+make that its best result. Pure: no clock is read, no file opened, nothing random.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from agents import marks
+from audio.level import last_sample
+from audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.clock import NS_PER_MS, samples_to_ns
+from harness.errors import UserError
+from harness.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
+from harness.recording import Arrival, Recording, SpokenTurn
+from harness.timing import waterfall
+from harness.timing.chain import Reply, Stamps, heard_reply
+from harness.timing.floor import judge_floor
+from harness.timing.pacing import pacing
+from harness.timing.utterances import Sound, find_sounds, first_sound
+from harness.turn_timing import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
+
+METHOD: Final = "timing-1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What all turns of a recording share."""
+
+    recording: Recording
+    track: HeardTrack
+    sounds: tuple[Sound, ...]
+    stamps: Stamps
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Converts to ms relative to one turn's spoken end."""
+
+    spoken_end_ns: int
+    t0_ns: int
+
+    def of_ns(self, at_ns: int) -> float:
+        return (at_ns - self.spoken_end_ns) / NS_PER_MS
+
+    def of_heard(self, sample: int) -> float:
+        return self.of_ns(self.ns_of_heard(sample))
+
+    def ns_of_heard(self, sample: int) -> int:
+        return self.t0_ns + samples_to_ns(sample, HEARD_RATE_HZ)
+
+
+def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTiming:
+    """The figures of the last caller turn that is no barge-in.
+
+    Raises:
+        UserError: no detector is given and the one that ships is not installed.
+        ValueError: the recording holds no caller turn.
+    """
+    turns = measure_turns(recording, vocal)
+    if not turns:
+        raise ValueError("the recording holds no caller turn to measure")
+    return turns[-1]
+
+
+def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> tuple[TurnTiming, ...]:
+    """The figures of every caller turn that is no barge-in, in order. `vocal` decides what is a voice (default: silero)."""
+    try:
+        detector = vocal or silero()
+    except DetectorMissing as error:
+        raise UserError(str(error)) from error
+    track = heard(recording)
+    session = _Session(recording, track, find_sounds(track, detector), Stamps(recording.marks))
+    turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
+    starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
+    ends = [*starts[1:], None]
+    return tuple(_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True))
+
+
+def _turns(recording: Recording) -> Sequence[SpokenTurn]:
+    caller = recording.caller
+    if caller.turns or caller.speech_end_sample <= caller.speech_start_sample:
+        return caller.turns
+    return (SpokenTurn(caller.speech_start_sample, caller.speech_end_sample, caller.pauses),)
+
+
+def spoken_end_sample(recording: Recording, turn: SpokenTurn) -> int:
+    """Index of the last sample of a turn that is speech, in the caller's track."""
+    caller = recording.caller
+    dry = caller.dry[turn.start_sample : turn.end_sample]
+    last = last_sample(dry, caller.rate_hz)
+    return turn.start_sample + (len(dry) - 1 if last is None else last)
+
+
+def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> TurnTiming:
+    recording, caller = session.recording, session.recording.caller
+    end_sample = spoken_end_sample(recording, turn)
+    times = _Times(caller.t0_ns + samples_to_ns(end_sample + 1, caller.rate_hz), caller.t0_ns)
+    begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
+    sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
+    vocal = [s for s in sounds if s.kind != "nonvocal"]
+    replies = [s for s in vocal if times.of_heard(s.end) > 0]
+    answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
+    onset_ms = times.of_heard(answer.start) if answer else None
+    early = onset_ms is not None and onset_ms < 0
+    speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
+    pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
+              for p in turn.pauses]  # fmt: skip
+    floor = judge_floor(
+        [(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal], (times.of_ns(begin_ns), 0.0), pauses
+    )
+    audible = _audible(session, answer, times) if answer else None
+    reply = heard_reply(session.stamps, audible[1].arrival_ns) if audible else None
+    paced = pacing(caller)
+    streamed = _streaming(session.stamps, reply)
+    return TurnTiming(
+        method=METHOD,
+        spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
+        ttfa_ms=None if early else onset_ms,
+        signed_ms=onset_ms if early else None,
+        first_byte_ms=_first_byte(session, times, audible if early else None, until_ns),
+        first_sound_ms=_first_sound(session, times, until_ns),
+        first_speech_ms=times.of_heard(speech.start) if speech else None,
+        ttft_ms=_between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
+        ttft_from_spoken_end_ms=_since_spoken_end(reply, times),
+        reply_end_ms=times.of_heard(replies[-1].end) if replies else None,
+        utterances=tuple(Utterance(times.of_heard(s.start), times.of_heard(s.end), s.kind) for s in sounds),
+        pauses_marked=len(pauses),
+        pauses_cut=sum(floor.pause_was_cut),
+        pause_durations_ms=tuple(end - start for start, end in pauses),
+        pause_was_cut=floor.pause_was_cut,
+        cut_in=floor.cut_in,
+        no_reply=answer is None,
+        underruns=sum(
+            _is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns
+        ),
+        tokens_per_s=streamed.get("tokens_per_s"),
+        inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
+        tts_real_time_factor=streamed.get("real_time_factor"),
+        waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
+        refused=reply.refused if reply else (),
+        pacing_p99_error_ms=paced.p99_error_ms if paced else None,
+        pacing_max_error_ms=paced.max_error_ms if paced else None,
+        realtime_ratio=paced.realtime_ratio if paced else None,
+        loop_lag_max_ms=max(recording.loop_lag_ms, default=None),
+    )
+
+
+def _within(times: _Times, sound: Sound, begin_ns: int, until_ns: int | None) -> bool:
+    start_ns = times.ns_of_heard(sound.start)
+    return times.ns_of_heard(sound.end) > begin_ns and (until_ns is None or start_ns < until_ns)
+
+
+def _is_between(at_ms: float, times: _Times, until_ns: int | None) -> bool:
+    return at_ms >= 0 and (until_ns is None or at_ms < times.of_ns(until_ns))
+
+
+def _caller_ms(times: _Times, rate_hz: int, sample: int) -> float:
+    return times.of_ns(times.t0_ns + samples_to_ns(sample, rate_hz))
+
+
+def _audible(session: _Session, answer: Sound, times: _Times) -> tuple[int, Piece] | None:
+    """The onset (ns) of the answer, and the message that brought it."""
+    onset_ns = times.ns_of_heard(answer.start)
+    rate = session.recording.agent_rate_hz
+    half_sample_ns = samples_to_ns(1, HEARD_RATE_HZ)
+    for piece in session.track.pieces:
+        if onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
+            return onset_ns, piece
+    return None
+
+
+def _first_byte(
+    session: _Session, times: _Times, early: tuple[int, Piece] | None, until_ns: int | None
+) -> float | None:
+    if early is not None:
+        return times.of_ns(early[1].arrival_ns)
+    found = next((a for a in session.recording.arrivals if a.arrival_ns >= times.spoken_end_ns), None)
+    return times.of_ns(found.arrival_ns) if found and (until_ns is None or found.arrival_ns < until_ns) else None
+
+
+def _first_sound(session: _Session, times: _Times, until_ns: int | None) -> float | None:
+    spoken_end = round((times.spoken_end_ns - times.t0_ns) * HEARD_RATE_HZ / (1000 * NS_PER_MS))
+    found = first_sound(session.track, spoken_end)
+    if found is None or (until_ns is not None and times.ns_of_heard(found) >= until_ns):
+        return None
+    return times.of_heard(found)
+
+
+def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | None, times: _Times) -> Waterfall:
+    onset_ns, piece = audible
+    recording = session.recording
+    begun = _reply_begin(recording.arrivals, reply, piece)
+    at_onset = piece.offset_samples + round((onset_ns - piece.start_ns) * recording.agent_rate_hz / (1000 * NS_PER_MS))
+    lead_ns = samples_to_ns(max(0, at_onset - begun.offset_samples), recording.agent_rate_hz)
+    lead_ns = min(lead_ns, max(0, onset_ns - begun.arrival_ns))
+    ends = waterfall.Audible(times.spoken_end_ns, onset_ns, begun.arrival_ns, lead_ns)
+    return waterfall.build(ends, reply, session.stamps)
+
+
+def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:
+    """The first message of the reply: the first that arrived after the agent says it sent it."""
+    sent = reply.steps.get(marks.AUDIO_SENT) if reply else None
+    onset = next(k for k, a in enumerate(arrivals) if a.offset_samples + a.count_samples > piece.offset_samples)
+    if sent is None:
+        return arrivals[onset]
+    return next((a for a in arrivals[: onset + 1] if a.arrival_ns >= sent.at_ns), arrivals[onset])
+
+
+def _between(reply: Reply | None, start: str, end: str) -> float | None:
+    if reply is None or start not in reply.steps or end not in reply.steps:
+        return None
+    return (reply.steps[end].at_ns - reply.steps[start].at_ns) / NS_PER_MS
+
+
+def _since_spoken_end(reply: Reply | None, times: _Times) -> float | None:
+    stamp = reply.steps.get(marks.LLM_FIRST_TOKEN) if reply else None
+    return times.of_ns(stamp.at_ns) if stamp else None
+
+
+def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
+    """What the agent says of how its reply streamed."""
+    if reply is None:
+        return {}
+    found: dict[str, float] = {}
+    for name in (marks.LLM_DONE, marks.TTS_DONE):
+        stamp = stamps.done(name, reply.request)
+        detail = stamp.mark.detail if stamp else {}
+        found |= {k: float(v) for k, v in detail.items() if isinstance(v, int | float) and np.isfinite(v)}
+    return found

@@ -1,0 +1,124 @@
+"""The agent's utterances as heard: stretches of sound, whether they are vocal, and exactly where they start and end.
+
+First the track is cut into stretches of any sound; each goes through the speech model on its own, with a little of what
+came before it. Accepted windows that lie close together are one utterance, whose start `audio.onset` then finds. Sound
+that the model does not accept (clicks, music, comfort noise) stays in the list as `nonvocal`: seen, and never an answer.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import soxr
+from numpy.typing import NDArray
+
+from audio.level import WINDOW_S, block_power, speech_power
+from audio.onset import find_onset
+from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from harness.playout import HEARD_RATE_HZ, HeardTrack
+
+AUDIBLE_POWER: Final = 10 ** (-65 / 10)
+"""−65 dB of full scale; the rounding of 16 bits lies at −98, a whisper above −50."""
+UTTERANCE_GAP_S: Final = 0.5
+"""Pauses inside an utterance are shorter: between sentences synthesisers leave 200–400 ms."""
+REGION_GAP_S: Final = 0.3
+LEAD_S: Final = 0.32
+"""Ten windows of what came before, for the model's memory."""
+FILLER_S: Final = 0.7
+""""mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
+SOUND_S: Final = 0.030
+BLOCK_S: Final = 0.002
+END_DB: Final = 40.0
+
+Kind = Literal["speech", "filler", "breath", "nonvocal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """A stretch of sound, in samples of the heard track."""
+
+    start: int
+    end: int
+    kind: Kind
+
+
+def find_sounds(track: HeardTrack, vocal: VocalDetector) -> tuple[Sound, ...]:
+    """Every utterance and every other sound of the agent, in order."""
+    sounds: list[Sound] = []
+    for start, end in _regions(track.samples):
+        sounds += _region_sounds(track.samples, start, end, vocal)
+    spoken = _joined([s for s in sounds if s.kind != "nonvocal"])
+    return tuple(sorted([*_labelled(spoken), *(s for s in sounds if s.kind == "nonvocal")], key=lambda s: s.start))
+
+
+def first_sound(track: HeardTrack, from_sample: int) -> int | None:
+    """Start of the first sound of any kind, at least 30 ms long and 10 dB over the floor, from a sample onwards."""
+    block = round(HEARD_RATE_HZ * BLOCK_S)
+    level = block_power(track.samples[from_sample:], block)
+    heard = level[level > 0]
+    floor = float(np.percentile(heard, 10)) if len(heard) and len(heard) == len(level) else 0.0
+    loud = level >= max(AUDIBLE_POWER, floor * 10)
+    needed = round(SOUND_S / BLOCK_S)
+    run = np.convolve(loud, np.ones(needed))[needed - 1 :] if len(loud) >= needed else np.zeros(0)
+    full = np.flatnonzero(run >= needed - 0.5)
+    return from_sample + int(full[0]) * block if len(full) else None
+
+
+def _regions(samples: NDArray[np.float32]) -> list[tuple[int, int]]:
+    """Stretches of sound of any kind, in samples, gaps shorter than `REGION_GAP_S` closed."""
+    block = round(HEARD_RATE_HZ * BLOCK_S)
+    loud = np.flatnonzero(block_power(samples, block) > AUDIBLE_POWER)
+    if not len(loud):
+        return []
+    cuts = np.flatnonzero(np.diff(loud) > REGION_GAP_S / BLOCK_S)
+    starts = loud[np.concatenate([[0], cuts + 1])]
+    ends = loud[np.concatenate([cuts, [len(loud) - 1]])] + 1
+    return [(int(s) * block, min(int(e) * block, len(samples))) for s, e in zip(starts, ends, strict=True)]
+
+
+def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDetector) -> list[Sound]:
+    begin = max(0, start - round(LEAD_S * HEARD_RATE_HZ))
+    window = WINDOW * HEARD_RATE_HZ // RATE_HZ
+    # The model must see the end of the last window as well, so the stretch is filled up with silence.
+    narrow = soxr.resample(np.pad(samples[begin:end], (0, 2 * window)), HEARD_RATE_HZ, RATE_HZ, quality="HQ")
+    spans = vocal_spans(vocal(narrow.astype(np.float32)))
+    if not spans:
+        return [Sound(start, end, "nonvocal")]
+    found: list[Sound] = []
+    for first, past in spans:
+        accepted = begin + first * window
+        stop = _sound_end(samples, accepted, min(end, begin + (past + 1) * window))
+        if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
+            found[-1] = Sound(found[-1].start, stop, "speech")
+            continue
+        onset = find_onset(samples, HEARD_RATE_HZ, accepted).sample
+        found.append(Sound(max(onset, found[-1].end if found else 0), stop, "speech"))
+    return found
+
+
+def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:
+    """The end of the last 8 ms that lie within 40 dB of the sound's own level."""
+    block = round(HEARD_RATE_HZ * WINDOW_S)
+    stretch = samples[start:end]
+    loud = np.flatnonzero(block_power(stretch, block) >= speech_power(stretch, HEARD_RATE_HZ) * 10 ** (-END_DB / 10))
+    return start + min((int(loud[-1]) + 1) * block, len(stretch)) if len(loud) else end
+
+
+def _joined(sounds: list[Sound]) -> list[Sound]:
+    """Neighbouring regions are one utterance when the gap between them is a pause inside it."""
+    joined: list[Sound] = []
+    for sound in sounds:
+        if joined and sound.start - joined[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
+            joined[-1] = Sound(joined[-1].start, sound.end, "speech")
+        else:
+            joined.append(sound)
+    return joined
+
+
+def _labelled(sounds: list[Sound]) -> list[Sound]:
+    """A short utterance with more to come is a filler."""
+    last = len(sounds) - 1
+    return [
+        Sound(s.start, s.end, "filler" if k < last and s.end - s.start < FILLER_S * HEARD_RATE_HZ else s.kind)
+        for k, s in enumerate(sounds)
+    ]

@@ -1,0 +1,184 @@
+"""Where the time went between the end of the caller's turn and the first audible sample, along the critical path.
+
+The path is walked *back* from the audible sample, because only there is it known which of the agent's tries was heard:
+audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← transcript
+or decision ← silence ← spoken end. Where two things had to be true before a third could happen, the later one is on the
+path and the other is *hidden work*, drawn beside and never summed.
+
+Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
+to become a request) are *unexplained*, and so is whatever no mark covers. The stages sum to TTFA exactly, because both its
+ends come from the audio and not from the marks. Bars are laid end to end in the order of the path. Silence that the
+synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from agents import marks
+from harness.clock import NS_PER_MS
+from harness.timing.chain import Reply, Stamp, Stamps
+from harness.turn_timing import HiddenWork, Stage, StageName, Waterfall
+
+HAND_OVER_MS: Final = 30.0
+"""A decision this soon after a transcript was waiting for it; a later one was waiting for the clock, and the
+transcription was hidden behind that wait. In-process hand-overs take 1–5 ms on a busy machine."""
+HIDDEN_BEFORE_MS: Final = 1_000.0
+"""Speculation on the caller's last pause starts this long before the end; earlier work says nothing about this turn."""
+
+_Step = tuple[StageName, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Audible:
+    """The audible end of the path, all from the recording: first message of the reply, leading silence, onset."""
+
+    spoken_end_ns: int
+    onset_ns: int
+    first_arrival_ns: int
+    """Arrival of the first message of the reply's audio."""
+    lead_ns: int
+    """Sound or silence of the reply that plays before the onset."""
+
+
+def build(audible: Audible, reply: Reply | None, stamps: Stamps) -> Waterfall:
+    """The waterfall of one reply that began after the spoken end."""
+    steps = list(_path(audible, reply, stamps)) if reply else []
+    totals: dict[StageName, int] = {}
+    for name, start_ns, end_ns in steps:
+        start, end = max(start_ns, audible.spoken_end_ns), max(end_ns, audible.spoken_end_ns)
+        totals[name] = totals.get(name, 0) + end - start
+    rest = audible.onset_ns - audible.spoken_end_ns - sum(totals.values())
+    unexplained = totals.pop("unexplained", 0)
+    ordered: list[tuple[StageName, int]] = [*reversed(totals.items()), ("unexplained", rest + unexplained)]
+    stages: list[Stage] = []
+    at_ms = 0.0
+    for stage_name, duration_ns in ordered:
+        stages.append(Stage(stage_name, at_ms, duration_ns / NS_PER_MS))
+        at_ms += duration_ns / NS_PER_MS
+    on_path = {(start, end) for _, start, end in steps}
+    return Waterfall(tuple(stages), tuple(_hidden(audible, stamps, on_path)), reply.refused if reply else ())
+
+
+def _path(audible: Audible, reply: Reply, stamps: Stamps) -> Iterator[_Step]:
+    """Steps from the onset back to the spoken end, each (stage, start, end) in ns."""
+    begun_ns = audible.onset_ns - audible.lead_ns
+    if audible.lead_ns:
+        yield "tts", begun_ns, audible.onset_ns
+    sent = reply.steps.get(marks.AUDIO_SENT)
+    made = reply.steps.get(marks.TTS_FIRST_AUDIO)
+    until_ns = begun_ns
+    decided = stamps.last(marks.TURN_DECIDED, sent.at_ns if sent else begun_ns)
+    released = decided if decided and made and decided.at_ns > made.at_ns else None
+    cause = released or made
+    if sent is not None:
+        yield "transport", sent.at_ns, until_ns
+        until_ns = sent.at_ns
+        if cause is not None:
+            yield "transport", cause.at_ns, until_ns
+            until_ns = cause.at_ns
+    elif cause is not None:
+        yield "unexplained", cause.at_ns, until_ns
+        until_ns = cause.at_ns
+    if released is not None:
+        yield from _decision(released, stamps)
+        return
+    yield from _reply_steps(reply, until_ns, stamps)
+
+
+def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]:
+    """From the first synthesised audio back to the request, and on to what allowed the request."""
+    stages: tuple[tuple[str, StageName], ...] = (
+        (marks.TTS_STARTED, "tts"),
+        (marks.FIRST_CLAUSE, "unexplained"),
+        (marks.LLM_FIRST_TOKEN, "first_clause"),
+        (marks.LLM_REQUESTED, "llm"),
+    )
+    whole = marks.TTS_FIRST_AUDIO in reply.steps or marks.AUDIO_SENT in reply.steps
+    for name, stage in stages:
+        stamp = reply.steps.get(name)
+        if stamp is None:
+            whole = False
+            continue
+        # A step is only explained when both of its ends were stamped.
+        yield (stage if whole else "unexplained"), stamp.at_ns, until_ns
+        until_ns, whole = stamp.at_ns, True
+    requested = reply.steps.get(marks.LLM_REQUESTED)
+    if requested is not None:
+        yield from _before_request(requested, stamps)
+
+
+def _before_request(requested: Stamp, stamps: Stamps) -> Iterator[_Step]:
+    """A request waits for an earlier draft, or for the decision or the transcript, whichever came later."""
+    until_ns = requested.at_ns
+    decided = stamps.last(marks.TURN_DECIDED, until_ns)
+    heard = stamps.last(marks.ASR_DONE, until_ns)
+    latest = max((s for s in (decided, heard) if s is not None), key=lambda s: s.at_ns, default=None)
+    draft = stamps.last(marks.LLM_DONE, until_ns)
+    begun = stamps.first_of(marks.LLM_REQUESTED, draft.request, draft.at_ns) if draft else None
+    if draft is not None and begun is not None and (latest is None or begun.at_ns >= latest.at_ns):
+        yield "unexplained", draft.at_ns, until_ns
+        yield "llm", begun.at_ns, draft.at_ns
+        yield from _before_request(begun, stamps)
+    elif latest is not None:
+        yield "unexplained", latest.at_ns, until_ns
+        yield from _decision(latest, stamps) if latest is decided else _transcription(latest, stamps)
+
+
+def _decision(decided: Stamp, stamps: Stamps) -> Iterator[_Step]:
+    """The decision waited for a transcript that had only just come, or for silence to last long enough."""
+    heard = stamps.last(marks.ASR_DONE, decided.at_ns)
+    silence = stamps.last(marks.SILENCE_SEEN, decided.at_ns)
+    said = decided.mark.detail.get("cause")
+    if heard is not None and (said == marks.ASR_DONE or (said is None and _handed_over(heard, decided))):
+        yield "turn_decision", heard.at_ns, decided.at_ns
+        yield from _transcription(heard, stamps)
+    elif silence is not None:
+        yield "turn_decision", silence.at_ns, decided.at_ns
+        yield from _endpoint(silence.at_ns)
+    else:
+        yield from _endpoint(decided.at_ns)
+
+
+def _handed_over(cause: Stamp, effect: Stamp) -> bool:
+    return effect.at_ns - cause.at_ns <= HAND_OVER_MS * NS_PER_MS
+
+
+def _transcription(heard: Stamp, stamps: Stamps) -> Iterator[_Step]:
+    begun = stamps.last(marks.ASR_STARTED, heard.at_ns)
+    if begun is None:
+        yield from _endpoint(heard.at_ns)
+        return
+    yield "asr", begun.at_ns, heard.at_ns
+    decided = stamps.last(marks.TURN_DECIDED, begun.at_ns)
+    silence = stamps.last(marks.SILENCE_SEEN, begun.at_ns)
+    if decided is not None and (silence is None or decided.at_ns > silence.at_ns):
+        yield "unexplained", decided.at_ns, begun.at_ns
+        yield from _decision(decided, stamps)
+    else:
+        yield from _endpoint(begun.at_ns)
+
+
+def _endpoint(until_ns: int) -> Iterator[_Step]:
+    """Everything back to the spoken end (the caller of the path cuts it off there)."""
+    yield "endpointing", 0, until_ns
+
+
+def _hidden(audible: Audible, stamps: Stamps, on_path: set[tuple[int, int]]) -> Iterator[HiddenWork]:
+    """Transcriptions, requests and syntheses near this turn that were not on the path."""
+    pairs = (
+        ("asr", marks.ASR_STARTED, marks.ASR_DONE),
+        ("llm", marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
+        ("tts", marks.TTS_STARTED, marks.TTS_FIRST_AUDIO),
+    )
+    earliest_ns = audible.spoken_end_ns - HIDDEN_BEFORE_MS * NS_PER_MS
+    for stage, begin, end in pairs:
+        for start in (s for s in stamps.all if s.name == begin and earliest_ns <= s.at_ns <= audible.onset_ns):
+            done = next(
+                (s for s in stamps.all if s.name == end and s.at_ns >= start.at_ns and s.request == start.request), None
+            )
+            if done is None or (start.at_ns, done.at_ns) in on_path:
+                continue
+            name = stage if start.request is None else f"{stage} {start.request}"
+            start_ms = (start.at_ns - audible.spoken_end_ns) / NS_PER_MS
+            yield HiddenWork(name, start_ms, (done.at_ns - start.at_ns) / NS_PER_MS)

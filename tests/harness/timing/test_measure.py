@@ -1,0 +1,108 @@
+"""The figures of a turn against recordings with known answers."""
+
+import numpy as np
+import pytest
+
+from harness.calibrate.synthetic import Said, make_recording, noise, onset_ms, silence, voice
+from harness.timing import measure
+
+
+def test_ttfa_is_arrival_plus_what_is_silent_in_front() -> None:
+    sound = np.concatenate([silence(0.12), voice(1.5)])
+    timing = measure(make_recording(Said(0.4, sound)).recording)
+    assert timing.ttfa_ms == pytest.approx(400 + onset_ms(sound), abs=2)
+    assert timing.first_byte_ms == pytest.approx(400, abs=0.01)
+    assert timing.first_sound_ms == pytest.approx(timing.ttfa_ms, abs=5)
+    assert timing.reply_end_ms == pytest.approx(400 + 120 + 1500, abs=10)
+    assert not timing.no_reply
+    assert not timing.cut_in
+    assert timing.signed_ms is None
+
+
+@pytest.mark.parametrize("message_ms", [20, 40, 1500])
+def test_how_the_agent_cuts_its_audio_changes_nothing(message_ms: int) -> None:
+    timing = measure(make_recording(Said(0.7, voice(1.5, seed=3), message_ms)).recording)
+    assert timing.ttfa_ms == pytest.approx(700 + onset_ms(voice(1.5, seed=3)), abs=1)
+
+
+def test_a_click_is_heard_and_is_no_answer() -> None:
+    click = np.concatenate([noise(0.006, -15), silence(0.6)])
+    sound = np.concatenate([click, voice(1.5)])
+    timing = measure(make_recording(Said(0.3, sound)).recording)
+    assert timing.ttfa_ms == pytest.approx(300 + 606 + onset_ms(voice(1.5)), abs=2)
+    assert [u.kind for u in timing.utterances] == ["nonvocal", "speech"]
+
+
+def test_steady_noise_alone_is_no_reply() -> None:
+    timing = measure(make_recording(Said(0.3, noise(4.0, -45))).recording)
+    assert timing.no_reply
+    assert timing.ttfa_ms is None
+    assert timing.first_sound_ms == pytest.approx(300, abs=5)
+
+
+def test_silence_sent_is_bytes_and_no_reply() -> None:
+    timing = measure(make_recording(Said(0.3, silence(4.0))).recording)
+    assert timing.no_reply
+    assert timing.first_byte_ms == pytest.approx(300, abs=0.01)
+    assert timing.first_sound_ms is None
+
+
+def test_an_agent_that_says_nothing() -> None:
+    timing = measure(make_recording().recording)
+    assert timing.no_reply
+    assert timing.ttfa_ms is None
+    assert timing.first_byte_ms is None
+    assert timing.waterfall is None
+
+
+def test_an_answer_that_begins_before_the_spoken_end_stays_negative() -> None:
+    timing = measure(make_recording(Said(-0.35, voice(2.0))).recording)
+    assert timing.ttfa_ms is None
+    assert timing.signed_ms == pytest.approx(-350 + onset_ms(voice(2.0)), abs=2)
+    assert timing.cut_in
+    assert not timing.no_reply
+
+
+def test_a_false_start_in_a_pause_is_counted_and_is_not_the_answer() -> None:
+    made = make_recording(
+        Said(-1.3, voice(1.0)), Said(0.5, voice(1.5, seed=1)), pauses_s=[(0.5, 0.6)], clears_s=[-0.85]
+    )
+    timing = measure(made.recording)
+    assert timing.ttfa_ms == pytest.approx(500 + onset_ms(voice(1.5, seed=1)), abs=2)
+    assert timing.pause_was_cut == (True,)
+    assert timing.pauses_cut == timing.pauses_marked == 1
+    assert timing.pause_durations_ms == pytest.approx((600,))
+
+
+def test_an_agent_silent_in_the_pause_does_not_cut_it() -> None:
+    timing = measure(make_recording(Said(0.5, voice(1.0)), pauses_s=[(0.5, 0.6)]).recording)
+    assert timing.pause_was_cut == (False,)
+    assert not timing.cut_in
+
+
+def test_talking_over_the_caller_outside_pauses_is_a_cut_in() -> None:
+    made = make_recording(Said(-1.7, voice(0.5)), Said(0.6, voice(1.5, seed=1)), pauses_s=[(1.2, 0.4)])
+    timing = measure(made.recording)
+    assert timing.cut_in
+    assert timing.pauses_cut == 0
+    assert timing.ttfa_ms == pytest.approx(600 + onset_ms(voice(1.5, seed=1)), abs=2)
+
+
+def test_a_filler_counts_is_labelled_and_does_not_win_first_speech() -> None:
+    made = make_recording(Said(0.2, voice(0.4)), Said(1.9, voice(1.5, seed=1)))
+    timing = measure(made.recording)
+    assert timing.ttfa_ms == pytest.approx(200 + onset_ms(voice(0.4)), abs=2)
+    assert timing.first_speech_ms == pytest.approx(1900 + onset_ms(voice(1.5, seed=1)), abs=2)
+    assert [u.kind for u in timing.utterances] == ["filler", "speech"]
+
+
+def test_pacing_of_the_session_stands_beside_its_figures() -> None:
+    timing = measure(make_recording(Said(0.4, voice(1.0))).recording)
+    assert timing.pacing_p99_error_ms == 0
+    assert timing.realtime_ratio == 1
+    assert timing.loop_lag_max_ms == 0.3
+
+
+def test_measuring_twice_gives_the_same() -> None:
+    recording = make_recording(Said(0.4, voice(1.0))).recording
+    assert measure(recording) == measure(recording)
