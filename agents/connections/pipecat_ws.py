@@ -1,7 +1,7 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
 The harness plays the client that pipecat's SDKs are. Three things go beyond a stock bot, each as RTVI provides for:
-the history is a `client-message` of type `history` (`{"turns": [{"role", "text"}, …]}`), which the bot acknowledges with
+the history is a `client-message` of type `history` (`{"messages": [{"role", "text"}, …]}`), which the bot acknowledges with
 a `server-response`, and before which no audio is sent; marks come as a `server-message` `{"type": "mark", "name",
 "at_ns", "detail"}`. A bot that knows neither still works: it is played without history, and RTVI's own events become
 marks named `rtvi.<type>`, which carry no time of their own and are therefore stamped on arrival and say so.
@@ -174,7 +174,7 @@ class PipecatWire:
         if self._history_taken:
             return NOTHING
         turns = [{"role": turn.role, "text": turn.text} for turn in self._history]
-        data = {"t": "history", "d": {"turns": turns}}
+        data = {"t": "history", "d": {"messages": turns}}
         return Received(replies=(self._message("client-message", _HISTORY_ID, data),))
 
     def _message(self, kind: str, message_id: str, data: Mapping[str, Any]) -> bytes:

@@ -67,7 +67,7 @@ class PipecatPeer:
             asked = await self._message()
             assert asked["type"] == "client-message"
             assert asked["data"]["t"] == "history"
-            self.history = asked["data"]["d"]["turns"]
+            self.history = asked["data"]["d"]["messages"]
             await self._tell("server-response", {"t": "history", "d": {"taken": True}}, asked["id"])
 
     async def hear(self) -> AsyncIterator[bytes]:
