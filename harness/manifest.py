@@ -50,6 +50,8 @@ class RunManifest(_Model):
     """ISO 8601, UTC."""
     harness_version: str
     pack: str
+    pack_source: str
+    """The pack as the user named it: a name that ships, or a path."""
     pack_hash: str
     context_ids: list[str]
     agents: list[AgentEntry]

@@ -254,15 +254,16 @@ class RunStore:
     def add_judgments(self, rows: Iterable[Judgment]) -> None:
         """Add verdicts. Those of earlier judges stay; asking the same judge again is the judging core's business."""
         with self._db:
-            self._db.executemany(
-                "INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)",
-                [(row.judge, row.context, row.model_dump_json(exclude_defaults=True)) for row in rows],
-            )
+            self._insert_judgments(rows)
 
-    def drop_judgments(self, judge: str) -> None:
-        """Forget one judge's verdicts, before it judges the same run afresh."""
+    def replace_judgments(self, judge: str, rows: Sequence[Judgment], presentation: str) -> None:
+        """Keep one judge's verdicts on one presentation in place of its earlier ones, in one transaction."""
         with self._db:
-            self._db.execute("DELETE FROM judgments WHERE judge = ?", (judge,))
+            self._db.execute(
+                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?",
+                (judge, presentation),
+            )
+            self._insert_judgments(rows)
 
     def judgments(self) -> list[Judgment]:
         """Every verdict of every judge and rater, in the order given."""
@@ -300,6 +301,12 @@ class RunStore:
             yield
         finally:
             os.close(handle)
+
+    def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
+        self._db.executemany(
+            "INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)",
+            [(row.judge, row.context, row.model_dump_json()) for row in rows],
+        )
 
     def _session(self, row: sqlite3.Row) -> Session:
         key = SessionKey(

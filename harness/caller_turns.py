@@ -1,0 +1,111 @@
+"""From contexts to the sound that the caller plays: rendered once, before any call, and kept by content.
+
+Rendering costs a core for a second or two a turn, so it is all done before the first agent is spoken to; what is played
+is then only read from memory.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.message import Message
+from audio.pcm import resample
+from audio.speech import RenderedTurn
+from harness.asking import as_message
+from harness.caller import CallerTurn
+from harness.plan import RunPlan
+from harness.progress import RunProgress
+from harness.recording import Pause
+from harness.store import SessionKey
+from harness.voices import open_voices
+from scenarios.context import Context, Turn
+
+AFTER_REPLY_MS = 700.0
+"""Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
+hard conversation takes longer (HEART, section 4.6, on conversational gaps)."""
+BARGE_IN_WORDS = "Sorry, wait. <pause 250> Can I say something?"
+
+
+@dataclass(frozen=True, slots=True)
+class CallerTurns:
+    """Every rendered turn of a run. `rendered` maps (context id, index of the turn in the context)."""
+
+    plan: RunPlan
+    rendered: Mapping[tuple[str, int], RenderedTurn]
+    barge_in: Mapping[str, RenderedTurn]
+    """By voice, where a barge-in is asked for."""
+    voices: dict[str, str]
+    """Which voice each context's wish was mapped to, for the manifest."""
+
+    def of(self, key: SessionKey, rate_hz: int) -> tuple[CallerTurn, ...]:
+        """The turns of one session at the agent's input rate, under its line condition."""
+        context = self.plan.context(key.context_id)
+        turns: list[CallerTurn] = []
+        for index in spoken_indices(context, key.mode):
+            rendered = self.rendered[context.id, index]
+            turns.append(
+                CallerTurn(
+                    played=_at_rate(rendered, rate_hz),
+                    dry=_at_rate(rendered, rate_hz),
+                    pauses=_pauses(rendered, rate_hz),
+                    start="after_reply" if turns else "lead_in",
+                    offset_ms=AFTER_REPLY_MS,
+                )
+            )
+        offset_ms = self.plan.options.barge_in_ms
+        if offset_ms is not None:
+            words = self.barge_in[context.voice]
+            turns.append(
+                CallerTurn(
+                    played=_at_rate(words, rate_hz),
+                    dry=_at_rate(words, rate_hz),
+                    pauses=_pauses(words, rate_hz),
+                    start="into_reply",
+                    offset_ms=offset_ms,
+                )
+            )
+        return tuple(turns)
+
+
+def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:
+    """Which turns of a context the caller speaks: the last, or in replay every seeker turn."""
+    if mode == "seeded":
+        return (len(context.turns) - 1,)
+    return tuple(k for k, turn in enumerate(context.turns) if turn.role == "seeker")
+
+
+def history_of(context: Context, mode: str) -> tuple[Message, ...]:
+    """What the agent is given before the call: all turns before the spoken one, or in replay only an opening greeting."""
+    first = spoken_indices(context, mode)[0]
+    return tuple(as_message(turn) for turn in context.turns[:first])
+
+
+def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
+    """Render what the plan's sessions speak; cached on disk by content.
+
+    Raises:
+        UserError: a voice or recording cannot be had.
+    """
+    wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
+    progress.phase("Rendering the caller", len(wanted))
+    voices = open_voices(plan.pack)
+    rendered: dict[tuple[str, int], RenderedTurn] = {}
+    for context, index in wanted:
+        rendered[context.id, index] = voices.render(context.turns[index], context.voice)
+        progress.step(context.id)
+    barge_in: dict[str, RenderedTurn] = {}
+    if plan.options.barge_in_ms is not None:
+        for voice in sorted({c.voice for c in plan.contexts}):
+            barge_in[voice] = voices.render(Turn(role="seeker", text=BARGE_IN_WORDS), voice)
+    return CallerTurns(plan, rendered, barge_in, {c.voice: voices.chosen(c.voice) for c in plan.contexts})
+
+
+def _at_rate(rendered: RenderedTurn, rate_hz: int) -> NDArray[np.int16]:
+    return resample(rendered.samples, rendered.rate_hz, rate_hz)
+
+
+def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:
+    ratio = rate_hz / rendered.rate_hz
+    return tuple(Pause(round(a * ratio), round(b * ratio)) for a, b in rendered.pauses)

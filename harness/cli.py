@@ -1,0 +1,91 @@
+"""The command line: one line for a user's mistake, an object for a program, a traceback only for who asks.
+
+Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent or a service failed (what was done is kept),
+130 interrupted. With `--json`, standard output holds one object and nothing else, errors included.
+"""
+
+import json
+import os
+import sys
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from harness.commands import agents, judge, models, report, run, scenarios
+from harness.errors import AgentError, UserError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Measures whether a voice agent answers fast enough and kindly enough at the same time.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if debug:
+        os.environ["HEART_HARNESS_DEBUG"] = "1"
+    if version:
+        from importlib.metadata import version as installed_version
+
+        typer.echo(installed_version("heart-voice-harness"))
+        raise typer.Exit(0)
+
+
+app.command("run")(run.run)
+app.add_typer(agents.app, name="agents")
+app.add_typer(models.app, name="models")
+app.add_typer(scenarios.app, name="scenarios")
+app.command("judge")(judge.judge)
+app.command("report")(report.report)
+
+
+def main() -> None:
+    """Entry point of the `harness` command."""
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: list[str]) -> int:
+    # `--debug` is understood anywhere on the line: nobody remembers which side of the command it belongs to.
+    if "--debug" in arguments:
+        arguments = ["--debug", *(a for a in arguments if a != "--debug")]
+    as_json = "--json" in arguments
+    try:
+        outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
+    except TyperException as error:
+        return _fail(2, "input", error.format_message(), as_json)
+    except UserError as error:
+        _show_traceback_if_asked()
+        return _fail(2, "input", str(error), as_json)
+    except AgentError as error:
+        _show_traceback_if_asked()
+        return _fail(3, "agent", str(error), as_json)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail(130, "interrupted", "stopped", as_json)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _fail(code: int, kind: str, message: str, as_json: bool) -> int:
+    line = " ".join(message.split()) if kind == "input" else message
+    if as_json:
+        print(json.dumps({"error": {"kind": kind, "message": line}}))
+    else:
+        print(f"harness: {line}", file=sys.stderr)
+    return code
+
+
+def _show_traceback_if_asked() -> None:
+    if os.environ.get("HEART_HARNESS_DEBUG"):
+        import traceback
+
+        traceback.print_exc()

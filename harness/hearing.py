@@ -1,0 +1,67 @@
+"""What was heard: the reply's audio turned back into words, after all calls are over.
+
+Judges read what a listener would have heard, not what the agent says it said. The transcriber is the harness's own and
+the same for every agent, and it never runs while a call is on.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audio.pcm import to_int16
+from harness import models, playout
+from harness.progress import RunProgress
+from harness.recording import Recording
+from harness.store import RunStore
+from harness.words import Word, with_words
+
+TRANSCRIBER = "whisper-base"
+"""The better of the two that ship; its word error rate on rendered speech stands in docs/voices.md."""
+
+
+class Hears(Protocol):
+    """What a transcriber gives: text, and words with start and end in seconds."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def words(self) -> tuple[Word, ...]: ...
+
+
+Transcribe = Callable[[NDArray[np.int16], int], Hears]
+
+
+def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
+    """Text and words (on the recording's timeline) of what the agent said from the last caller turn on."""
+    track = playout.heard(recording)
+    begin = round(recording.caller.speech_start_sample / recording.caller.rate_hz * playout.HEARD_RATE_HZ)
+    heard = track.samples[begin:]
+    if not np.any(heard):
+        return "", ()
+    found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
+    offset_s = begin / playout.HEARD_RATE_HZ
+    return found.text, tuple((w, start + offset_s, end + offset_s) for w, start, end in found.words)
+
+
+def transcribe_all(store: RunStore, progress: RunProgress) -> None:
+    """Transcribe every finished session that has not been, and give its timing the first words.
+
+    Raises:
+        UserError: the transcriber's weights cannot be had.
+    """
+    waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
+    waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
+    if not waiting:
+        return
+    from audio.transcribe import Transcriber
+
+    transcriber = Transcriber(models.resolve(TRANSCRIBER))
+    progress.phase("Transcribing what was heard", len(waiting))
+    for session in waiting:
+        text, words = reply_heard(store.recording(session), transcriber.transcribe)
+        store.set_heard(session.id, text, words)
+        if session.turn_timings:
+            store.set_timing(session.id, (*session.turn_timings[:-1], with_words(session.turn_timings[-1], words)))
+        progress.step(session.key.context_id)

@@ -1,0 +1,157 @@
+"""Judging a finished run: every judge first proves itself on pairs with known answers, then judges what was heard.
+
+Silence is a reply too, and the worst one: where an agent said nothing at all, the other side wins by a rule that stands in
+the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered badly.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+
+from harness import models
+from harness.judging import (
+    DEFAULT_JUDGE,
+    EMBEDDED_WEIGHTS,
+    Completion,
+    Design,
+    JudgingOutcome,
+    VerdictCache,
+    check_judge_async,
+    judge_pairs_async,
+    load_judge_settings,
+    open_judge,
+    reference_completions,
+)
+from harness.judgment import Judgment, Presentation
+from harness.progress import RunProgress
+from harness.store import RunStore, Session
+from scenarios.context import Context
+
+NO_REPLY_RULE = "rule:no-reply"
+HEARD: Presentation = "heard_text"
+WRITTEN: Presentation = "written"
+
+
+@dataclass(frozen=True, slots=True)
+class RunJudging:
+    """Who judges, what they read, and how much is asked."""
+
+    judges: tuple[str, ...] = (DEFAULT_JUDGE,)
+    seed: int = 1
+    presentation: Presentation = HEARD
+    design: Design = field(default_factory=Design)
+
+
+def load_judges(names: Sequence[str]) -> tuple[str, ...]:
+    """The judges' ids, so that a misspelt name is found before the first call and not after the last.
+
+    Raises:
+        UserError: an unknown judge or a malformed judge file.
+    """
+    return tuple(load_judge_settings(name).id for name in names)
+
+
+async def check_judges(store: RunStore, how: RunJudging, progress: RunProgress) -> None:
+    """Only put the judges through pairs with known answers, and keep how they did."""
+    for name in how.judges:
+        await _check(store, name, _weights(name, progress), how.seed, progress)
+
+
+async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
+    """Check each judge, have it judge the run, keep its rows. Verdicts of judges not named here stay."""
+    contexts = store.contexts()
+    completions = completions_of(store.sessions(), how.presentation)
+    if not completions:
+        progress.note("Nothing was answered, so there is nothing to judge.")
+        return []
+    competing = [*completions, *reference_completions(contexts)]
+    outcomes = []
+    for name in how.judges:
+        weights = _weights(name, progress)
+        await _check(store, name, weights, how.seed, progress)
+        judge = open_judge(name, weights)
+        progress.phase(f"Judging ({judge.id})")
+        with VerdictCache(store.folder / "verdicts.sqlite") as cache:
+            outcome = await judge_pairs_async(
+                contexts,
+                competing,
+                judge,
+                how.design,
+                how.seed,
+                lambda done, total, _: progress.count(done, total),
+                cache=cache,
+                presentation=how.presentation,
+            )
+        store.replace_judgments(judge.id, outcome.judgments, how.presentation)
+        outcomes.append(outcome)
+    store.replace_judgments(NO_REPLY_RULE, silence_loses(store, how.presentation), how.presentation)
+    return outcomes
+
+
+def completions_of(sessions: Sequence[Session], presentation: Presentation) -> list[Completion]:
+    """The replies that compete, one a context and agent: of the first repeat in the first condition played."""
+    chosen: dict[tuple[str, str], Completion] = {}
+    for session in sorted(sessions, key=lambda s: (s.key.repeat, s.key.condition != "clean", s.key.condition)):
+        text = reply_of(session, presentation)
+        if text:
+            chosen.setdefault(
+                (session.key.context_id, session.key.agent), Completion(session.key.context_id, session.key.agent, text)
+            )
+    return list(chosen.values())
+
+
+def reply_of(session: Session, presentation: Presentation) -> str | None:
+    """What a judge reads: the transcript of the audio, or what was written. A text system has only the latter."""
+    if session.status == "failed":
+        return None
+    if presentation == HEARD and session.heard_text is not None:
+        return session.heard_text
+    return session.written_text
+
+
+def silence_loses(store: RunStore, presentation: Presentation) -> list[Judgment]:
+    """A verdict for each competitor of a finished session without any reply."""
+    contexts = {c.id: c for c in store.contexts()}
+    sessions = [s for s in store.sessions() if s.status == "finished"]
+    spoke = {(s.key.context_id, s.key.agent) for s in sessions if reply_of(s, presentation)}
+    silent = sorted(
+        {(s.key.context_id, s.key.agent) for s in sessions if s.timing is not None and s.timing.no_reply} - spoke
+    )
+    rows = []
+    for (context_id, agent), other in product(silent, sorted({s.key.agent for s in sessions} | _references(contexts))):
+        answered = (context_id, other) in spoke or other in {f"ref:{r.id}" for r in contexts[context_id].references}
+        if answered and other != agent:
+            rows.append(
+                Judgment(
+                    context=context_id,
+                    subset=contexts[context_id].subset,
+                    system_a=agent,
+                    system_b=other,
+                    source="judge",
+                    judge=NO_REPLY_RULE,
+                    winner="b",
+                    strength=5,
+                    presentation=presentation,
+                    rationale="Nothing was heard within 15 s.",
+                )
+            )
+    return rows
+
+
+def _references(contexts: Mapping[str, Context]) -> set[str]:
+    return {f"ref:{r.id}" for c in contexts.values() for r in c.references}
+
+
+async def _check(store: RunStore, name: str, weights: Mapping[str, Path], seed: int, progress: RunProgress) -> None:
+    judge = open_judge(name, weights)
+    progress.phase(f"Checking the judge ({judge.id})")
+    check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total))
+    store.add_judge_check(check)
+
+
+def _weights(name: str, progress: RunProgress) -> Mapping[str, Path]:
+    if load_judge_settings(name).api != "embedded":
+        return {}
+    progress.phase("Judge's weights", len(EMBEDDED_WEIGHTS))
+    return {weight: models.resolve(weight) for weight in EMBEDDED_WEIGHTS}

@@ -1,0 +1,82 @@
+"""What a person sees while a run goes on: the phase, the context, the agent, the last TTFA.
+
+Everything goes to standard error, so that standard output stays for results. On a terminal one live line moves; elsewhere
+(CI logs, pipes) each finished step is one plain line. Nothing is drawn by the process that paces audio.
+"""
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class RunProgress:
+    """A context manager that shows phases, one at a time. `quiet` shows nothing."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._live = self._console.is_terminal and not quiet
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[status]}"),
+            console=self._console,
+            transient=True,
+        )
+        self._task: TaskID | None = None
+        self._phase = ""
+        self._done = 0
+        self._total: int | None = None
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._bar.stop()
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Begin a phase of `total` steps (None: unknown)."""
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+        self._phase, self._done, self._total = name, 0, total
+        self._task = self._bar.add_task(escape(name), total=total, status="")
+        if not self._live:
+            self._line(name if total is None else f"{name} ({total})")
+
+    def status(self, text: str) -> None:
+        """Say what is being done now; shown on a terminal only."""
+        if self._task is not None:
+            self._bar.update(self._task, status=escape(text))
+
+    def step(self, text: str = "", *, keep: bool = False) -> None:
+        """One step is done. With `keep` its text stays on screen as a line of its own."""
+        self._done += 1
+        if self._task is not None:
+            self._bar.update(self._task, completed=self._done, status=escape(text))
+        if keep:
+            self._line(f"  {text}" if self._total is None else f"  {self._done}/{self._total} {text}")
+
+    def count(self, done: int, total: int | None) -> None:
+        """Progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
+        self._done, self._total = done, total
+        if self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._line(text)
+
+    def _line(self, text: str) -> None:
+        # A line of its own in a log must be whole even when the reader tails it.
+        self._console.print(text, markup=False, soft_wrap=True)
+        sys.stderr.flush()

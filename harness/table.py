@@ -1,0 +1,82 @@
+"""The table a run ends on: one line an agent, the same figures as the report's, and what weakens them in words below."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.summary import AgentSummary, Quantiles, RunSummary
+
+_DASH = "–"
+
+
+def print_summary(summary: RunSummary, console: Console) -> None:
+    """Print the table, the warnings, and where the report is."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("agent")
+    for name in (
+        "TTFA p50",
+        "p95",
+        "≤ budget",
+        "TTFT p50",
+        "cut-ins",
+        "pauses cut",
+        "no reply",
+        "Elo",
+        "95 % interval",
+    ):
+        table.add_column(name, justify="right")
+    ranked = sorted(summary.agents.items(), key=lambda item: (item[1].elo is None, -(item[1].elo or 0), item[0]))
+    for name, agent in ranked:
+        table.add_row(name, *_cells(agent))
+    for name, reference in sorted(summary.references.items(), key=lambda item: -(item[1].elo or 0)):
+        cells = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
+        table.add_row(Text(name, style="dim"), *cells)
+    console.print(table)
+    for text in _sentences(summary):
+        console.print(Text(text, style="yellow"), soft_wrap=True)
+    for failure in summary.failures:
+        first, *rest = failure.detail.splitlines() or [""]
+        console.print(
+            Text(f"failed: {failure.context} · {failure.agent}: {failure.kind}: {first}", style="red"), soft_wrap=True
+        )
+        for line in rest:
+            console.print(Text(f"    {line}", style="dim"), soft_wrap=True)
+    console.print(Text(f"run     {summary.run}"), soft_wrap=True)
+    if summary.report:
+        console.print(Text(f"report  {summary.report}"), soft_wrap=True)
+
+
+def _cells(agent: AgentSummary) -> list[str]:
+    share = agent.within_budget.ttfa
+    return [
+        milliseconds(agent.ttfa_ms, "p50"),
+        milliseconds(agent.ttfa_ms, "p95"),
+        f"{share:.0%}" if share is not None else _DASH,
+        milliseconds(agent.ttft_ms, "p50"),
+        f"{agent.cut_in_rate:.0%}" if agent.cut_in_rate is not None else _DASH,
+        f"{agent.pauses_cut[0]}/{agent.pauses_cut[1]}",
+        f"{agent.no_reply}/{agent.turns}",
+        _elo(agent.elo),
+        _interval(agent.elo_interval),
+    ]
+
+
+def milliseconds(figures: Quantiles, which: str) -> str:
+    """A percentile for people: "512 ms", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
+    if getattr(figures, f"{which}_over_limit"):
+        return "> 15 s"
+    value = getattr(figures, which)
+    return f"{value:,.0f} ms" if value is not None else _DASH
+
+
+def _elo(elo: float | None) -> str:
+    return f"{elo:.0f}" if elo is not None else _DASH
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return f"{interval[0]:.0f} – {interval[1]:.0f}" if interval else _DASH
+
+
+def _sentences(summary: RunSummary) -> list[str]:
+    invalid = [f"INVALID RUN: {reason}" for reason in summary.invalid]
+    return [*invalid, *summary.warnings]
