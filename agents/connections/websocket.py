@@ -227,7 +227,11 @@ class WebSocketConnection:
         self._tasks = []
         socket, self._socket = self._socket, None
         if socket is not None:
-            await socket.close()
+            # The library waits for its write buffer first, which an agent that does not read never empties.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.close_timeout_s):
+                    await socket.close()
+            socket.transport.abort()
 
 
 def _is_local(url: str) -> bool:

@@ -103,6 +103,10 @@ async def does_not_acknowledge(peer: Peer) -> None:
     await asyncio.sleep(3_600)
 
 
+async def never_greets(_: Peer) -> None:
+    await asyncio.sleep(3_600)
+
+
 async def clears(peer: Peer) -> None:
     await peer.greet()
     await peer.speak(bytes(32_000))
@@ -118,7 +122,7 @@ BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
         echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early, closes_after_reply, dies,
-        does_not_acknowledge, clears, turns_away,
+        does_not_acknowledge, never_greets, clears, turns_away,
     )
 }  # fmt: skip
 BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children")

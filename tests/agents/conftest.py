@@ -1,0 +1,104 @@
+"""Real agents in real processes, and a caller's sound for them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agents.connection import Connection, Event
+from agents.process import AgentProcess
+from agents.profile import AgentProfile, load_profile, parse_profile
+
+PEERS = Path(__file__).parent.parent / "peers"
+FRAME = 640
+"""20 ms at 16 kHz in bytes."""
+
+StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
+Call = Callable[..., Awaitable[list[Event]]]
+MakeProfile = Callable[[str, str], AgentProfile]
+
+
+@pytest.fixture(scope="session")
+def peers() -> Path:
+    return PEERS
+
+
+@pytest.fixture(scope="session")
+def peer() -> MakeProfile:
+    """Makes the profile of `tests/peers/agent.py` in one of its behaviours."""
+
+    def make(wire: str, behaviour: str) -> AgentProfile:
+        text = (
+            f'name = "{behaviour}"\nkind = "{wire}"\naccepts_history = true\nopen_timeout_s = 5\n[process]\n'
+            f'command = ["{{python}}", "agent.py", "--wire", "{wire}", "--behaviour", "{behaviour}"]\n'
+            "ready_timeout_s = 30\nstop_timeout_s = 1\n"
+        )
+        return parse_profile(text, PEERS / "made-up.toml")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def profile_of() -> Callable[[str], AgentProfile]:
+    """Makes a profile from TOML text, as if its file lay in `tests/peers`."""
+    return lambda text: parse_profile(text, PEERS / "made-up.toml")
+
+
+@pytest.fixture
+async def start(tmp_path: Path) -> AsyncIterator[StartPeer]:
+    """Starts agents by profile or by the name of a profile in `tests/peers`, and stops them after the test."""
+    started: list[AgentProcess] = []
+
+    async def start_one(profile: AgentProfile | str) -> AgentProcess:
+        if isinstance(profile, str):
+            profile = load_profile(PEERS / f"{profile}.toml")
+        agent = AgentProcess(profile, {}, tmp_path / f"{profile.name}-{len(started)}.log")
+        started.append(agent)
+        await agent.start()
+        return agent
+
+    yield start_one
+    await asyncio.gather(*(agent.stop() for agent in started))
+
+
+@pytest.fixture(scope="session")
+def spoken() -> bytes:
+    """A caller who is easily heard for 0.4 s, then quiet for 2 s: PCM16LE at 16 kHz."""
+    tone_s, silence_s = 0.4, 2.0
+    tone = 6_000 * np.sin(2 * np.pi * 300 * np.arange(round(16_000 * tone_s)) / 16_000)
+    return np.concatenate([tone, np.zeros(round(16_000 * silence_s))]).astype("<i2").tobytes()
+
+
+@pytest.fixture(scope="session")
+def call() -> Call:
+    """Speaks to an open connection in real time; gives all that came, until its end or until `until` holds."""
+    return _call
+
+
+async def _call(
+    connection: Connection, pcm: bytes, until: Callable[[Sequence[Event]], bool] | None = None
+) -> list[Event]:
+    events: list[Event] = []
+    enough = asyncio.Event()
+
+    async def listen() -> None:
+        async for event in connection.events():
+            events.append(event)
+            if until is not None and until(events):
+                enough.set()
+        enough.set()
+
+    async def speak() -> None:
+        for at in range(0, len(pcm), FRAME):
+            connection.send(pcm[at : at + FRAME].ljust(FRAME, b"\0"))
+            await asyncio.sleep(0.02)
+
+    listening, speaking = asyncio.create_task(listen()), asyncio.create_task(speak())
+    async with asyncio.timeout(30):
+        await asyncio.wait({asyncio.create_task(enough.wait()), speaking}, return_when=asyncio.FIRST_COMPLETED)
+        speaking.cancel()
+        await connection.close()
+        await listening
+    return events

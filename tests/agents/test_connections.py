@@ -1,0 +1,215 @@
+"""Both wires against real agents in processes of their own: what comes through, and every failure by its name."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, Event, Mark, Transcript
+from agents.connections import ConnectionSpec, UnknownConnection, kinds, make
+from agents.connections.raw_pcm import RawPcmWire
+from agents.connections.websocket import Limits, WebSocketConnection
+from agents.message import Message
+from agents.process import AgentProcess
+from agents.profile import AgentProfile
+
+StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
+MakeProfile = Callable[[str, str], AgentProfile]
+Call = Callable[..., Awaitable[list[Event]]]
+
+HISTORY = (Message("user", "I lost my job — today."), Message("assistant", "I am so sorry. How are you?"))
+WIRES = ("raw-pcm", "pipecat")
+
+
+async def open_line(start: StartPeer, profile: AgentProfile, history: Sequence[Message] = HISTORY) -> Connection:
+    agent = await start(profile)
+    connection = make(profile.connection(agent.url))
+    await connection.open(history)
+    return connection
+
+
+def the_end(events: Sequence[Event]) -> Closed:
+    ends = [event for event in events if isinstance(event, Closed)]
+    assert len(ends) == 1
+    assert events[-1] is ends[0]
+    return ends[0]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_agent_hears_and_is_heard(
+    wire: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
+) -> None:
+    line = await open_line(start, peer(wire, "echo"))
+    assert line.capabilities.accepts_history
+    assert line.capabilities.input_rate_hz == 16_000
+    began_ns = time.monotonic_ns()
+
+    def replied(events: Sequence[Event]) -> bool:
+        return isinstance(events[-1], Mark) and events[-1].name == "reply_done"
+
+    events = await call(line, spoken, replied)
+    assert the_end(events).error is None
+    marks = {event.name: event for event in events if isinstance(event, Mark)}
+    assert marks["history_taken"].detail == {"turns": 2}
+    assert began_ns < marks["turn_decided"].at_ns < marks["turn_decided"].arrival_ns
+    assert [(t.role, t.text) for t in events if isinstance(t, Transcript)] == [
+        ("user", "what the caller said"),
+        ("assistant", "what the caller said, again"),
+    ]
+    audio = [event for event in events if isinstance(event, AudioChunk)]
+    assert {chunk.rate_hz for chunk in audio} == {16_000}
+    assert all(a.arrival_ns <= b.arrival_ns for a, b in pairwise(audio))
+    echoed = np.frombuffer(b"".join(chunk.pcm for chunk in audio), "<i2")
+    said = np.frombuffer(spoken, "<i2")
+    assert np.array_equal(echoed[: np.count_nonzero(said)], said[: np.count_nonzero(said)])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_clear_keeps_its_place_between_audio(
+    wire: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
+) -> None:
+    events = await call(await open_line(start, peer(wire, "clears")), spoken)
+    kinds_seen = [type(event) for event in events if isinstance(event, AudioChunk | Cleared)]
+    assert kinds_seen == [AudioChunk, Cleared, AudioChunk]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "words"),
+    [
+        ("garbage", "garbage", "the agent sent"),
+        ("floods", "flood", "more than 64 MiB"),
+        ("floods-marks", "flood", "of text"),
+        ("floods-at-once", "flood", "one message of more than 4 MiB"),
+        ("closes-early", "closed_early", "before it said anything"),
+        ("dies", "closed_early", "broke without a goodbye"),
+    ],
+)
+async def test_misbehaviour_ends_the_session_by_name(
+    wire: str, behaviour: str, kind: str, words: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
+) -> None:
+    events = await call(await open_line(start, peer(wire, behaviour)), spoken, lambda e: isinstance(e[-1], Closed))
+    end = the_end(events)
+    assert end.kind == kind
+    assert end.error is not None
+    assert words in end.error
+    assert "\n" not in end.error
+
+
+async def test_hanging_up_after_the_reply_is_no_failure(
+    start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
+) -> None:
+    end = the_end(await call(await open_line(start, peer("raw-pcm", "closes-after-reply")), spoken))
+    assert (end.error, end.kind) == (None, None)
+
+
+async def test_an_agent_that_does_not_read_never_blocks_the_caller(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "hangs"))
+    line = WebSocketConnection(agent.url, RawPcmWire(accepts_history=True), Limits(unsent_frames=50))
+    await line.open(())
+    slowest_s, count = 0.0, 0
+    async with asyncio.timeout(30):
+        # As fast as the loop allows: the socket's own buffers (some megabytes) must be full before the queue fills.
+        ended: list[Event] = []
+        listening = asyncio.create_task(_collect(line, ended))
+        while not ended and count < 100_000:
+            began = time.perf_counter()
+            line.send(bytes(640))
+            slowest_s = max(slowest_s, time.perf_counter() - began)
+            count += 1
+            await asyncio.sleep(0)
+        await listening
+    began = time.perf_counter()
+    await line.close()
+    assert time.perf_counter() - began < 5
+    assert the_end(ended).kind == "overflow"
+    assert slowest_s < 0.02
+
+
+async def _collect(line: Connection, into: list[Event]) -> None:
+    into.extend([event async for event in line.events()])
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_agent_that_never_answers_stays_open(
+    wire: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
+) -> None:
+    events = await call(await open_line(start, peer(wire, "never-answers")), spoken)
+    assert [type(event) for event in events] == [Closed]
+    assert the_end(events).error is None
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_agent_that_turns_callers_away_is_refused(wire: str, start: StartPeer, peer: MakeProfile) -> None:
+    with pytest.raises(ConnectionFailed, match="403") as caught:
+        await open_line(start, peer(wire, "turns-away"))
+    assert caught.value.kind == "refused"
+
+
+async def test_nothing_that_listens_is_refused_at_once() -> None:
+    for kind in WIRES:
+        with pytest.raises(ConnectionFailed, match="nothing listens there") as caught:
+            await make(ConnectionSpec(kind, "ws://127.0.0.1:9/ws")).open(())
+        assert caught.value.kind == "refused"
+
+
+@pytest.mark.parametrize(
+    ("wire", "behaviour", "words"),
+    [
+        ("raw-pcm", "does-not-acknowledge", "acknowledgement of the history"),
+        ("pipecat", "does-not-acknowledge", "acknowledgement of the history"),
+        ("pipecat", "never-greets", "client-ready"),
+    ],
+)
+async def test_a_history_that_is_not_acknowledged_is_not_played(
+    wire: str, behaviour: str, words: str, start: StartPeer, peer: MakeProfile
+) -> None:
+    profile = peer(wire, behaviour).model_copy(update={"open_timeout_s": 0.5})
+    with pytest.raises(ConnectionFailed, match=words) as caught:
+        await open_line(start, profile)
+    assert caught.value.kind == "open_timeout"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_history_for_an_agent_that_takes_none_is_refused(wire: str) -> None:
+    line = make(ConnectionSpec(wire, "ws://127.0.0.1:9/ws", {"accepts_history": False}))
+    assert not line.capabilities.accepts_history
+    with pytest.raises(ConnectionFailed, match="--mode replay") as caught:
+        await line.open(HISTORY)
+    assert caught.value.kind == "no_history"
+    assert [type(event) async for event in line.events()] == [Closed]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_closing_twice_and_sending_after_the_end_are_harmless(
+    wire: str, start: StartPeer, peer: MakeProfile
+) -> None:
+    line = await open_line(start, peer(wire, "never-answers"))
+    await line.close()
+    await line.close()
+    line.send(bytes(640))
+    assert [type(event) async for event in line.events()] == [Closed]
+    assert [event async for event in line.events()] == []
+
+
+async def test_arrival_is_stamped_when_read_not_when_looked_at(start: StartPeer, peer: MakeProfile) -> None:
+    line = await open_line(start, peer("raw-pcm", "closes-after-reply"))
+    await asyncio.sleep(0.1)
+    asked_ns = time.monotonic_ns()
+    await asyncio.sleep(0.1)
+    events = [event async for event in line.events()]
+    await line.close()
+    assert isinstance(events[0], AudioChunk)
+    assert events[0].arrival_ns < asked_ns
+
+
+def test_a_spec_is_plain_data() -> None:
+    spec = ConnectionSpec("raw-pcm", "ws://a/b", {"input_rate_hz": 8_000})
+    assert ConnectionSpec.from_json(spec.to_json()) == spec
+    assert make(spec).capabilities.input_rate_hz == 8_000
+    with pytest.raises(UnknownConnection, match="raw-pcm"):
+        make(ConnectionSpec("smoke-signals"))
+    assert {"pipecat", "raw-pcm", "scripted"} <= set(kinds())

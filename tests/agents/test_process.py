@@ -1,0 +1,212 @@
+"""Agents as processes: ready when they say so, dead without a trace, and never an orphan."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agents.process import AgentFailed, AgentProcess
+from agents.profile import AgentProfile
+
+StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
+MakeProfile = Callable[[str, str], AgentProfile]
+ProfileOf = Callable[[str], AgentProfile]
+
+PARENT = """
+import asyncio, json, time
+from pathlib import Path
+from agents.process import AgentProcess
+from agents.profile import load_profile
+
+async def main():
+    agent = AgentProcess(load_profile({profile!r}), {{}}, Path({log!r}))
+    await agent.start()
+    print(json.dumps(agent.pid), flush=True)
+
+asyncio.run(main())
+time.sleep(3600)
+"""
+
+
+def family_of(pid: int) -> list[psutil.Process]:
+    """The agent, its supervisor, and everything below them."""
+    supervisor = psutil.Process(pid).parent()
+    assert supervisor is not None
+    return [supervisor, *supervisor.children(recursive=True)]
+
+
+def wait_until_gone(processes: list[psutil.Process], seconds: float = 10) -> list[psutil.Process]:
+    return psutil.wait_procs(processes, timeout=seconds)[1]
+
+
+async def test_an_agent_is_ready_when_it_says_so_and_ends_when_told(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "echo"))
+    assert agent.alive
+    assert agent.url.startswith("ws://127.0.0.1:")
+    assert agent.pid is not None
+    assert psutil.Process(agent.pid).is_running()
+    assert agent.failure() is None
+    family = family_of(agent.pid)
+    await agent.stop()
+    assert not agent.alive
+    assert agent.failure() is None
+    assert wait_until_gone(family) == []
+    await agent.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "url"),
+    [
+        ('ready_url = "http://127.0.0.1:{port}/"', 'url = "ws://127.0.0.1:{port}/"'),
+        ('ready_url = "tcp://127.0.0.1:{port}"', 'url = "ws://127.0.0.1:{port}/"'),
+        ('ready_pattern = "Serving .* on"', 'url = "ws://127.0.0.1:{port}/"'),
+    ],
+)
+async def test_a_users_bot_may_be_ready_in_its_own_way(
+    start: StartPeer, settings: str, url: str, profile_of: ProfileOf
+) -> None:
+    command = '["{python}", "-m", "http.server", "--bind", "127.0.0.1", "{port}"]'
+    agent = await start(profile_of(f'kind = "pipecat"\n{url}\n[process]\ncommand = {command}\n{settings}\n'))
+    assert agent.alive
+    assert "{port}" not in agent.url
+
+
+async def test_an_agent_that_cannot_start_says_why(start: StartPeer, peer: MakeProfile) -> None:
+    with pytest.raises(AgentFailed, match="exit code 1") as caught:
+        await start(peer("raw-pcm", "refuses-to-start"))
+    assert caught.value.kind == "start_failed"
+    assert caught.value.log_lines[-1] == "no model at /models/none.gguf"
+    assert "\n" not in str(caught.value)
+
+
+async def test_a_command_that_does_not_exist_is_named(start: StartPeer, profile_of: ProfileOf) -> None:
+    with pytest.raises(AgentFailed, match=r"no-such-program: No such file") as caught:
+        await start(profile_of('kind = "raw-pcm"\n[process]\ncommand = ["/no-such-program"]\n'))
+    assert caught.value.kind == "start_failed"
+
+
+async def test_an_agent_that_is_never_ready_is_given_up_and_ended(start: StartPeer, profile_of: ProfileOf) -> None:
+    began = time.monotonic()
+    before = set(psutil.Process().children(recursive=True))
+    with pytest.raises(AgentFailed, match=r"was not ready within 1\.5 s") as caught:
+        await start(
+            profile_of(
+                'kind = "raw-pcm"\n[process]\nready_timeout_s = 1.5\nstop_timeout_s = 1\n'
+                'command = ["{python}", "agent.py", "--wire", "raw-pcm", "--behaviour", "never-ready"]\n'
+            )
+        )
+    assert caught.value.kind == "start_timeout"
+    assert time.monotonic() - began < 15
+    assert set(psutil.Process().children(recursive=True)) <= before
+
+
+async def test_a_death_is_noticed_and_named(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "echo"))
+    assert agent.pid is not None
+    family = family_of(agent.pid)
+    os.kill(agent.pid, signal.SIGKILL)
+    assert await asyncio.to_thread(wait_until_gone, family) == []
+    assert not agent.alive
+    failure = agent.failure()
+    assert failure is not None
+    assert failure.kind == "died"
+    assert "SIGKILL" in str(failure)
+
+
+async def test_stopping_leaves_nothing_behind_not_even_daemons(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "leaves-children"))
+    assert agent.pid is not None
+    family = family_of(agent.pid)
+    assert len(family) >= 5
+    await agent.stop()
+    assert wait_until_gone(family) == []
+
+
+async def test_a_crash_of_the_agent_leaves_nothing_behind(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "leaves-children"))
+    assert agent.pid is not None
+    family = family_of(agent.pid)
+    os.kill(agent.pid, signal.SIGSEGV)
+    assert await asyncio.to_thread(wait_until_gone, family) == []
+
+
+@pytest.mark.parametrize("deadly", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_harness_that_is_killed_leaves_no_orphan(peers: Path, tmp_path: Path, deadly: signal.Signals) -> None:
+    program = PARENT.format(profile=str(peers / "raw-pcm-leaves-children.toml"), log=str(tmp_path / "agent.log"))
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    family = family_of(json.loads(parent.stdout.readline()))
+    assert len(family) >= 5
+    parent.send_signal(deadly)
+    parent.wait(10)
+    assert wait_until_gone(family) == []
+
+
+def test_a_supervisor_that_is_killed_takes_the_agent_with_it(tmp_path: Path, peer: MakeProfile) -> None:
+    async def start_and_kill() -> bool:
+        agent = AgentProcess(peer("raw-pcm", "echo"), {}, tmp_path / "agent.log")
+        await agent.start()
+        assert agent.pid is not None
+        supervisor, leader = family_of(agent.pid)[:2]
+        supervisor.kill()
+        gone = await asyncio.to_thread(wait_until_gone, [leader]) == []
+        alive = agent.alive
+        await agent.stop()
+        return gone and not alive
+
+    assert asyncio.run(start_and_kill())
+
+
+async def test_a_users_bot_sees_nothing_of_the_harness(
+    start: StartPeer, monkeypatch: pytest.MonkeyPatch, profile_of: ProfileOf, peers: Path
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
+    monkeypatch.setenv("MY_OWN_KEY", "from the environment")
+    tell = (
+        "import json, os, sys; print(json.dumps({'path': sys.path, 'cwd': os.getcwd(), 'env': dict(os.environ)}));"
+        "print(json.dumps({'event': 'ready', 'url': 'ws://x/y'})); import time; time.sleep(60)"
+    )
+    agent = await start(
+        profile_of(
+            f'kind = "raw-pcm"\n[process]\ncommand = ["{{python}}", "-S", "-c", "{tell}"]\nenv = {{ MODE = "test" }}\n'
+        )
+    )
+    told = json.loads(agent.log_path.read_text().splitlines()[0])
+    assert told["cwd"] == str(peers)
+    assert str(Path(__file__).parent.parent.parent) not in told["path"]
+    assert "PYTHONPATH" not in told["env"]
+    assert told["env"]["MODE"] == "test"
+    assert told["env"]["MY_OWN_KEY"] == "from the environment"
+
+
+async def test_an_agent_that_runs_elsewhere_is_only_reached(
+    start: StartPeer, peer: MakeProfile, profile_of: ProfileOf
+) -> None:
+    running = await start(peer("raw-pcm", "echo"))
+    elsewhere = profile_of(f'kind = "raw-pcm"\nurl = "{running.url}"\n')
+    agent = await start(elsewhere)
+    assert agent.pid is None
+    assert agent.url == running.url
+    assert agent.alive
+    await agent.stop()
+    assert running.alive
+    await running.stop()
+    with pytest.raises(AgentFailed, match="nothing listens") as caught:
+        await start(elsewhere)
+    assert caught.value.kind == "unreachable"
+
+
+async def test_last_lines_of_a_log_are_safe_to_print(tmp_path: Path, peer: MakeProfile) -> None:
+    log = tmp_path / "agent.log"
+    log.write_bytes(b"first\n" + b"x" * 100_000 + b"\n\x1b[31mred\xff\nlast\n\n")
+    agent = AgentProcess(peer("raw-pcm", "echo"), {}, log)
+    assert agent.last_log_lines(2) == ("·[31mred�", "last")
+    assert AgentProcess(peer("raw-pcm", "echo"), {}, tmp_path / "none.log").last_log_lines() == ()
