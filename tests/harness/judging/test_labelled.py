@@ -1,0 +1,64 @@
+"""The labelled sets are disjoint, whole, and cannot be won by length, keywords or question marks."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from harness.judging.labelled import hashes, load_conversations, load_pairs, text_hash
+from harness.judgment import AXES
+
+SETS = ("gold", "heldout")
+KEYWORDS = frozenset(
+    "sorry sound sounds feel feeling feelings hear understand understandable hard difficult valid must tough natural "
+    "okay care support imagine sense here".split()
+)
+
+
+def keywords(text: str) -> int:
+    return sum(word in KEYWORDS for word in re.findall(r"[a-z']+", text.lower()))
+
+
+def share_won(pairs, measure):
+    """How often more of `measure` marks the better reply; ties count half."""
+    sides = [(measure(p.better), measure(p.worse)) for p in pairs]
+    return sum(1.0 if a > b else 0.5 if a == b else 0.0 for a, b in sides) / len(sides)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_conversations_are_well_formed(name):
+    conversations = load_conversations(name)
+    assert len({c.id for c in conversations}) == len(conversations)
+    for c in conversations:
+        roles = [turn.role for turn in c.conversation()]
+        assert roles[-1] == "seeker"
+        assert all(a != b for a, b in zip(roles, roles[1:], strict=False))
+        assert (c.escalation is not None) == (c.subset == "adversarial")
+
+
+def test_the_sets_share_no_text():
+    for n, one in enumerate(SETS):
+        for other in SETS[n + 1 :]:
+            assert hashes(one).isdisjoint(hashes(other))
+
+
+def test_heldout_is_large_and_covers_everything():
+    pairs = load_pairs("heldout")
+    assert len(pairs) >= 200
+    assert {p.axis for p in pairs} == set(AXES)
+    assert {p.escalation for p in pairs} == {None, "always-10", "linear-ramp", "mid-spike", "mid-ramp"}
+    counts = Counter(p.difficulty for p in pairs)
+    assert max(counts.values()) - min(counts.values()) <= len(pairs) * 0.02
+    assert set(counts) == {"easy", "medium", "hard"}
+
+
+@pytest.mark.parametrize("measure", [len, lambda t: len(t.split()), keywords, lambda t: t.count("?")])
+def test_length_keywords_and_question_marks_win_nothing_on_heldout(measure):
+    pairs = load_pairs("heldout")
+    for level in ("easy", "medium", "hard"):
+        assert 0.42 <= share_won([p for p in pairs if p.difficulty == level], measure) <= 0.58
+    assert 0.42 <= share_won(pairs, measure) <= 0.58
+
+
+def test_hashing_sees_through_case_and_punctuation():
+    assert text_hash("I'm here. Go on…") == text_hash("i’m HERE go on")
