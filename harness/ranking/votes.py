@@ -53,14 +53,15 @@ def select(
     source: Source | None = None,
     subset: str | None = None,
 ) -> list[Judgment]:
-    """The rows of one presentation, and on request of one source and one subset.
+    """The rows of one presentation, and on request of one source and one subset; audits of a judge are left out.
 
     Raises UserError when rows of several presentations are given and none is chosen.
     """
     rows = [
         row
         for row in judgments
-        if (presentation is None or row.presentation == presentation)
+        if row.purpose == "main"
+        and (presentation is None or row.presentation == presentation)
         and (source is None or row.source == source)
         and (subset is None or row.subset == subset)
     ]

@@ -1,0 +1,242 @@
+"""What `harness rank` does: one object from rows, or from rows and latencies, that programs read.
+
+Keys are stable and more may join; what is not known is null, and an infinite percentile (no reply) is null with its
+`over_limit` true, since JSON has no infinity. The order of systems in every part is that of the board.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.judgment import Judgment
+from harness.ranking.agreement import Agreement, Figure, agreement
+from harness.ranking.bias import Audit, audits
+from harness.ranking.board import Board
+from harness.ranking.consistency import Consistency, consistency
+from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, joint_figure
+from harness.ranking.leaderboard import Method, leaderboard
+from harness.ranking.people import HumanRatings, people_ratings
+from harness.ranking.structure import cronbach_alpha, factors, reply_marks
+from harness.ranking.variants import Variant, variants
+from harness.ranking.votes import Lengths, select
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Everything `harness rank` knows of one presentation."""
+
+    board: Board
+    variants: tuple[Variant, ...]
+    agreement: Agreement
+    people: HumanRatings | None
+    audits: tuple[Audit, ...]
+    consistency: tuple[Consistency, ...]
+    structure: Mapping[str, Any] | None
+    joint: JointFigure | None
+
+
+def rank(
+    judgments: Iterable[Judgment],
+    latencies: Latencies | None = None,
+    *,
+    other_latencies: Mapping[str, Latencies] | None = None,
+    cut_ins: Events | None = None,
+    budget_ms: float = 500.0,
+    presentation: str | None = None,
+    method: Method = "ordinal",
+    axis_weights: Mapping[str, float] | None = None,
+    texts: Mapping[tuple[str, str], str] | None = None,
+    is_human: Callable[[str], bool] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Ranking:
+    """Rank. `latencies`: system → context → TTFA in ms (None: no reply). `texts`: (context, system) → reply, for the length
+    term and the audits. `is_human`: which systems are people's replies (default: names that begin with `human:`).
+
+    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
+    """
+    given = list(judgments)
+    rows = select(given, presentation=presentation)
+    lengths: Lengths = {key: len(text.split()) for key, text in (texts or {}).items()}
+    board = leaderboard(rows, method=method, axis_weights=axis_weights, lengths=lengths)
+    figure = None
+    if (
+        latencies
+        and {row.system for row in board.systems} & set(latencies)
+        and board.presentation != "audio_with_delay"
+    ):
+        figure = joint_figure(
+            rows, latencies, others=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, draws=draws, seed=seed
+        )
+    return Ranking(
+        board=board,
+        variants=variants(rows, method=method),
+        agreement=agreement(rows, seed=seed),
+        people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), seed=seed),
+        audits=audits(rows, texts=texts),
+        consistency=consistency(row for row in given if row.presentation == board.presentation),
+        structure=_structure(rows),
+        joint=figure,
+    )
+
+
+def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
+    marks = reply_marks(rows)
+    try:
+        found = factors(marks.marks)
+    except ValueError:
+        return None
+    return {
+        "replies": len(marks.replies),
+        "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
+        "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
+        "loadings": {
+            axis: [_number(float(v)) for v in row] for axis, row in zip(marks.axes, found.loadings, strict=True)
+        },
+    }
+
+
+def as_object(ranking: Ranking) -> dict[str, Any]:
+    """The object that `harness rank --json` prints."""
+    return {
+        "schema": 1,
+        "method": ranking.board.method,
+        "presentation": ranking.board.presentation,
+        "judgments": ranking.board.judgments,
+        "contexts": ranking.board.contexts,
+        "warnings": list(ranking.board.warnings),
+        "systems": _systems(ranking.board),
+        "agreement": _agreement(ranking.agreement),
+        "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
+        "slope": _slope(ranking.joint),
+        "budget_ms": ranking.joint.budget_ms if ranking.joint else None,
+        "people": _people(ranking.people),
+        "boards": {
+            v.name: {"systems": _systems(v.board), "exploratory": v.exploratory, "kendall": _number(v.kendall)}
+            for v in ranking.variants
+        },
+        "audits": {
+            a.name: {
+                "effect": _number(a.effect),
+                "interval": _ends(a.interval),
+                "p_value": _number(a.p_value),
+                "p_adjusted": _number(a.p_adjusted),
+                "share": _number(a.share),
+                "rows": a.rows,
+            }
+            for a in ranking.audits
+        },
+        "judges": {
+            c.judge: {
+                "flip_rate": c.flip_rate,
+                "swapped_pairs": c.swapped_pairs,
+                "self_consistency": c.self_consistency,
+                "repeated_pairs": c.repeated_pairs,
+            }
+            for c in ranking.consistency
+        },
+        "structure": ranking.structure,
+    }
+
+
+def _systems(board: Board) -> dict[str, Any]:
+    return {
+        row.system: {
+            "elo": row.elo,
+            "interval": _ends(row.interval),
+            "band": _ends(row.band),
+            "win_rate": row.win_rate,
+            "axes": dict(row.axes),
+            "judgments": row.judgments,
+            "contexts": row.contexts,
+            "paper_interval": _ends(row.paper_interval),
+        }
+        for row in board.systems
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    same = found.equivalence
+    single = {
+        name: _figure(getattr(found, name))
+        for name in (
+            "judge_human",
+            "judge_human_ambiguous",
+            "inter_human",
+            "judges_with_one_human",
+            "fleiss_kappa_humans",
+            "fleiss_kappa_judges",
+            "krippendorff_alpha_humans",
+            "krippendorff_alpha_judges",
+            "cohen_kappa",
+        )
+    }
+    return {
+        **single,
+        "cross_judge": {" | ".join(names): _figure(f) for names, f in found.cross_judge.items()},
+        "cross_judge_kappa": {" | ".join(names): _figure(f) for names, f in found.cross_judge_kappa.items()},
+        "three_way": {" | ".join(names): _figure(f) for names, f in found.three_way.items()},
+        "subsampling": {str(k): v for k, v in found.subsampling.items()},
+        "judges_per_pair": {str(k): v for k, v in found.judges_per_pair.items()},
+        "equivalence": None
+        if same is None
+        else {
+            "difference": same.difference,
+            "interval_90": _ends(same.interval_90),
+            "margin": same.margin,
+            "equivalent": same.equivalent,
+        },
+    }
+
+
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    return (
+        None if figure is None else {"value": figure.value, "interval": _ends(figure.interval), "pairs": figure.pairs}
+    )
+
+
+def _point(p: JointPoint) -> dict[str, Any]:
+    return {
+        "p_frontier": p.p_frontier,
+        "p_best_within_budget": p.p_best_within_budget,
+        "elo": p.elo,
+        "elo_interval": _ends(p.elo_interval),
+        "turns": p.turns,
+        "ttfa_p50_ms": _number(p.ttfa_p50_ms),
+        "ttfa_p50_interval": _ends(p.ttfa_p50_interval),
+        "ttfa_p50_over_limit": p.ttfa_p50_ms is not None and math.isinf(p.ttfa_p50_ms),
+        "ttfa_p95_ms": _number(p.ttfa_p95_ms),
+        "ttfa_p95_interval": _ends(p.ttfa_p95_interval),
+        "ttfa_p95_over_limit": p.ttfa_p95_ms is not None and math.isinf(p.ttfa_p95_ms),
+        "cut_in_rate": _number(p.cut_in_rate),
+        "cut_in_interval": _ends(p.cut_in_interval),
+        "others": {name: {"p50": _number(v.value), "interval": _ends(v.interval)} for name, v in p.others.items()},
+    }
+
+
+def _slope(figure: JointFigure | None) -> dict[str, Any] | None:
+    if figure is None or figure.slope is None:
+        return None
+    slope = figure.slope
+    return {"elo_per_decade": slope.elo_per_decade, "interval": _ends(slope.interval), "systems": slope.systems}
+
+
+def _people(found: HumanRatings | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ratings = {
+        "random": found.random,
+        "mean": found.mean,
+        "best": found.best,
+        "best_uncorrected": found.best_uncorrected,
+    }
+    return {name: None if r is None else {"elo": r.elo, "interval": _ends(r.interval)} for name, r in ratings.items()}
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
+    return None if interval is None else [_number(interval[0]), _number(interval[1])]

@@ -1,0 +1,94 @@
+"""A ranking as CSV and as Markdown, for a spreadsheet and for a page.
+
+Names are others' text: in Markdown what could be markup is escaped, and in CSV a name that a spreadsheet would run as a
+formula is quoted by an apostrophe.
+"""
+
+import csv
+import io
+import re
+
+from harness.judgment import AXES
+from harness.ranking.board import Board, Interval
+from harness.ranking.joint import JointFigure
+
+_MARKUP = re.compile(r"([\\|`*_<>\[\]&~#])")
+
+
+def board_csv(board: Board, joint: JointFigure | None = None) -> str:
+    """One row a system, best first; empty where not known. Elo, shares in 0–1, milliseconds."""
+    points = {p.system: p for p in joint.points} if joint else {}
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    joint_columns = ["ttfa_p50_ms", "ttfa_p50_low", "ttfa_p50_high", "p_frontier", "p_best_within_budget"]
+    writer.writerow(
+        ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts"]
+        + (joint_columns if joint else [])
+    )
+    for row in board.systems:
+        cells: list[object] = [
+            _safe(row.system),
+            row.elo,
+            *_pair(row.interval),
+            *_pair(row.band),
+            row.win_rate,
+            *(row.axes.get(axis, "") for axis in AXES),
+            row.judgments,
+            row.contexts,
+        ]
+        if joint:
+            p = points.get(row.system)
+            cells += (
+                [""] * 5
+                if p is None
+                else [p.ttfa_p50_ms, *_pair(p.ttfa_p50_interval), p.p_frontier, p.p_best_within_budget]
+            )
+        writer.writerow(["" if cell is None else cell for cell in cells])
+    return out.getvalue()
+
+
+def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
+    """A table, best first, then the warnings as sentences."""
+    points = {p.system: p for p in joint.points} if joint else {}
+    axes = [axis for axis in AXES if any(axis in row.axes for row in board.systems)]
+    head = ["system", "Elo", "95 %", "wins", *axes, "judgments"] + (
+        ["TTFA p50", "P(frontier)", "P(best in budget)"] if joint else []
+    )
+    lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
+    for row in board.systems:
+        cells = [
+            _escape(row.system),
+            f"{row.elo:.0f}",
+            "–" if row.interval is None else f"{row.interval[0]:.0f}–{row.interval[1]:.0f}",
+            f"{100 * row.win_rate:.1f} %",
+            *(f"{100 * row.axes[axis]:.1f} %" if axis in row.axes else "–" for axis in axes),
+            str(row.judgments),
+        ]
+        if joint:
+            p = points.get(row.system)
+            cells += (
+                ["–"] * 3 if p is None else [_ms(p.ttfa_p50_ms), f"{p.p_frontier:.2f}", f"{p.p_best_within_budget:.2f}"]
+            )
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += [
+        "",
+        f"{board.method}; {board.judgments} judgments in {board.contexts} contexts; presentation: {board.presentation}.",
+    ]
+    lines += [_escape(note) for note in board.warnings]
+    return "\n".join(lines) + "\n"
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else "> 15 s" if value == float("inf") else f"{value:.0f} ms"
+
+
+def _pair(interval: Interval | None) -> tuple[object, object]:
+    return ("", "") if interval is None else interval
+
+
+def _escape(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+def _safe(name: str) -> str:
+    return "'" + name if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

@@ -1,0 +1,143 @@
+"""People on the board: a random one, their mean, and the best of those who answered, without a winner's curse.
+
+The paper's human row is the best-scoring of a context's human replies (it is called both "best" and "average"). Whoever is
+picked for the highest score is picked partly for luck, so scoring the pick with the votes that picked it flatters people. Here
+the voters are split in two halves: one picks the best reply of each context, the other scores it, then the roles change. The
+uncorrected figure stands beside, so that the curse can be seen.
+
+A random person is every human reply under one name. The mean is the mean rating of the people as systems of their own.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.judgment import Judgment
+from harness.ranking.board import Interval
+from harness.ranking.counts import win_rates
+from harness.ranking.leaderboard import Method, fit_votes
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.scale import ELO_PER_LOGIT, to_elo
+from harness.ranking.votes import gather
+
+SPLITS = 10
+"""Random halves of the voters; each gives both roles to both halves, and the figures are averaged."""
+RANDOM, BEST = "a random human", "the best human"
+
+
+@dataclass(frozen=True, slots=True)
+class HumanRating:
+    """Elo on a board where this figure of a person stands in for the people; interval of 95 %, None under eight contexts."""
+
+    elo: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class HumanRatings:
+    """`best` is None with fewer than two voters: then nobody can score what another picked."""
+
+    random: HumanRating
+    mean: HumanRating
+    best: HumanRating | None
+    best_uncorrected: HumanRating
+
+
+def people_ratings(
+    judgments: Iterable[Judgment], is_human: Callable[[str], bool], *, method: Method = "ordinal", seed: int = 0
+) -> HumanRatings | None:
+    """None when no system is human by `is_human`, or when nobody else competed with them."""
+    rows = list(judgments)
+    mixed = [row for row in rows if is_human(row.system_a) != is_human(row.system_b)]
+    if not mixed:
+        return None
+    voters = sorted({(row.source, row.judge) for row in rows})
+    everyone = frozenset(voters)
+    rng = np.random.default_rng(seed)
+    corrected = []
+    for _ in range(SPLITS if len(voters) > 1 else 0):
+        shuffled = [voters[k] for k in rng.permutation(len(voters))]
+        half = frozenset(shuffled[: len(voters) // 2])
+        halves = ((half, everyone - half), (everyone - half, half))
+        corrected.append(_rate(_as_best(rows, is_human, halves), BEST, method))
+    return HumanRatings(
+        random=_rate(_as_random(rows, is_human), RANDOM, method),
+        mean=_mean(rows, is_human, method),
+        best=_average(corrected) if corrected else None,
+        best_uncorrected=_rate(_as_best(rows, is_human, ((everyone, everyone),)), BEST, method),
+    )
+
+
+def _as_random(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> list[Judgment]:
+    return _renamed(
+        [r for r in rows if not (is_human(r.system_a) and is_human(r.system_b))],
+        lambda s: RANDOM if is_human(s) else s,
+    )
+
+
+def _as_best(
+    rows: Sequence[Judgment],
+    is_human: Callable[[str], bool],
+    halves: Sequence[tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]],
+) -> list[Judgment]:
+    """Rows with each context's best human reply as one system; of each (pickers, scorers) the rows of the scorers."""
+    found = []
+    for pickers, scorers in halves:
+        best = _picks([r for r in rows if (r.source, r.judge) in pickers], is_human)
+        kept = [
+            r
+            for r in rows
+            if (r.source, r.judge) in scorers
+            and not (is_human(r.system_a) and is_human(r.system_b))
+            and all(not is_human(s) or best.get(r.context) == s for s in (r.system_a, r.system_b))
+        ]
+        found += _renamed(kept, lambda s: BEST if is_human(s) else s)
+    return found
+
+
+def _picks(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> dict[str, str]:
+    by_context: dict[str, list[Judgment]] = defaultdict(list)
+    for row in rows:
+        by_context[row.context].append(row)
+    found = {}
+    for context, here in by_context.items():
+        shares = {s: share for s, share in win_rates(here).items() if is_human(s)}
+        if shares:
+            # Equal shares go to the first name: an arbitrary choice that looks at no further vote.
+            found[context] = max(sorted(shares), key=lambda s: shares[s])
+    return found
+
+
+def _renamed(rows: Sequence[Judgment], name: Callable[[str], str]) -> list[Judgment]:
+    return [r.model_copy(update={"system_a": name(r.system_a), "system_b": name(r.system_b)}) for r in rows]
+
+
+def _rate(rows: Sequence[Judgment], system: str, method: Method) -> HumanRating:
+    votes = gather(rows)
+    fitted = fit_votes(votes, method)
+    at = votes.systems.index(system)
+    error = ELO_PER_LOGIT * float(np.sqrt(fitted.covariance.matrix[at, at]))
+    return _rating(float(to_elo(fitted.theta)[at]), error * fitted.covariance.quantile(), len(votes.contexts))
+
+
+def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], method: Method) -> HumanRating:
+    votes = gather(rows)
+    fitted = fit_votes(votes, method)
+    people = np.array([is_human(s) for s in votes.systems])
+    weight = people / people.sum()
+    error = ELO_PER_LOGIT * float(np.sqrt(weight @ fitted.covariance.matrix @ weight))
+    return _rating(float(weight @ to_elo(fitted.theta)), error * fitted.covariance.quantile(), len(votes.contexts))
+
+
+def _rating(elo: float, half: float, contexts: int) -> HumanRating:
+    return HumanRating(elo, (elo - half, elo + half) if contexts >= FEWEST_CONTEXTS else None)
+
+
+def _average(ratings: Sequence[HumanRating]) -> HumanRating:
+    elo = float(np.mean([r.elo for r in ratings]))
+    halves = [(r.interval[1] - r.interval[0]) / 2 for r in ratings if r.interval is not None]
+    # The mean of the splits varies no more than one split does, so this half width errs on the wide side.
+    half = float(np.mean(halves)) if halves else 0.0
+    return HumanRating(elo, (elo - half, elo + half) if len(halves) == len(ratings) else None)

@@ -1,0 +1,137 @@
+import numpy as np
+import pytest
+
+from harness.judgment import Judgment
+from harness.ranking.agreement import agreement
+from harness.ranking.ballots import ballots, is_ambiguous, label, majority
+from harness.ranking.consistency import consistency
+
+
+def _row(context, winner, judge, source="judge", strength=1, turned=False, **more):
+    a, b = ("y", "x") if turned else ("x", "y")
+    return Judgment(
+        context=context,
+        subset="regular",
+        system_a=a,
+        system_b=b,
+        source=source,
+        judge=judge,
+        winner=winner,
+        strength=strength,
+        **more,
+    )
+
+
+def _panel(contexts, judge_winners, human_winners):
+    """Every context has the same panel; winners are strings of a, b and t."""
+    name = {"a": "a", "b": "b", "t": "tie"}
+    return [
+        _row(f"c{c}", name[w], f"{source}{k}", source)
+        for c in range(contexts)
+        for source, winners in (("judge", judge_winners), ("human", human_winners))
+        for k, w in enumerate(winners)
+    ]
+
+
+def test_majorities_need_three_voters_and_a_leader():
+    assert majority({"p": 1.0, "q": 2.0, "r": -1.0}) == label(1.0)
+    assert majority({"p": 1.0, "q": 2.0}) is None
+    assert majority({"p": 1.0, "q": -1.0, "r": 0.0}) is None
+
+
+def test_a_judge_asked_in_both_orders_is_one_voice():
+    one, two = _row("c", "a", "j", strength=3), _row("c", "a", "j", strength=1, turned=True)
+    (ballot,) = ballots([one, two])
+    assert ballot.judges == {"j": 1.0}
+
+
+def test_agreement_by_hand():
+    rows = _panel(10, "aab", "aaaab") + _panel(10, "bbb", "aaaab")[80:]
+    found = agreement([*rows], draws=200)
+    assert found.judge_human.value == 1.0
+    # Of ten pairs of raters six agree, in every context.
+    assert found.inter_human.value == pytest.approx(0.6)
+    assert found.judges_with_one_human.value == pytest.approx(0.8)
+    assert found.cross_judge["judge0", "judge1"].value == 1.0
+    assert found.cross_judge["judge0", "judge2"].value == 0.0
+    assert found.three_way["judge0", "judge1", "judge2"].value == 0.0
+    assert found.subsampling[1] == pytest.approx(2 / 3)
+    assert found.subsampling[3] == 1.0
+    assert found.judges_per_pair == {3: 10}
+
+
+def test_ambiguous_pairs_are_counted_apart():
+    clear, torn = (
+        _panel(9, "aaa", "aaaaa"),
+        [r.model_copy(update={"context": "t" + r.context}) for r in _panel(9, "bbb", "aaabb")],
+    )
+    found = agreement([*clear, *torn], draws=200)
+    assert found.judge_human.value == pytest.approx(0.5)
+    assert found.judge_human_ambiguous.value == 0.0
+    assert found.judge_human_ambiguous.pairs == 9
+    (one,) = ballots(_panel(1, "aab", "aaabb"))
+    assert is_ambiguous(one)
+    marked = _row("c0", "a", "judge0", axes={"H": {"winner": "a"}, "E": {"winner": "a"}})
+    (decided,) = ballots([marked, *_panel(1, "", "aaabb")])
+    assert not is_ambiguous(decided)
+
+
+def test_intervals_resample_contexts_and_need_eight(simulate):
+    few = [*simulate(7, 3, 3, seed=1), *simulate(7, 3, 5, seed=1, source="human", ties=0.4)]
+    assert agreement(few, draws=100).judge_human.interval is None
+    many = [*simulate(60, 3, 3, seed=1), *simulate(60, 3, 5, seed=1, source="human", ties=0.4)]
+    found = agreement(many, draws=500)
+    for figure in (
+        found.judge_human,
+        found.inter_human,
+        found.fleiss_kappa_humans,
+        found.krippendorff_alpha_judges,
+        found.cohen_kappa,
+    ):
+        assert figure.interval[0] < figure.value < figure.interval[1]
+
+
+def test_equivalence_is_a_test_and_not_an_absence_of_difference():
+    rng = np.random.default_rng(0)
+
+    def vote(lean, chance):
+        return lean if rng.random() < chance else "b" if lean == "a" else "a"
+
+    def world(contexts, judge_chance):
+        rows = []
+        for c in range(contexts):
+            lean = "a" if rng.random() < 0.5 else "b"
+            rows += [_row(f"c{c}", vote(lean, 0.9), f"h{k}", "human") for k in range(5)]
+            verdict = vote(lean, judge_chance)
+            rows += [_row(f"c{c}", verdict, f"j{k}") for k in range(3)]
+        return agreement(rows, draws=500).equivalence
+
+    assert world(1500, 0.9).equivalent is True
+    assert world(1500, 0.75).equivalent is False
+    # Thirty contexts cannot show it, though the truth is the same.
+    assert world(30, 0.9).equivalent is False
+    assert world(7, 0.9).equivalent is None
+
+
+def test_without_people_or_with_one_judge_figures_are_absent(simulate):
+    found = agreement(simulate(10, 3, 1), draws=50)
+    assert found.judge_human is None
+    assert found.inter_human is None
+    assert found.equivalence is None
+    assert found.cross_judge == {}
+    assert agreement([], draws=50).judge_human is None
+
+
+def test_flips_and_slips():
+    rows = [
+        _row("c1", "a", "j", shown_first="a"),
+        _row("c1", "b", "j", shown_first="b", purpose="swapped"),
+        _row("c2", "a", "j", shown_first="a"),
+        _row("c2", "b", "j", shown_first="a", turned=True, purpose="swapped"),
+        _row("c3", "a", "j", shown_first="a"),
+        _row("c3", "a", "j", shown_first="a", repeat=1, purpose="repeat"),
+        _row("c1", "a", "k", shown_first="a"),
+    ]
+    one, two = consistency(rows)
+    assert (one.flip_rate, one.swapped_pairs, one.self_consistency, one.repeated_pairs) == (0.5, 2, 1.0, 1)
+    assert (two.flip_rate, two.self_consistency) == (None, None)
