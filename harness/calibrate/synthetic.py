@@ -98,8 +98,9 @@ def make_recording(
     for one in said:
         samples, size = pcm(one.sound), AGENT_HZ * one.message_ms // 1000
         start_ns = spoken_end + round(one.at_s * 1e9)
-        for at in range(0, len(samples), size):
-            arrivals.append(Arrival(start_ns + at, offset + at, min(size, len(samples) - at)))
+        arrivals += [
+            Arrival(start_ns + at, offset + at, min(size, len(samples) - at)) for at in range(0, len(samples), size)
+        ]
         offset += len(samples)
         sent.append(samples)
     clears = tuple(spoken_end + round(at_s * 1e9) for at_s in clears_s)

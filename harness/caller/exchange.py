@@ -113,10 +113,15 @@ def take_raw(folder: Path) -> Recording:
         ended=data["ended"],
         detail=data["detail"],
     )
+    remove(folder)
+    return recording
+
+
+def remove(folder: Path) -> None:
+    """Remove what passed between the two processes from a folder."""
     for stem in (_PLAN, _RAW):
         for suffix in (".npz", ".json"):
             (folder / f"{stem}{suffix}").unlink(missing_ok=True)
-    return recording
 
 
 def _write(folder: Path, stem: str, arrays: dict[str, NDArray[Any]], data: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.caller.exchange import take_raw, write_plan
+from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.errors import AgentError
 from harness.recording_files import save
@@ -54,7 +54,7 @@ class CallerProcess:
     async def play(self, plan: SessionPlan, folder: Path) -> SessionOutcome:
         """Play one plan; its recording (see `harness.recording_files`) is in `folder` when this returns.
 
-        A failed session leaves what was recorded until it failed. `caller_died` and `caller_error` may leave nothing.
+        A failed session leaves what was recorded until it failed; `caller_died` and `caller_error` leave nothing.
         """
         await self.start()
         await asyncio.to_thread(write_plan, plan, folder)
@@ -71,7 +71,9 @@ class CallerProcess:
             result = await outcome
         finally:
             self._waiting.pop(session, None)
-        if result.failure_kind not in ("caller_died", "caller_error"):
+        if result.failure_kind in ("caller_died", "caller_error"):
+            remove(folder)
+        else:
             await asyncio.to_thread(lambda: save(take_raw(folder), folder))
         return result
 

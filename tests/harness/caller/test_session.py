@@ -1,0 +1,151 @@
+"""One session against scripted agents: what is sent, what is kept, and how it ends."""
+
+import asyncio
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from agents.connections import make
+from agents.message import Message
+from harness.caller import CallerTurn, Limits, Pacer, SessionOutcome, SessionPlan, play_session
+from harness.caller.pacer import precise_loop
+from harness.clock import NS_PER_MS
+from harness.recording import Pause, Recording
+
+QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
+
+
+def play(plan: SessionPlan) -> tuple[Recording, SessionOutcome]:
+    async def run() -> tuple[Recording, SessionOutcome]:
+        return await play_session(plan, make(plan.connection), Pacer())
+
+    with asyncio.Runner(loop_factory=precise_loop) as runner:
+        return runner.run(run())
+
+
+def spoken_end_ns(recording: Recording) -> float:
+    return recording.caller.t0_ns + recording.caller.speech_end_sample * 1e9 / recording.caller.rate_hz
+
+
+def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted: Any) -> None:
+    history = (Message("user", "Hello."), Message("assistant", "Hi there."))
+    plan = SessionPlan(scripted(), (CallerTurn(tone, pauses=(Pause(800, 1600),)),), 16_000, history, limits=QUICK)
+    recording, outcome = play(plan)
+    caller = recording.caller
+    assert outcome == SessionOutcome("quiet")
+    assert caller.speech_start_sample == 8_000
+    assert np.array_equal(caller.played[8_000 : 8_000 + len(tone)], tone)
+    assert not caller.played[:8_000].any()
+    assert not caller.played[8_000 + len(tone) :].any()
+    assert caller.pauses == (Pause(8_800, 9_600),)
+    assert len(caller.played) == 320 * len(caller.departures_ns)
+    assert len(recording.agent_pcm) == 24_000 * 0.3
+    assert sum(a.count_samples for a in recording.arrivals) == len(recording.agent_pcm)
+    assert [t.text for t in recording.transcripts] == ["I hear you."]
+    assert recording.loop_lag_ms
+
+
+def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], scripted: Any) -> None:
+    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK))
+    departures = recording.caller.departures_ns
+    took_ms = (departures[-1] - departures[0]) / NS_PER_MS
+    assert took_ms == pytest.approx((len(departures) - 1) * 20, abs=20)
+    assert (departures - recording.caller.t0_ns >= (np.arange(len(departures)) + 1) * 20 * NS_PER_MS).all()
+
+
+def test_a_session_ends_when_the_reply_has_been_heard_not_when_it_has_arrived(
+    tone: NDArray[np.int16], scripted: Any
+) -> None:
+    burst = [{"delay_ms": 50, "sound": [{"kind": "tone", "ms": 900}], "pace": 0}]
+    recording, outcome = play(SessionPlan(scripted(replies=burst), (CallerTurn(tone),), 16_000, limits=QUICK))
+    lasted_s = (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9
+    assert outcome.ended == "quiet"
+    assert lasted_s == pytest.approx(0.05 + 0.9 + 0.4, abs=0.08)
+
+
+@pytest.mark.parametrize("sound", [None, {"kind": "silence", "ms": 5_000}])
+def test_nothing_heard_is_no_reply(tone: NDArray[np.int16], scripted: Any, sound: Any) -> None:
+    replies = [] if sound is None else [{"delay_ms": 50, "sound": [sound]}]
+    recording, outcome = play(SessionPlan(scripted(replies=replies), (CallerTurn(tone),), 16_000, limits=QUICK))
+    assert outcome == SessionOutcome("no_reply")
+    assert (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9 == pytest.approx(1.0, abs=0.05)
+
+
+def test_an_agent_that_never_stops_is_cut_off(tone: NDArray[np.int16], scripted: Any) -> None:
+    endless = [{"delay_ms": 50, "sound": [{"kind": "tone", "ms": 30_000}]}]
+    limits = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=1.2)
+    _, outcome = play(SessionPlan(scripted(replies=endless), (CallerTurn(tone),), 16_000, limits=limits))
+    assert outcome == SessionOutcome("limit")
+
+
+def test_a_refusal_is_a_named_failure(tone: NDArray[np.int16], scripted: Any) -> None:
+    recording, outcome = play(SessionPlan(scripted(refuses="no room"), (CallerTurn(tone),), 16_000, limits=QUICK))
+    assert (outcome.failure_kind, outcome.detail) == ("refused", "no room")
+    assert recording.ended == "refused"
+
+
+def test_an_agent_that_does_not_acknowledge_is_not_waited_for(tone: NDArray[np.int16], scripted: Any) -> None:
+    limits = Limits(open_s=0.2)
+    begun = time.monotonic()
+    _, outcome = play(SessionPlan(scripted(open_delay_ms=10_000), (CallerTurn(tone),), 16_000, limits=limits))
+    assert outcome.failure_kind == "open_timeout"
+    assert time.monotonic() - begun < 3
+
+
+@pytest.mark.parametrize(("error", "kind"), [("the agent died", "garbage"), (None, None)])
+def test_a_line_that_closes_in_mid_call_keeps_what_was_recorded(
+    tone: NDArray[np.int16], scripted: Any, error: str | None, kind: str | None
+) -> None:
+    spec = scripted(closes_after_ms=700, close_error=error, close_kind=kind)
+    recording, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, limits=QUICK))
+    assert outcome.failure_kind == (kind or "closed_early")
+    assert 30 <= len(recording.caller.departures_ns) <= 40
+
+
+def test_hanging_up_after_the_answer_is_no_failure(tone: NDArray[np.int16], scripted: Any) -> None:
+    spec = scripted(delay_ms=50, sound_ms=100, closes_after_ms=1_250)
+    _, outcome = play(SessionPlan(spec, (CallerTurn(tone),), 16_000, limits=QUICK))
+    assert outcome == SessionOutcome("closed")
+
+
+def test_each_turn_waits_for_the_reply_before_it_to_end(tone: NDArray[np.int16], scripted: Any) -> None:
+    replies = [
+        {"delay_ms": 50, "sound": [{"kind": "tone", "ms": 300}]},
+        {"after": "start", "delay_ms": 2_600, "sound": [{"kind": "tone", "ms": 200}]},
+    ]
+    turns = (CallerTurn(tone), CallerTurn(tone, start="after_reply", offset_ms=200))
+    recording, outcome = play(SessionPlan(scripted(replies=replies), turns, 16_000, limits=QUICK))
+    first, second = recording.caller.turns
+    assert outcome == SessionOutcome("quiet")
+    assert second.start_sample - first.end_sample == pytest.approx((0.05 + 0.3 + 0.2) * 16_000, abs=700)
+    assert np.array_equal(recording.caller.played[second.start_sample : second.end_sample], tone)
+    assert recording.caller.speech_start_sample == second.start_sample
+
+
+def test_a_barge_in_starts_inside_the_reply(tone: NDArray[np.int16], scripted: Any) -> None:
+    replies = [{"delay_ms": 100, "sound": [{"kind": "tone", "ms": 2_000}]}]
+    turns = (CallerTurn(tone), CallerTurn(tone[:3200], start="into_reply", offset_ms=400))
+    spec = scripted(replies=replies, yields_after_ms=150)
+    recording, _ = play(SessionPlan(spec, turns, 16_000, limits=QUICK))
+    main, barge_in = recording.caller.turns
+    assert barge_in.kind == "barge_in"
+    assert barge_in.start_sample - main.end_sample == pytest.approx(0.5 * 16_000, abs=600)
+    assert recording.caller.speech_end_sample == main.end_sample
+    assert len(recording.clears_ns) == 1
+
+
+def test_a_barge_in_without_occasion_is_said(tone: NDArray[np.int16], scripted: Any) -> None:
+    turns = (CallerTurn(tone), CallerTurn(tone, start="into_reply", offset_ms=2_000))
+    _, outcome = play(SessionPlan(scripted(), turns, 16_000, limits=QUICK))
+    assert outcome.failure_kind is None
+    assert "no occasion" in outcome.detail
+
+
+def test_line_noise_fills_what_the_caller_does_not_say(tone: NDArray[np.int16], scripted: Any) -> None:
+    noise = np.arange(1, 501, dtype=np.int16) % 40 + 1
+    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, line_noise=noise))
+    assert (recording.caller.played[:8_000] == np.resize(noise, 8_000)).all()
+    assert not recording.caller.dry[:8_000].any()

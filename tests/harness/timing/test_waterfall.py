@@ -1,0 +1,148 @@
+"""The waterfall against marks whose every time is programmed."""
+
+import pytest
+
+from agents import marks
+from agents.connection import Mark
+from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
+from harness.timing import measure
+from harness.turn_timing import Waterfall
+
+PLAIN = (
+    (marks.SILENCE_SEEN, 0.200, None),
+    (marks.ASR_STARTED, 0.201, None),
+    (marks.ASR_DONE, 0.550, None),
+    (marks.TURN_DECIDED, 0.555, None),
+    (marks.LLM_REQUESTED, 0.557, 1),
+    (marks.LLM_FIRST_TOKEN, 0.757, 1),
+    (marks.FIRST_CLAUSE, 0.900, 1),
+    (marks.TTS_STARTED, 0.902, 1),
+    (marks.TTS_FIRST_AUDIO, 1.040, 1),
+    (marks.AUDIO_SENT, 1.047, 1),
+)
+ARRIVED_S = 1.050
+STAGES_MS = {
+    "endpointing": 201, "asr": 349, "turn_decision": 5, "llm": 200, "first_clause": 143,
+    "tts": 138 + onset_ms(voice(1.0)), "transport": 10, "unexplained": 4,
+}  # fmt: skip
+
+
+def _waterfall(steps: tuple[tuple[str, float, int | None], ...], arrived_s: float) -> tuple[Waterfall, float]:
+    made = make_recording()
+    stamped = [
+        Mark(name, made.ms(at_s), made.ms(at_s + 0.001), {} if request is None else {"request": request})
+        for name, at_s, request in steps
+    ]
+    timing = measure(make_recording(Said(arrived_s, voice(1.0)), marks=stamped).recording)
+    assert timing.waterfall is not None
+    assert timing.ttfa_ms is not None
+    return timing.waterfall, timing.ttfa_ms
+
+
+def _stages(waterfall: Waterfall) -> dict[str, float]:
+    return {stage.name: stage.duration_ms for stage in waterfall.stages}
+
+
+def test_every_stage_has_its_time_and_they_sum_to_ttfa() -> None:
+    waterfall, ttfa_ms = _waterfall(PLAIN, ARRIVED_S)
+    stages = _stages(waterfall)
+    for name, expected_ms in STAGES_MS.items():
+        assert stages[name] == pytest.approx(expected_ms, abs=1.5), name
+    assert sum(stages.values()) == pytest.approx(ttfa_ms, abs=1e-6)
+    assert waterfall.stages[-1].name == "unexplained"
+    assert waterfall.hidden == ()
+
+
+def test_bars_are_laid_end_to_end() -> None:
+    waterfall, _ = _waterfall(PLAIN, ARRIVED_S)
+    at_ms = 0.0
+    for stage in waterfall.stages:
+        assert stage.start_ms == pytest.approx(at_ms)
+        at_ms += stage.duration_ms
+
+
+@pytest.mark.parametrize(
+    ("from_mark", "stage"),
+    [(1, "endpointing"), (2, "asr"), (5, "llm"), (6, "first_clause"), (8, "tts"), (10, "transport")],
+)
+def test_a_slower_stage_moves_its_own_bar_alone(from_mark: int, stage: str) -> None:
+    before = _stages(_waterfall(PLAIN, ARRIVED_S)[0])
+    slower = tuple((name, at + 0.2 * (k >= from_mark), r) for k, (name, at, r) in enumerate(PLAIN))
+    after = _stages(_waterfall(slower, ARRIVED_S + 0.2)[0])
+    for name, was_ms in before.items():
+        assert after[name] - was_ms == pytest.approx(200 if name == stage else 0, abs=1), name
+
+
+HELD = (
+    (marks.SILENCE_SEEN, 0.078, None),
+    (marks.ASR_STARTED, 0.079, None),
+    (marks.ASR_DONE, 0.134, None),
+    (marks.LLM_REQUESTED, 0.136, 2),
+    (marks.LLM_FIRST_TOKEN, 0.228, 2),
+    (marks.FIRST_CLAUSE, 0.296, 2),
+    (marks.TTS_STARTED, 0.297, 2),
+    (marks.TTS_FIRST_AUDIO, 0.379, 2),
+    (marks.TURN_DECIDED, 0.465, None),
+    (marks.AUDIO_SENT, 0.468, 2),
+)
+
+
+def test_work_behind_a_wait_is_hidden_and_not_summed() -> None:
+    waterfall, ttfa_ms = _waterfall(HELD, 0.470)
+    stages = _stages(waterfall)
+    assert stages["endpointing"] == pytest.approx(78, abs=0.1)
+    assert stages["turn_decision"] == pytest.approx(387, abs=0.1)
+    assert set(stages) == {"endpointing", "turn_decision", "transport", "tts", "unexplained"}
+    assert stages["unexplained"] == pytest.approx(0, abs=0.1)
+    assert sum(stages.values()) == pytest.approx(ttfa_ms, abs=1e-6)
+    assert {work.name for work in waterfall.hidden} == {"asr", "llm 2", "tts 2"}
+
+
+def test_the_request_that_was_heard_is_followed_not_the_one_that_was_dropped() -> None:
+    dropped = (
+        (marks.LLM_REQUESTED, -0.500, 1),
+        (marks.LLM_FIRST_TOKEN, -0.400, 1),
+        (marks.FIRST_CLAUSE, -0.300, 1),
+        (marks.TTS_STARTED, -0.300, 1),
+        (marks.TTS_FIRST_AUDIO, -0.200, 1),
+        (marks.SPECULATION_DROPPED, -0.100, 1),
+    )
+    renumbered = tuple((name, at, r and 2) for name, at, r in PLAIN)
+    waterfall, _ = _waterfall(dropped + renumbered, ARRIVED_S)
+    stages = _stages(waterfall)
+    assert stages["llm"] == pytest.approx(200, abs=0.1)
+    assert {"llm 1", "tts 1"} == {work.name for work in waterfall.hidden}
+
+
+def test_a_draft_before_the_spoken_revision_is_part_of_the_model_s_time() -> None:
+    draft = ((marks.LLM_REQUESTED, 0.557, 1), (marks.LLM_DONE, 1.057, 1))
+    later = tuple((n, at + 0.502 * (r is not None), r and 2) for n, at, r in PLAIN)
+    waterfall, _ = _waterfall(draft + later, ARRIVED_S + 0.502)
+    stages = _stages(waterfall)
+    assert stages["llm"] == pytest.approx(700, abs=0.1)
+    assert stages["unexplained"] == pytest.approx(6, abs=0.5)
+
+
+def test_an_effect_before_its_cause_is_refused_by_name() -> None:
+    wrong = tuple((n, 0.5 if n == marks.TTS_FIRST_AUDIO else at, r) for n, at, r in PLAIN)
+    waterfall, ttfa_ms = _waterfall(wrong, ARRIVED_S)
+    assert waterfall.refused == ("tts_first_audio stamped before tts_started",)
+    assert all(stage.duration_ms >= 0 for stage in waterfall.stages)
+    assert sum(_stages(waterfall).values()) == pytest.approx(ttfa_ms, abs=1e-6)
+
+
+def test_without_marks_everything_is_unexplained() -> None:
+    timing = measure(make_recording(Said(0.5, voice(1.0))).recording)
+    assert timing.waterfall is not None
+    assert [stage.name for stage in timing.waterfall.stages][-1] == "unexplained"
+    assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)
+
+
+def test_ttft_belongs_to_the_request_that_was_spoken() -> None:
+    made = make_recording()
+    steps = [(marks.LLM_REQUESTED, 0.1, 1), (marks.LLM_FIRST_TOKEN, 0.15, 1), *PLAIN[4:]]
+    renumbered = [(n, at, 2 if k > 1 else r) for k, (n, at, r) in enumerate(steps)]
+    stamped = [Mark(n, made.ms(at), made.ms(at), {"request": r}) for n, at, r in renumbered]
+    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
+    assert timing.ttft_ms == pytest.approx(200, abs=0.1)
+    assert timing.ttft_from_spoken_end_ms == pytest.approx(757, abs=0.1)
