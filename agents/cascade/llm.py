@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
 from openai.types.chat import ChatCompletionChunk
-from pipecat.frames.frames import Frame, LLMContextFrame, LLMFullResponseStartFrame
+from pipecat.frames.frames import EagerEndOfTurnCancelFrame, Frame, LLMContextFrame, LLMFullResponseStartFrame
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.openai.llm import OpenAILLMService
@@ -21,6 +21,7 @@ from pipecat.utils.http import connection_limits
 
 from agents import marks
 from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
+from agents.cascade.held_audio import SPECULATIVE, OpenGate
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.settings import CascadeSettings
 
@@ -76,6 +77,8 @@ class CascadeLLM(OpenAILLMService):
         super().__init__(
             base_url=endpoint.base_url, api_key=endpoint.api_key, settings=self.Settings(**chosen), **kwargs
         )
+        if settings.speculate:
+            self._speculation_gate = OpenGate(name=f"{self}::OpenGate")
         self._filter = AnswerFilter()
         self._limiter: ReplyLimiter | None = None
         self._token_times: list[float] = []
@@ -115,7 +118,13 @@ class CascadeLLM(OpenAILLMService):
     async def push_frame(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:
         if isinstance(frame, LLMFullResponseStartFrame):
             frame.metadata[REQUEST] = self._request
+            frame.metadata[SPECULATIVE] = self._speculation_gate.is_speculating
         await super().push_frame(frame, direction)
+
+    async def _handle_eager_end_of_turn_cancel(self, frame: EagerEndOfTurnCancelFrame) -> None:
+        if self._speculation_gate.is_speculating:
+            self._session.stamp(marks.SPECULATION_DROPPED, request=self._request)
+        await super()._handle_eager_end_of_turn_cancel(frame)
 
     async def _process_context(self, context: LLMContext) -> None:
         reply = self._cascade.reply

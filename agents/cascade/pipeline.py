@@ -1,7 +1,7 @@
 """One session of the cascade: the pipeline that a profile's settings describe, around one WebSocket connection."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from fastapi import WebSocket
 from loguru import logger
@@ -17,15 +17,21 @@ from pipecat.workers.runner import WorkerRunner
 from pydantic import ValidationError
 
 from agents.cascade.deliberate import DeliberateLLM
+from agents.cascade.endpoint_policies import TurnScorer, make_policy
+from agents.cascade.held_audio import HeldAudio
 from agents.cascade.history import parse_history
+from agents.cascade.llama_prompt import LlamaPrompt
 from agents.cascade.llm import CascadeLLM
 from agents.cascade.models import Models
-from agents.cascade.prefix_cache import PrefixCache
 from agents.cascade.prompt import system_instruction
 from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import CascadeSettings, SpeechTimeoutEndpoint
+from agents.cascade.settings import CascadeSettings, SpeechTimeoutEndpoint, StreamingEndpoint, StreamingWhisper
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
+from agents.cascade.streaming_whisper import StreamingWhisperSTT
+from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer
 from agents.cascade.wire import MarkedTransport
+
+_PIPECAT_OUTPUT_HZ: Final = 24_000
 
 
 class Session:
@@ -37,12 +43,14 @@ class Session:
         self._transport = MarkedTransport(websocket, self._marks)
         self._context = LLMContext()
         system = system_instruction(settings.reply)
-        self._cache = PrefixCache(models.endpoint.native_url, system)
+        native_url = models.endpoint.native_url
+        self._prompt = LlamaPrompt(native_url, system) if native_url is not None else None
         llm_class = DeliberateLLM if settings.reply.revisions else CascadeLLM
         self._llm = llm_class(models.endpoint, settings, self._marks, system)
         self._worker = PipelineWorker(
             Pipeline(self._processors(models)),
-            params=PipelineParams(audio_in_sample_rate=16_000),
+            params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=self._output_rate_hz(models)),
+            # Drafts and dropped speculation are not what is said; the synthesis messages are.
             rtvi_observer_params=RTVIObserverParams(bot_llm_enabled=False, user_llm_enabled=False),
             idle_timeout_secs=None,
             enable_turn_tracking=False,
@@ -50,15 +58,42 @@ class Session:
         self._worker.rtvi.event_handler("on_client_message")(self._on_client_message)
         self._transport.event_handler("on_client_disconnected")(self._on_client_disconnected)
 
+    def _output_rate_hz(self, models: Models) -> int:
+        """pipecat's default, or the voice's own where the profile is tuned: resampling holds back the end of each piece."""
+        own_hz: int = models.voice.config.sample_rate
+        return own_hz if self._settings.tts.native_rate else _PIPECAT_OUTPUT_HZ
+
     def _processors(self, models: Models) -> list[FrameProcessor]:
         settings = self._settings
-        stt = MarkedWhisper(models.recogniser, self._marks, settings.delays)
-        params = LLMUserAggregatorParams(
-            vad_analyzer=MarkedSilero(settings.vad, self._marks), user_turn_strategies=self._turn_strategies()
-        )
+        if isinstance(settings.stt, StreamingWhisper):
+            stt: FrameProcessor = self._streaming_stt(settings.stt, models)
+            params = LLMUserAggregatorParams()
+        else:
+            stt = MarkedWhisper(models.recogniser, self._marks, settings.stt, settings.delays)
+            vad = MarkedSilero(settings.vad, self._marks)
+            params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
-        tts = MarkedPiper(models.voice, self._marks, settings.delays)
-        return [self._transport.input(), stt, user, self._llm, tts, self._transport.output(), assistant]
+        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays)
+        held = [HeldAudio()] if settings.speculate else []
+        return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
+
+    def _streaming_stt(self, stt: StreamingWhisper, models: Models) -> StreamingWhisperSTT:
+        endpoint = self._settings.endpoint
+        assert isinstance(endpoint, StreamingEndpoint)
+        return StreamingWhisperSTT(
+            models.recogniser,
+            make_policy(endpoint, self._scorer()),
+            session=self._marks,
+            speech_probability=stt.speech_probability,
+            eager_silence_ms=stt.eager_silence_ms,
+            delay_ms=self._settings.delays.asr_ms,
+            enable_eager_end_of_turn=self._settings.speculate,
+        )
+
+    def _scorer(self) -> TurnScorer:
+        if self._prompt is None:
+            return LastWordScorer()
+        return LlmTurnScorer(self._prompt, lambda: self._context.messages)
 
     def _turn_strategies(self) -> UserTurnStrategies | None:
         endpoint = self._settings.endpoint
@@ -69,7 +104,9 @@ class Session:
 
     async def run(self) -> None:
         """Serve the connection until the client leaves or the agent stops."""
-        await self._cache.reset()
+        if self._prompt is not None:
+            # Left alone, the server would remember one caller's conversation when the same is played again.
+            await self._prompt.warm([])
         runner = WorkerRunner(handle_sigint=False, check_dangling_tasks=False)
         await runner.add_workers(self._worker)
         reporting = asyncio.create_task(self._marks.deliver(self._transport.send_mark))
@@ -77,6 +114,8 @@ class Session:
             await runner.run()
         finally:
             reporting.cancel()
+            if self._prompt is not None:
+                await self._prompt.close()
 
     async def stop(self) -> None:
         """End the session from the agent's side."""
@@ -95,7 +134,7 @@ class Session:
             await rtvi.send_error_response(message, f"history refused: {wrong.errors()[0]['msg']}")
             return
         self._context.set_messages(cast(list[LLMContextMessage], history))
-        if self._settings.llm.warm_prefix:
-            await self._cache.warm(history)
+        if self._settings.llm.warm_prefix and self._prompt is not None:
+            await self._prompt.warm(history)
         logger.info("history of {} messages taken", len(history))
         await rtvi.send_server_response(message, {"accepted": len(history)})

@@ -36,6 +36,8 @@ class StockWhisper(_Settings):
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     compute_type: str = "default"
     threads: Threads = 2
+    trailing_silence_ms: Milliseconds = 500
+    """Silence that the service appends to each segment before it transcribes."""
 
 
 class StreamingWhisper(_Settings):
@@ -137,6 +139,8 @@ class TtsSettings(_Settings):
     threads: Threads = 2
     trim_silence: bool = False
     """Drop the near-silence with which the voice begins."""
+    native_rate: bool = False
+    """Send audio at the voice's own rate instead of pipecat's 24 kHz."""
     use_cuda: bool = False
 
 

@@ -8,13 +8,21 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 import onnxruntime
 from faster_whisper import WhisperModel
 from pipecat.audio.vad.silero import SileroVADAnalyzer
 from pipecat.audio.vad.vad_analyzer import VADParams, VADState
-from pipecat.frames.frames import Frame, LLMFullResponseStartFrame, TranscriptionFrame, TTSAudioRawFrame
+from pipecat.frames.frames import (
+    EagerEndOfTurnCancelFrame,
+    Frame,
+    InterruptionFrame,
+    LLMFullResponseStartFrame,
+    TranscriptionFrame,
+    TTSAudioRawFrame,
+)
 from pipecat.processors.aggregators.llm_context import LLMContext
 from pipecat.processors.aggregators.llm_response_universal import (
     LLMAssistantAggregator,
@@ -28,9 +36,13 @@ from pipecat.services.whisper.stt import WhisperSTTService
 from piper import PiperVoice
 
 from agents import marks
+from agents.cascade.clauses import ClauseAggregator
 from agents.cascade.llm import REQUEST
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.settings import StockWhisper, TestDelays, TtsSettings, VadSettings
+
+_AUDIBLE: Final = 250
+"""Sample value over which audio counts as sound: about -42 dB of full scale, over a voice model's idle noise."""
 
 
 def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
@@ -54,14 +66,27 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
     return voice
 
 
+def trim_start(pcm: bytes, rate_hz: int) -> bytes:
+    """Audio (PCM16LE mono) without the near-silence before its first sound, but for a last 10 ms of it.
+
+    Voices begin 30–60 ms after the start of their audio, which a caller would hear as delay.
+    """
+    samples = np.frombuffer(pcm, np.int16)
+    loud = np.flatnonzero(np.abs(samples.astype(np.int32)) > _AUDIBLE)
+    start = max(0, int(loud[0]) - rate_hz // 100) if loud.size else 0
+    return samples[start:].tobytes()
+
+
 class MarkedWhisper(WhisperSTTService):
     """pipecat's Whisper service over a loaded model."""
 
-    def __init__(self, model: WhisperModel, session: SessionMarks, delays: TestDelays, **kwargs: Any) -> None:
+    def __init__(self, model: WhisperModel, session: SessionMarks, settings: StockWhisper, delays: TestDelays) -> None:
         self._loaded = model
         self._session = session
         self._delay_s = delays.asr_ms / 1000
-        super().__init__(settings=self.Settings(model="loaded"), **kwargs)
+        super().__init__(
+            settings=self.Settings(model="loaded"), trailing_silence_secs=settings.trailing_silence_ms / 1000
+        )
 
     def _load(self) -> None:
         self._model = self._loaded
@@ -78,9 +103,11 @@ class MarkedWhisper(WhisperSTTService):
 
 
 class MarkedPiper(PiperTTSService):
-    """pipecat's Piper service over a loaded voice."""
+    """pipecat's Piper service over a loaded voice, with whole sentences or clauses; drops withdrawn speculation."""
 
-    def __init__(self, voice: PiperVoice, session: SessionMarks, delays: TestDelays, **kwargs: Any) -> None:
+    def __init__(
+        self, voice: PiperVoice, session: SessionMarks, settings: TtsSettings, delays: TestDelays, **kwargs: Any
+    ) -> None:
         # The parent's constructor would load the voice again, or fetch one by name.
         TTSService.__init__(
             self,
@@ -91,6 +118,9 @@ class MarkedPiper(PiperTTSService):
         )
         self._voice = voice
         self._session = session
+        self._trim = settings.trim_silence
+        if settings.cut == "clause":
+            self._text_aggregator = ClauseAggregator(settings.least_words)  # type: ignore[assignment]
         self._delay_s = delays.tts_ms / 1000
         self._request: int | None = None
         self._piece = 0
@@ -99,6 +129,10 @@ class MarkedPiper(PiperTTSService):
         if isinstance(frame, LLMFullResponseStartFrame):
             self._request = frame.metadata.get(REQUEST)
             self._piece = 0
+        elif isinstance(frame, EagerEndOfTurnCancelFrame):
+            # The parent passes this on and would go on speaking to nobody.
+            await self._start_interruption()  # type: ignore[no-untyped-call]
+            await self._handle_interruption(InterruptionFrame(), direction)
         await super().process_frame(frame, direction)
 
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame, None]:
@@ -114,6 +148,8 @@ class MarkedPiper(PiperTTSService):
             await asyncio.sleep(self._delay_s)
         async for frame in super().run_tts(text, context_id):
             if isinstance(frame, TTSAudioRawFrame):
+                if self._trim and not samples:
+                    frame.audio = trim_start(frame.audio, rate_hz)
                 if not samples:
                     self._session.stamp(marks.TTS_FIRST_AUDIO, **detail)
                 samples += frame.num_frames

@@ -1,0 +1,208 @@
+"""A pipecat STT service that transcribes at every first silence and owns the decision when the turn is over.
+
+Modelled on services that predict the end of a turn before they commit to it: at the first silence of a pause the words so
+far go out as an eager transcript, and the rest of the pipeline may begin to answer; if the caller goes on, it is
+withdrawn; once the silence has lasted as long as the endpoint policy asks, it is committed with the very same text, so
+that the answer prepared meanwhile holds. A long turn is transcribed in pieces, each frozen at a pause, so that the
+last transcription never costs more than the last few seconds.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.frames.frames import (
+    Frame,
+    InputAudioRawFrame,
+    ProposedUserStartedSpeakingFrame,
+    ProposedUserStoppedSpeakingFrame,
+    STTMetadataFrame,
+    TranscriptionFrame,
+)
+from pipecat.processors.frame_processor import FrameDirection
+from pipecat.services.settings import STTSettings
+from pipecat.services.stt_service import STTService
+from pipecat.transcriptions.language import Language
+from pipecat.turns.eager_end_of_turn_mixin import EagerEndOfTurnSTTServiceMixin
+from pipecat.utils.time import time_now_iso8601
+
+from agents import marks
+from agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
+from agents.cascade.session_marks import SessionMarks
+from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
+from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+
+_LEAD_IN_SAMPLES: Final = RATE_HZ // 4
+"""Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
+_TAIL_SAMPLES: Final = RATE_HZ // 10
+_FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
+"""A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
+better with context, so it is left to grow."""
+
+
+@dataclass(slots=True)
+class _Pause:
+    """One pause of the caller, from its first silent window until speech resumes or the turn ends."""
+
+    needed_ms: float
+    text: str | None = None
+    piece: str = ""
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """The caller's turn so far: text that is settled, and where the piece still open begins."""
+
+    piece_start: int
+    settled: list[str] = field(default_factory=list)
+
+
+class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
+    """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input."""
+
+    def __init__(
+        self,
+        recogniser: ShortContextWhisper,
+        policy: EndpointPolicy,
+        *,
+        session: SessionMarks | None = None,
+        speech_probability: float = 0.5,
+        eager_silence_ms: float = 0,
+        delay_ms: float = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(audio_passthrough=False, settings=STTSettings(model="loaded", language=Language.EN), **kwargs)
+        self._recogniser = recogniser
+        self._policy = policy
+        self._session = session or SessionMarks()
+        self._eager_silence_s = eager_silence_ms / 1000
+        self._delay_s = delay_ms / 1000
+        self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
+        self._vad.set_sample_rate(RATE_HZ)
+        self._tracker = TurnTracker(speech_probability)
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="whisper")
+        self._transcribing = asyncio.Lock()
+        self._audio = np.zeros(0, np.int16)
+        self._audio_start = 0
+        self._turn: _Turn | None = None
+        self._pause: _Pause | None = None
+
+    @property
+    def supports_ttfs(self) -> bool:
+        return False
+
+    def service_metadata_frame(self) -> STTMetadataFrame:
+        """Recommends turn strategies that leave the turn to this service."""
+        frame = super().service_metadata_frame()
+        frame.user_turn_strategies = self.recommended_user_turn_strategies(enable_interruptions=True)
+        return frame
+
+    async def cleanup(self) -> None:
+        await super().cleanup()  # type: ignore[no-untyped-call]
+        await self._vad.cleanup()  # type: ignore[no-untyped-call]
+        self._worker.shutdown(wait=False)
+
+    async def run_stt(self, audio: bytes) -> AsyncGenerator[Frame | None, None]:
+        """Not used: transcription is started by pauses, not by audio."""
+        del audio
+        yield None
+
+    async def process_audio_frame(self, frame: InputAudioRawFrame, _direction: FrameDirection) -> None:
+        """Take the next audio; look for speech, pauses and the end of the turn in it."""
+        self._audio = np.concatenate([self._audio, np.frombuffer(frame.audio, np.int16)])
+        while self._tracker.position + WINDOW_SAMPLES <= self._audio_start + len(self._audio):
+            begin = self._tracker.position - self._audio_start
+            window = self._audio[begin : begin + WINDOW_SAMPLES]
+            await self._follow(self._tracker.push(float(np.squeeze(self._vad.voice_confidence(window.tobytes())))))
+        await self._end_turn_if_due()
+        self._forget_old_audio()
+
+    async def _follow(self, event: SpeechEvent | None) -> None:
+        if event is SpeechEvent.STARTED:
+            self._session.stamp(marks.SPEECH_STARTED)
+            self._turn = _Turn(max(self._audio_start, self._tracker.speech_start - _LEAD_IN_SAMPLES))
+            await self.push_frame(ProposedUserStartedSpeakingFrame())
+        elif event is SpeechEvent.FELL_SILENT:
+            self._session.stamp(marks.SILENCE_SEEN)
+            self._pause = _Pause(self._policy.longest_ms)
+            self._pause.task = self.create_task(self._hear(self._pause))
+        elif event is SpeechEvent.RESUMED and self._pause is not None:
+            await self._resume(self._pause)
+
+    async def _resume(self, pause: _Pause) -> None:
+        self._pause = None
+        await self._cancel_eager_end_of_turn()  # type: ignore[no-untyped-call]
+        resumed_at = self._tracker.position - 2 * WINDOW_SAMPLES
+        self._policy.observe_pause((resumed_at - self._tracker.silence_start) / RATE_HZ * 1000)
+        assert self._turn is not None
+        if pause.text is not None and self._tracker.silence_start - self._turn.piece_start >= _FREEZE_FROM_SAMPLES:
+            self._turn.settled.append(pause.piece)
+            self._turn.piece_start = max(self._tracker.silence_start, resumed_at - _LEAD_IN_SAMPLES)
+
+    async def _hear(self, pause: _Pause) -> None:
+        """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
+        await asyncio.sleep(self._eager_silence_s)
+        async with self._transcribing:
+            if pause is not self._pause or self._turn is None:
+                return
+            turn = self._turn
+            samples = self._slice(turn.piece_start, self._tracker.silence_start + _TAIL_SAMPLES)
+            heard = await self._transcribe(samples)
+        if pause is not self._pause:
+            return
+        pause.piece = heard.text
+        text = " ".join([*turn.settled, heard.text]).strip()
+        if any(character.isalnum() for character in text):
+            pause.needed_ms = await self._policy.silence_needed_ms(PauseEvidence(text, samples))
+            if pause is not self._pause:
+                return
+            await self._push_eager_end_of_turn(text, user_id="")
+        pause.text = text
+        await self._end_turn_if_due()
+
+    async def _transcribe(self, samples: NDArray[np.float32]) -> Heard:
+        loop = asyncio.get_running_loop()
+        self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
+        await asyncio.sleep(self._delay_s)
+        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples)
+        self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
+        return heard
+
+    def _timed(self, samples: NDArray[np.float32]) -> tuple[Heard, int]:
+        heard = self._recogniser.transcribe(samples)
+        return heard, time.monotonic_ns()
+
+    async def _end_turn_if_due(self) -> None:
+        pause = self._pause
+        if pause is None or pause.text is None:
+            return
+        silent_samples = self._audio_start + len(self._audio) - self._tracker.silence_start
+        if silent_samples / RATE_HZ * 1000 < pause.needed_ms:
+            return
+        self._pause = None
+        self._turn = None
+        self._tracker.end_turn()
+        self._clear_eager_end_of_turn()  # type: ignore[no-untyped-call]
+        if any(character.isalnum() for character in pause.text):
+            await self.push_frame(TranscriptionFrame(pause.text, "", time_now_iso8601(), Language.EN, finalized=True))
+        await self.push_frame(ProposedUserStoppedSpeakingFrame())
+
+    def _slice(self, start: int, end: int) -> NDArray[np.float32]:
+        piece = self._audio[max(0, start - self._audio_start) : end - self._audio_start]
+        return piece.astype(np.float32) / np.float32(32768)
+
+    def _forget_old_audio(self) -> None:
+        keep_from = self._tracker.position - _LEAD_IN_SAMPLES - 4 * WINDOW_SAMPLES
+        if self._turn is not None:
+            keep_from = min(keep_from, self._turn.piece_start)
+        drop = keep_from - self._audio_start
+        if drop > RATE_HZ:
+            self._audio = self._audio[drop:]
+            self._audio_start += drop

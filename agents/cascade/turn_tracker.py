@@ -1,0 +1,77 @@
+"""Speech, pauses and their lengths, from the voice probabilities of 32 ms windows.
+
+Counted in samples of audio, never by the clock on the wall, so that the same audio gives the same turns however busy the
+machine is. A start needs three windows in a row, or a click would open a turn; a resumption needs two, because one window
+of breath must not throw away a reply that is already prepared.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+WINDOW_SAMPLES: Final = 512
+"""Silero's window at 16 kHz: 32 ms."""
+_ONSET_WINDOWS: Final = 3
+_RESUME_WINDOWS: Final = 2
+
+
+class SpeechEvent(Enum):
+    """What a window changed."""
+
+    STARTED = auto()
+    FELL_SILENT = auto()
+    RESUMED = auto()
+
+
+class _State(Enum):
+    QUIET = auto()
+    SPEAKING = auto()
+    PAUSING = auto()
+
+
+@dataclass(slots=True)
+class TurnTracker:
+    """Follows one caller. Sample positions count from the first window that was ever pushed."""
+
+    speech_probability: float
+    position: int = 0
+    """Samples seen."""
+    speech_start: int = 0
+    """Where the present turn's speech began."""
+    silence_start: int = 0
+    """Where the present pause began."""
+    _state: _State = _State.QUIET
+    _voiced: int = 0
+
+    @property
+    def in_turn(self) -> bool:
+        return self._state is not _State.QUIET
+
+    @property
+    def pausing(self) -> bool:
+        """Whether the caller is in a turn and silent at present."""
+        return self._state is _State.PAUSING
+
+    def push(self, probability: float) -> SpeechEvent | None:
+        """Take the voice probability of the next window."""
+        begin = self.position
+        self.position += WINDOW_SAMPLES
+        voiced = probability >= self.speech_probability
+        self._voiced = self._voiced + 1 if voiced else 0
+        if self._state is _State.QUIET and self._voiced >= _ONSET_WINDOWS:
+            self._state = _State.SPEAKING
+            self.speech_start = begin - (_ONSET_WINDOWS - 1) * WINDOW_SAMPLES
+            return SpeechEvent.STARTED
+        if self._state is _State.SPEAKING and not voiced:
+            self._state = _State.PAUSING
+            self.silence_start = begin
+            return SpeechEvent.FELL_SILENT
+        if self._state is _State.PAUSING and self._voiced >= _RESUME_WINDOWS:
+            self._state = _State.SPEAKING
+            return SpeechEvent.RESUMED
+        return None
+
+    def end_turn(self) -> None:
+        """The turn is over: what comes next is a new one."""
+        self._state = _State.QUIET
+        self._voiced = 0
