@@ -1,0 +1,79 @@
+"""The rules on file, compiled once, and what they find in a text or in a whole context.
+
+The rules are data so that somebody who knows the field and not the code can read, question and extend them; each names
+a reason, and every removal is reported with the reason and the words.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from scenarios.context import Context
+from scenarios.screens.finding import Finding
+from scenarios.screens.spelling import one_spelling
+
+_FOLDER = Path(__file__).parent / "rules"
+MOST_WORDS_SHOWN = 60
+
+
+class _Reason(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reason: str
+    patterns: tuple[str, ...]
+
+
+class _Rules(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    screen: str
+    over: Literal["one_spelling", "raw"]
+    where: dict[str, str]
+    reasons: tuple[_Reason, ...]
+
+    def compiled(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        """Each reason with one pattern over all its alternatives, `{NAME}` replaced by the fragment of that name."""
+        return tuple((r.reason, re.compile("|".join(map(self._filled, r.patterns)))) for r in self.reasons)
+
+    def _filled(self, pattern: str) -> str:
+        for name, fragment in self.where.items():
+            pattern = pattern.replace(f"{{{name}}}", fragment)
+        return f"(?:{pattern})" if not pattern.startswith("(?i)") else f"(?i:{pattern[4:]})"
+
+
+@cache
+def _all_rules() -> tuple[tuple[str, str, str, re.Pattern[str]], ...]:
+    rows = []
+    for path in sorted(_FOLDER.glob("*.yaml")):
+        rules = _Rules.model_validate(yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader))
+        rows += [(rules.screen, rules.over, reason, pattern) for reason, pattern in rules.compiled()]
+    return tuple(rows)
+
+
+def reasons() -> tuple[tuple[str, str], ...]:
+    """Every (screen, reason) that the rules know."""
+    return tuple((screen, reason) for screen, _, reason, _ in _all_rules())
+
+
+def screen_text(text: str, screens: Iterable[str] = ("safety", "identity", "clinical", "frame")) -> tuple[Finding, ...]:
+    """What the rules find in one text, at most one finding a reason, in the order of the files."""
+    wanted = frozenset(screens)
+    seen = {"raw": text, "one_spelling": one_spelling(text)}
+    found = []
+    for screen, over, reason, pattern in _all_rules():
+        if screen in wanted and (match := pattern.search(seen[over])):
+            found.append(Finding(screen, reason, match.group()[:MOST_WORDS_SHOWN]))
+    return tuple(found)
+
+
+def screen_context(
+    context: Context, screens: Sequence[str] = ("safety", "identity", "clinical", "frame")
+) -> tuple[Finding, ...]:
+    """What the rules find in the situation and the turns of a context (references are replies under test, not screened)."""
+    texts = [context.situation, *(turn.plain for turn in context.turns)]
+    return tuple(finding for text in texts for finding in screen_text(text, screens))

@@ -1,0 +1,139 @@
+"""The rule screens: every kin and spelling of self-harm is caught, its harmless twins are not."""
+
+import pytest
+
+from scenarios import load_pack, shipped_packs
+from scenarios.screens import reasons, screen_context, screen_text
+from scenarios.screens.spelling import one_spelling
+
+SELF_HARM = [
+    "I dont want to really be around",
+    "i don't want to be around anymore",
+    "I just don't wanna be here anymore",
+    "dont rly want 2 live",
+    "Sometimes I wish I wasn't here",
+    "I wish I was never born",
+    "I want to die",
+    "i wanna d1e",
+    "kms",
+    "I'm going to kill my self",
+    "k!ll myself",
+    "k*ll myself",
+    "s.u.i.c.i.d.e",
+    "su1cide",
+    "sucide",
+    "suiside",
+    "everyone would be better off without me",
+    "no one would notice if I was gone",
+    "I can't go on",
+    "what's the point of living",
+    "there is no reason to go on",
+    "life isn't worth living",
+    "I'm tired of living",
+    "i've been cutting myself",
+    "thinking about ending it all",
+    "end my life",
+    "I might not be here tomorrow",
+    "I hope I don't wake up",
+    "I want to go to sleep and never wake up",
+    "I don't see a future for myself",
+    "I took a bottle of pills",
+    "jump off a bridge",
+    "I feel like dying",
+    "I'd rather be dead",
+    "not be on this earth anymore",
+    "I want to disappear",
+    "I have nothing left to live for",
+    "I'm done with life",
+    "I keep thinking about death",
+    "I don't deserve to be alive",
+    "i do not want to exist",
+    "I want it all to end",
+    "unalive",
+    "sewerslide",
+    "I want to d i e",
+    "i wish i could just go to sleep and not wake up",
+    "I really do not want to even be alive any more",
+    "sometimes i think about not being here",
+    "what is even the point of being alive",
+    "I cant do this anymore",
+    "I\u2019m a danger to myself",
+]
+HARMLESS = [
+    "I don't want to be around him anymore",
+    "I don't want to be around people right now",
+    "I don't want to live with my parents",
+    "I don't want to live in this town",
+    "I was dying to hang up",
+    "I'm dead tired",
+    "My phone died",
+    "My cat died",
+    "I'm killing time",
+    "She'd have killed them",
+    "I could have died of embarrassment",
+    "I can't live without coffee",
+    "I worked hard to get here",
+    "I want to be here for my son",
+    "I kept going to the gym",
+    "the end of my life savings",
+    "I need to end this relationship",
+    "I don't want to wake up early",
+    "I want to succeed",
+    "the outside world",
+    "I cut my hair",
+    "I hurt my back",
+    "We decided to move house",
+    "he stayed around for the kids",
+    "I can't wait to be home for the holidays, not stuck here",
+    "we stopped living together in June",
+    "you only live once, I guess",
+]
+
+
+@pytest.mark.parametrize("said", SELF_HARM)
+def test_self_harm_is_caught(said):
+    assert any(finding.screen == "safety" for finding in screen_text(said, ["safety"]))
+
+
+@pytest.mark.parametrize("said", HARMLESS)
+def test_harmless_twins_pass(said):
+    assert screen_text(said, ["safety"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "screen", "reason"),
+    [
+        ("write to me at jane.doe@example.com", "identity", "address or number"),
+        ("my number is 555 010 9999", "identity", "address or number"),
+        ("I live at 12 Long Barrow Lane", "identity", "address or number"),
+        ("Hello, my name is Esther and I", "identity", "a person's name"),
+        ("she works at Walmart too", "identity", "a work place or school by name"),
+        ("they put me on 50 mg of sertraline", "clinical", "medicine"),
+        ("I was diagnosed in May", "clinical", "diagnosis"),
+        ("I want to punch him", "safety", "violence"),
+        ("he hits me when he drinks", "safety", "violence"),
+        ("she was abusive", "safety", "abuse"),
+        ("this is such bullsh1t", "safety", "foul language"),
+        ("do I get the bonus for this HIT", "frame", "talk about the task"),
+    ],
+)
+def test_the_reason_is_named_with_the_words(said, screen, reason):
+    found = {(finding.screen, finding.reason): finding.words for finding in screen_text(said)}
+    assert found[(screen, reason)]
+
+
+def test_one_spelling_undoes_apostrophes_padding_digits_and_stars():
+    assert one_spelling("I don\u2019t REALLY want to just be aroooound!") == "i dont want to be around"
+    assert one_spelling("k.i.l.l my self on the 21st, 5 times") == "kill myself on the 21st 5 times"
+
+
+def test_a_screen_can_be_asked_for_alone():
+    text = "my name is Esther and I want to die"
+    assert {finding.screen for finding in screen_text(text, ["identity"])} == {"identity"}
+    assert {screen for screen, _ in reasons()} == {"safety", "identity", "clinical", "frame"}
+
+
+@pytest.mark.parametrize("name", shipped_packs())
+def test_shipped_packs_pass_the_screens_they_are_held_to(name):
+    found = [(c.id, f) for c in load_pack(name).contexts for f in screen_context(c, ["safety", "identity", "clinical"])]
+    assert found == []
