@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 
 from harness import models
+from harness.errors import UserError
 from harness.judging import (
     DEFAULT_JUDGE,
     EMBEDDED_WEIGHTS,
@@ -28,6 +29,8 @@ from harness.progress import RunProgress
 from harness.store import RunStore, Session
 from scenarios.context import Context
 
+NO_JUDGE = "none"
+"""As the only judge: replies are played and timed, and nothing is said about their quality."""
 NO_REPLY_RULE = "rule:no-reply"
 HEARD: Presentation = "heard_text"
 WRITTEN: Presentation = "written"
@@ -49,6 +52,10 @@ def load_judges(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         UserError: an unknown judge or a malformed judge file.
     """
+    if NO_JUDGE in names:
+        if len(names) > 1:
+            raise UserError(f"--judge {NO_JUDGE}: stands alone; leave out the others, or leave it out")
+        return ()
     return tuple(load_judge_settings(name).id for name in names)
 
 
@@ -60,6 +67,8 @@ async def check_judges(store: RunStore, how: RunJudging, progress: RunProgress) 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
     """Check each judge, have it judge the run, keep its rows. Verdicts of judges not named here stay."""
+    if not load_judges(how.judges):
+        return []
     contexts = store.contexts()
     completions = completions_of(store.sessions(), how.presentation)
     if not completions:

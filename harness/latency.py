@@ -4,7 +4,8 @@ Turns of one conversation share a caller, a text and a moment of the machine, so
 much; whole contexts are drawn instead (HEART, section 9.12). No reply, and a reply that began before the caller had
 finished, rank slowest: leaving them out would reward silence and interruption. A mean over replies that may never come
 does not exist, so it is restricted at 15 s. Under eight contexts there is no interval, and a p95 needs 60 turns: with
-fewer it is the story of three turns.
+fewer it is the story of three turns. An agent of whose turns more than 5 % had to be discarded gets no heard figure: what
+was left out is then no accident.
 """
 
 from collections import Counter
@@ -26,6 +27,7 @@ Interval = tuple[float, float]
 TURNS_FOR_P95: Final = 60
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted apart."""
+MOST_DISCARDED: Final = 0.05
 DRAWS: Final = 2_000
 """The Monte-Carlo error of a 95 % bound is then about a tenth of the interval's own width in repeated runs."""
 
@@ -73,9 +75,10 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     kept = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
     kept = {c: group for c, group in kept.items() if group}
     used = [t for group in kept.values() for t in group]
-    quantiles = {name: quantiles_of(_ranked(kept, read), seed) for name, read in _FIGURES.items()}
+    heard = kept if len(every) - len(used) <= MOST_DISCARDED * len(every) else {}
+    quantiles = {name: quantiles_of(_ranked(heard, read), seed) for name, read in _FIGURES.items()}
     quantiles |= {name: quantiles_of(_known(kept, read), seed) for name, read in _REPORTED.items()}
-    within_ttfa = _share(kept, lambda t: _is_within(t, t.ttfa_ms, budgets_ms["ttfa"]), seed)
+    within_ttfa = _share(heard, lambda t: _is_within(t, t.ttfa_ms, budgets_ms["ttfa"]), seed)
     within_ttft = _share(
         _having(kept, lambda t: t.ttft_ms), lambda t: t.ttft_ms is not None and t.ttft_ms <= budgets_ms["ttft"], seed
     )
