@@ -1,0 +1,146 @@
+"""Text systems, asked over real HTTP: what is sent, and that TTFT is the first *answer* token's."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from agents.message import Message
+from agents.profile import TextProfile, parse_profile
+from agents.text import TextFailed, complete
+
+HISTORY = (Message("assistant", "Hello, I am here."), Message("user", "I had a terrible day."))
+Piece = tuple[float, dict[str, Any]]
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """An OpenAI-compatible endpoint that streams what the test lays out, with known waits."""
+
+    asked: ClassVar[list[dict[str, Any]]] = []
+    keys: ClassVar[list[str | None]] = []
+    pieces: ClassVar[list[Piece]] = []
+    failures: ClassVar[list[int]] = []
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on the terminal."""
+
+    def do_GET(self) -> None:
+        self.send_response(404)
+        self.end_headers()
+
+    def do_POST(self) -> None:
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.keys.append(self.headers["Authorization"])
+        if self.failures:
+            self.send_response(self.failures.pop(0))
+            self.end_headers()
+            self.wfile.write(b'{"error": {"message": "slow down"}}')
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for wait_s, delta in self.pieces:
+            time.sleep(wait_s)
+            choice = {"index": 0, "delta": delta, "finish_reason": None}
+            whole = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+            self.wfile.write(f"data: {json.dumps(whole)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    Endpoint.asked, Endpoint.keys, Endpoint.failures = [], [], []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def profile(endpoint: str) -> Callable[[str], TextProfile]:
+    def make(extra: str = "") -> TextProfile:
+        made = parse_profile(f'kind = "text"\nmodel = "m"\nbase_url = "{endpoint}"\n{extra}', Path("writer.toml"))
+        assert isinstance(made, TextProfile)
+        return made
+
+    return make
+
+
+def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.pieces = [
+        (0.0, {"role": "assistant", "content": ""}),
+        (0.15, {"content": "That"}),
+        (0.1, {"content": " hurts."}),
+    ]
+    reply = complete(profile(""), HISTORY)
+    assert (reply.text, reply.model) == ("That hurts.", "m")
+    (asked,) = Endpoint.asked
+    assert (asked["temperature"], asked["top_p"], asked["stream"], asked["max_tokens"]) == (0, 1, True, 120)
+    assert asked["messages"][0]["role"] == "system"
+    assert asked["messages"][1:] == [{"role": turn.role, "content": turn.text} for turn in HISTORY]
+    assert 150 <= reply.ttft_ms < reply.total_ms
+    assert reply.total_ms - reply.ttft_ms >= 90
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        [(0.0, {"reasoning_content": "hm"}), (0.2, {"reasoning_content": "so"})],
+        [(0.0, {"content": "<thi"}), (0.1, {"content": "nk>hm"}), (0.1, {"content": "so</think>\n"})],
+    ],
+)
+def test_thinking_is_waiting(profile: Callable[[str], TextProfile], thoughts: list[Piece]) -> None:
+    Endpoint.pieces = [*thoughts, (0.0, {"content": "I hear you."})]
+    reply = complete(profile(""), HISTORY)
+    assert reply.text == "I hear you."
+    assert reply.ttft_ms >= 195
+
+
+def test_a_busy_endpoint_is_asked_again_and_only_the_last_try_is_timed(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.pieces = [(0.0, {"content": "Yes."})]
+    Endpoint.failures = [429]
+    began = time.monotonic()
+    reply = complete(profile(""), HISTORY)
+    assert len(Endpoint.asked) == 2
+    assert reply.total_ms < (time.monotonic() - began) * 1e3 - 500
+
+
+def test_what_will_not_mend_is_not_tried_again(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.failures = [400, 400]
+    with pytest.raises(TextFailed, match="HTTP 400") as caught:
+        complete(profile(""), HISTORY)
+    assert "\n" not in str(caught.value)
+    assert len(Endpoint.asked) == 1
+
+
+def test_no_answer_is_a_failure_and_not_an_empty_reply(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.pieces = [(0.0, {"content": "<think>for ever"})]
+    with pytest.raises(TextFailed, match="answered nothing"):
+        complete(profile(""), HISTORY)
+
+
+def test_keys_come_from_the_environment(profile: Callable[[str], TextProfile], monkeypatch: pytest.MonkeyPatch) -> None:
+    keyed = profile('api_key_env = "MY_KEY"\n')
+    monkeypatch.delenv("MY_KEY", raising=False)
+    with pytest.raises(TextFailed, match="MY_KEY"):
+        complete(keyed, HISTORY)
+    monkeypatch.setenv("MY_KEY", "s3cret")
+    Endpoint.failures = [401]
+    with pytest.raises(TextFailed) as caught:
+        complete(keyed, HISTORY)
+    assert Endpoint.keys == ["Bearer s3cret"]
+    assert "s3cret" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_not_there_is_one_line() -> None:
+    made = parse_profile('kind = "text"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n', Path("writer.toml"))
+    assert isinstance(made, TextProfile)
+    with pytest.raises(TextFailed, match=r"127\.0\.0\.1:9") as caught:
+        complete(made, HISTORY)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,147 @@
+"""Whatever an agent sends, a wire answers with events or by name, and a session ends in exactly one `Closed`."""
+
+import asyncio
+import json
+import math
+from collections.abc import Sequence
+
+import pipecat.frames.protobufs.frames_pb2 as protobuf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from websockets.asyncio.server import ServerConnection, serve
+
+from agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
+from agents.connections import ConnectionSpec, make
+from agents.connections.pipecat_ws import PipecatWire
+from agents.connections.raw_pcm import RawPcmWire
+from agents.connections.wire import Garbage, Wire
+from agents.message import Message
+
+TEXT = st.text(st.characters(exclude_categories=()))
+"""With halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "label": st.just("rtvi-ai") | JSON,
+        "id": st.sampled_from(["history", "client-ready"]) | JSON,
+        "type": st.sampled_from(
+            ["start", "ready", "clear", "transcript", "mark", "bot-ready", "server-message", "server-response",
+             "error-response", "user-transcription", "bot-tts-text", "metrics"]
+        ) | JSON,
+        "sample_rate": st.integers() | JSON,
+        "role": st.sampled_from(["user", "assistant"]) | JSON,
+        "text": TEXT | JSON,
+        "final": JSON,
+        "name": TEXT | JSON,
+        "at_ns": st.integers() | JSON,
+        "detail": JSON,
+    },
+)  # fmt: skip
+MESSAGES = (FIELDS | st.builds(lambda m, d: {**m, "data": d}, FIELDS, FIELDS) | JSON).map(json.dumps)
+NEARLY_JSON = st.text() | MESSAGES | MESSAGES.map(lambda text: text[: len(text) // 2]) | st.just("[" * 100_000)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> bytes:
+    """A pipecat frame with anything in it."""
+    frame = protobuf.Frame()
+    match draw(st.sampled_from(["text", "audio", "transcription", "message", "interruption"])):
+        case "text":
+            frame.text.text = draw(st.text().filter(_is_utf8))
+        case "audio":
+            frame.audio.audio = draw(st.binary(max_size=100))
+            frame.audio.sample_rate = draw(st.integers(0, 2**32 - 1) | st.sampled_from([16_000, 24_000]))
+            frame.audio.num_channels = draw(st.integers(0, 3))
+        case "transcription":
+            frame.transcription.text = draw(st.text().filter(_is_utf8))
+        case "message":
+            frame.message.data = draw(NEARLY_JSON.filter(_is_utf8))
+        case "interruption":
+            frame.interruption.id = 1
+    return frame.SerializeToString()
+
+
+def _is_utf8(text: str) -> bool:
+    return not any(0xD800 <= ord(c) < 0xE000 for c in text)
+
+
+ANYTHING = st.binary(max_size=200) | frames() | NEARLY_JSON
+
+
+def fed(wire: Wire, messages: Sequence[str | bytes]) -> list[Event]:
+    """What a wire makes of messages until it gives up."""
+    events: list[Event] = []
+    why = ""
+    try:
+        for count, message in enumerate(messages):
+            events += wire.receive(message, count).events
+    except (Garbage, ConnectionFailed) as error:
+        why = str(error)
+    assert why.isprintable()
+    return events
+
+
+def can_be_kept(events: Sequence[Event]) -> None:
+    """Every later writer can take these: whole samples, plausible rates, text that is text, times that fit a column."""
+    for event in events:
+        match event:
+            case AudioChunk():
+                assert len(event.pcm) % 2 == 0
+                assert event.pcm
+                assert 4_000 <= event.rate_hz <= 192_000
+            case Transcript():
+                event.text.encode()
+            case Mark():
+                event.name.encode()
+                assert 0 <= event.at_ns < 2**63
+                written = json.dumps(dict(event.detail), allow_nan=False)
+                assert not math.isnan(len(written))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ANYTHING, max_size=8), st.booleans())
+def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> None:
+    wire = RawPcmWire(accepts_history=accepts)
+    wire.hello(())
+    can_be_kept(fed(wire, messages))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ANYTHING, max_size=8), st.booleans(), st.booleans())
+def test_pipecat_takes_anything(messages: list[str | bytes], accepts: bool, rtvi: bool) -> None:
+    wire = PipecatWire(accepts_history=accepts and rtvi, rtvi=rtvi)
+    wire.hello([Message("user", "hi")] if accepts and rtvi else ())
+    can_be_kept(fed(wire, messages))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(["raw-pcm", "pipecat"]), st.lists(ANYTHING, max_size=5))
+def test_a_session_over_a_socket_ends_in_exactly_one_closed(kind: str, messages: list[str | bytes]) -> None:
+    async def session() -> list[Event]:
+        async def agent(socket: ServerConnection) -> None:
+            for message in messages:
+                if isinstance(message, bytes) or _is_utf8(message):
+                    await socket.send(message)
+
+        async with serve(agent, "127.0.0.1", 0) as server:
+            url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            line = make(ConnectionSpec(kind, url, {"rtvi": False}))
+            try:
+                await line.open(())
+            except ConnectionFailed:
+                return [event async for event in line.events()]
+            events = [event async for event in line.events()]
+            await line.close()
+            return events
+
+    events = asyncio.run(session())
+    assert [isinstance(event, Closed) for event in events] == [False] * (len(events) - 1) + [True]
+    end = events[-1]
+    assert isinstance(end, Closed)
+    assert (end.error is None) == (end.kind is None)
+    can_be_kept(events)
