@@ -56,6 +56,8 @@ class Reference(_Model):
     """Intended quality of an authored reply, 5 best: for calibrating judges, never shown to them."""
     weak_on: tuple[Literal["H", "E", "A", "R", "T"], ...] = ()
     note: str = ""
+    strategies: tuple[str, ...] = ()
+    """Strategy labels that came with an original completion."""
 
 
 class Context(_Model):

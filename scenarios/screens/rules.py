@@ -6,7 +6,7 @@ a reason, and every removal is reported with the reason and the words.
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -60,9 +60,16 @@ def reasons() -> tuple[tuple[str, str], ...]:
     return tuple((screen, reason) for screen, _, reason, _ in _all_rules())
 
 
-def screen_text(text: str, screens: Iterable[str] = ("safety", "identity", "clinical", "frame")) -> tuple[Finding, ...]:
+ALL = ("safety", "identity", "clinical", "frame")
+
+
+def screen_text(text: str, screens: Iterable[str] = ALL) -> tuple[Finding, ...]:
     """What the rules find in one text, at most one finding a reason, in the order of the files."""
-    wanted = frozenset(screens)
+    return _screened(text, frozenset(screens))
+
+
+@lru_cache(maxsize=50_000)
+def _screened(text: str, wanted: frozenset[str]) -> tuple[Finding, ...]:
     seen = {"raw": text, "one_spelling": one_spelling(text)}
     found = []
     for screen, over, reason, pattern in _all_rules():
@@ -71,9 +78,7 @@ def screen_text(text: str, screens: Iterable[str] = ("safety", "identity", "clin
     return tuple(found)
 
 
-def screen_context(
-    context: Context, screens: Sequence[str] = ("safety", "identity", "clinical", "frame")
-) -> tuple[Finding, ...]:
+def screen_context(context: Context, screens: Sequence[str] = ALL) -> tuple[Finding, ...]:
     """What the rules find in the situation and the turns of a context (references are replies under test, not screened)."""
     texts = [context.situation, *(turn.plain for turn in context.turns)]
     return tuple(finding for text in texts for finding in screen_text(text, screens))

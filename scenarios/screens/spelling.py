@@ -77,8 +77,10 @@ _NEGATED = (
 
 def one_spelling(text: str) -> str:
     """Lower case, no apostrophes or punctuation, stretched letters shortened, digits for letters undone, padding dropped."""
-    plain = unicodedata.normalize("NFKD", text).lower()
-    plain = "".join(c for c in plain if not unicodedata.combining(c) and unicodedata.category(c) != "Cf")
+    plain = text.lower()
+    if not plain.isascii():
+        plain = unicodedata.normalize("NFKD", plain)
+        plain = "".join(c for c in plain if not unicodedata.combining(c) and unicodedata.category(c) != "Cf")
     plain = re.sub(r"['’‘`´]", "", plain)
     plain = _SPACED_OUT.sub(lambda m: re.sub(r"[^a-z]", "", m.group()), plain)
     plain = re.sub(r"(?<=[a-z])\*+(?=[a-z])", "", plain)

@@ -1,0 +1,10 @@
+"""The paper's set (HEART, section 9.2) built from ESConv as the user has it; nothing of ESConv ships with the project.
+
+Small pure steps, each with its counts: read, merge, couplets, response potential, screens, choice, allocation, writing.
+"""
+
+from scenarios.esconv.build import BuildReport, BuildResult, build
+from scenarios.esconv.read import EsconvError, read_esconv
+from scenarios.esconv.write import write_build
+
+__all__ = ["BuildReport", "BuildResult", "EsconvError", "build", "read_esconv", "write_build"]

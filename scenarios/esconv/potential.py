@@ -1,0 +1,79 @@
+"""Response potential: does this seeker turn show distress, conflict or a request for help, and how strongly?
+
+The paper screens couplets for it before anything else. Here it is a score from word lists on file, so that a person can
+see why a turn was kept: distress (up to 4) + conflict (up to 3) + request (up to 4) + 1 for a length that can be spoken in
+two to four sentences. A turn that closes the talk, thanks, or asks about the supporter's own life has none.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+import yaml
+
+from scenarios.screens.spelling import one_spelling
+
+LEAST_WORDS, MOST_WORDS = 12, 90
+"""Below twelve words a turn is an answer to a question; above ninety it is a monologue of more than half a minute."""
+SPOKEN_WORDS = (18, 60)
+LEAST_SCORE = 4.0
+"""A clear feeling and one more sign: one strong word and a mild one, or a plain word and a request."""
+
+_ABOUT_SUPPORTER = re.compile(
+    r"\b(?:do|did|have|has|are|were|was|would|can|could) you (?!think (?:i|that|my|he|she|they|it|this)|see how|understand|"
+    r"know what i mean|know how i|believe|suggest|recommend|help|give|advise|imagine)"
+    r"|\b(?:how|what) about you\b|\byour (?:husband|wife|kids|job|family|friends?|partner|girlfriend|boyfriend|boss|name)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Potential:
+    """The parts of the score of one seeker turn, and the turn's length in words."""
+
+    distress: float
+    conflict: float
+    request: float
+    closing: float
+    words: int
+    about_supporter: bool
+
+    @property
+    def score(self) -> float:
+        """0 for a turn without potential; else the sum stated at the head of this file (2 to 12)."""
+        if self.closing or self.about_supporter or not LEAST_WORDS <= self.words <= MOST_WORDS:
+            return 0.0
+        return self.distress + self.conflict + self.request + (SPOKEN_WORDS[0] <= self.words <= SPOKEN_WORDS[1])
+
+    @property
+    def is_high_stakes(self) -> bool:
+        """A clear emotional signal (some distress), and enough of everything together."""
+        return self.distress >= 1 and self.score >= LEAST_SCORE
+
+
+@lru_cache(maxsize=50_000)
+def potential(text: str) -> Potential:
+    """Response potential of one seeker turn. A turn of the wrong length has none, and is not looked at further."""
+    if not LEAST_WORDS <= len(text.split()) <= MOST_WORDS:
+        return Potential(0.0, 0.0, 0.0, 0.0, len(text.split()), False)
+    plain = one_spelling(text)
+    kinds = {kind: _weight(plain, kind) for kind in ("distress", "conflict", "request", "closing")}
+    return Potential(**kinds, words=len(text.split()), about_supporter=bool(_ABOUT_SUPPORTER.search(plain)))
+
+
+def _weight(plain: str, kind: str) -> float:
+    cap, patterns = _lists()[kind]
+    return min(cap, sum(weight * len(set(pattern.findall(plain))) for weight, pattern in patterns))
+
+
+@cache
+def _lists() -> dict[str, tuple[float, tuple[tuple[float, re.Pattern[str]], ...]]]:
+    raw = yaml.load((Path(__file__).parent / "potential.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return {
+        kind: (float(told["cap"]), tuple((float(w), _any_of(words.split())) for w, words in told["words"].items()))
+        for kind, told in raw.items()
+    }
+
+
+def _any_of(words: list[str]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(word.replace('_', ' ') for word in words)})\b")

@@ -1,0 +1,131 @@
+"""ESConv from disk, in both layouts it is found in, as one type.
+
+The original `ESConv.json` is one list whose turns carry `speaker`, `content` and an `annotation`; the JSON Lines copies
+with separate splits carry `speaker` as `usr` or `sys`, `text` and `strategy`. Labels are kept as written; only
+strategies that the copies spell differently are joined.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+Role = Literal["seeker", "supporter"]
+_ROLES: dict[str, Role] = {
+    "seeker": "seeker",
+    "usr": "seeker",
+    "speaker": "seeker",
+    "supporter": "supporter",
+    "sys": "supporter",
+    "listener": "supporter",
+}
+_STRATEGIES = {
+    "Others": "Other",
+    "Questions": "Question",
+    "Restatement": "Restatement or Paraphrasing",
+    "Reflection of Feelings": "Reflection of feelings",
+}
+MOST_BYTES = 256 * 1024 * 1024
+"""ESConv is 6 MB; this stops a wrong path, not a larger corpus."""
+
+
+class EsconvError(ValueError):
+    """The path does not hold ESConv in a known layout; one line that says where and what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One message as written: role, text, and the supporter's strategy label where there is one."""
+
+    role: Role
+    text: str
+    strategy: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One conversation. `key` is stable: the split or file it stands in, and its place there (from 0)."""
+
+    key: str
+    emotion: str
+    problem: str
+    situation: str
+    utterances: tuple[Utterance, ...]
+
+
+def read_esconv(path: Path) -> tuple[Dialogue, ...]:
+    """Every dialogue under `path`: an `.json` or `.jsonl` file, or a folder with `ESConv.json` or `*.jsonl` splits.
+
+    A folder's JSON Lines files are preferred over its `ESConv.json`, never mixed with it, as both hold the same talks.
+    Raises `EsconvError` with one line.
+    """
+    dialogues = tuple(d for file in _files(path) for d in _dialogues(file))
+    if not dialogues:
+        raise EsconvError(f"{path}: no dialogue in it")
+    return dialogues
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    if path.is_file():
+        return (path,)
+    if not path.is_dir():
+        raise EsconvError(f"{path}: no such file or folder; give ESConv.json or the folder that holds the splits")
+    splits = tuple(sorted(path.glob("*.jsonl")))
+    whole = tuple(p for p in (path / "ESConv.json",) if p.is_file())
+    if not (splits or whole):
+        raise EsconvError(f"{path}: holds neither ESConv.json nor .jsonl splits")
+    return splits or whole
+
+
+def _dialogues(file: Path) -> Iterator[Dialogue]:
+    if file.stat().st_size > MOST_BYTES:
+        raise EsconvError(f"{file}: larger than {MOST_BYTES // 1024 // 1024} MiB")
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (UnicodeDecodeError, OSError) as error:
+        raise EsconvError(f"{file}: cannot be read as UTF-8 text ({error.__class__.__name__})") from None
+    for k, (where, raw) in enumerate(_rows(file, text)):
+        yield _dialogue(raw, f"{file.stem}-{k}", where)
+
+
+def _rows(file: Path, text: str) -> Iterator[tuple[str, Any]]:
+    if file.suffix == ".jsonl":
+        numbered: Iterable[tuple[int, str]] = ((n, row) for n, row in enumerate(text.splitlines(), 1) if row.strip())
+        for n, row in numbered:
+            yield f"{file}:{n}", _json(row, f"{file}:{n}")
+        return
+    whole = _json(text, str(file))
+    if not isinstance(whole, list):
+        raise EsconvError(f"{file}: is no list of dialogues")
+    for n, row in enumerate(whole, 1):
+        yield f"{file}, dialogue {n}", row
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise EsconvError(f"{where}: not JSON ({error.__class__.__name__})") from None
+
+
+def _dialogue(raw: Any, key: str, where: str) -> Dialogue:
+    try:
+        return Dialogue(
+            key=key.lower().replace("_", "-"),
+            emotion=str(raw["emotion_type"]).strip().lower(),
+            problem=str(raw["problem_type"]).strip().lower(),
+            situation=" ".join(str(raw.get("situation", "")).split()),
+            utterances=tuple(_utterance(u) for u in raw["dialog"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise EsconvError(f"{where}: is no ESConv dialogue (missing or odd: {error})") from None
+
+
+def _utterance(raw: Any) -> Utterance:
+    speaker = str(raw["speaker"])
+    if speaker not in _ROLES:
+        raise KeyError(f"speaker {speaker!r}")
+    text = " ".join(str(raw["text"] if "text" in raw else raw["content"]).split())
+    strategy = raw.get("strategy") or (raw.get("annotation") or {}).get("strategy")
+    return Utterance(_ROLES[speaker], text, _STRATEGIES.get(strategy, strategy) if strategy else None)

@@ -1,0 +1,41 @@
+"""Is this a conversation that a careful person would put before a rater? What rules can say about that.
+
+Response potential looks at one turn; this looks at the talk around it: roles that have swapped, one side that was absent,
+text that is not language, an answer that is no answer.
+"""
+
+import re
+
+from scenarios.esconv.couplets import Couplet
+from scenarios.esconv.potential import potential
+
+_LETTERS = re.compile(r"[A-Za-z]")
+_WORD = re.compile(r"[A-Za-z']+")
+LEAST_ANSWER_WORDS = 6
+"""An original completion of "ok" or "I see" is no completion to be ranked."""
+LEAST_SEEKER_WORDS = 25
+"""What the seeker has said in all before a judge can tell whether a reply is attuned to them."""
+
+
+def fault_in_talk(couplet: Couplet) -> str | None:
+    """The first thing that is wrong with the talk up to this turn, or None."""
+    text = couplet.seeker.text
+    seeker_before = " ".join(t.text for t in couplet.history if t.role == "seeker")
+    if couplet.turns_after == 0:
+        return "the talk ends at this turn"
+    if len(_LETTERS.findall(text)) < 0.7 * len(text.replace(" ", "")):
+        return "not plain language"
+    words = _WORD.findall(text)
+    if sum(word.isupper() and len(word) > 1 for word in words) > max(3, len(words) // 4):
+        return "written in capitals"
+    if len(_WORD.findall(couplet.answer.text)) < LEAST_ANSWER_WORDS:
+        return "the original completion is too short"
+    if len(_WORD.findall(seeker_before)) + len(words) < LEAST_SEEKER_WORDS:
+        return "the seeker has said too little"
+    if any(
+        potential(t.text).request >= 4 and "i " in t.text.lower()[:3] for t in couplet.history if t.role == "supporter"
+    ):
+        return "the supporter seeks help"
+    if len({t.text.lower() for t in couplet.history}) < len(couplet.history):
+        return "a turn is repeated"
+    return None

@@ -1,0 +1,57 @@
+"""The built set on disk: a pack that `load_pack` reads, the report, and the list of removals for a person to review.
+
+Bytes depend on nothing but the contexts and the report, so that two builds can be compared with a checksum.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from scenarios.context import Context
+from scenarios.esconv.build import BuildReport
+
+
+class _Dumper(yaml.CSafeDumper):
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def pack_text(name: str, about: str, contexts: tuple[Context, ...]) -> str:
+    """The YAML of a pack: keys in the order of the type, defaults left out."""
+    rows = [context.model_dump(mode="json", exclude_defaults=True) for context in contexts]
+    head = {"pack": name, "about": about, "contexts": rows}
+    return yaml.dump(head, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
+def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tuple[str, ...]) -> dict[str, Any]:
+    """What `harness scenarios build --json` prints."""
+    adversarial = sum(context.subset == "adversarial" for context in contexts)
+    return {
+        "schema": 1,
+        "items": len(contexts),
+        "regular": len(contexts) - adversarial,
+        "adversarial": adversarial,
+        "cells": report.cells,
+        "removed": report.removed,
+        "problems": list(problems),
+        "steps": report.steps,
+        "second_screen": report.second_screen,
+    }
+
+
+def write_build(
+    contexts: tuple[Context, ...], report: BuildReport, out: Path, problems: tuple[str, ...] = ()
+) -> tuple[Path, dict[str, Any]]:
+    """Write `esconv.yaml`, `report.json` and `removed.jsonl` into `out` (made if need be); the pack's path and the report."""
+    out.mkdir(parents=True, exist_ok=True)
+    about = "Built from ESConv as the user has it. Its licence is for research; this file is not to be passed on."
+    told = report_json(report, contexts, problems)
+    pack = out / "esconv.yaml"
+    pack.write_text(pack_text("esconv", about, contexts), encoding="utf-8")
+    (out / "report.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    rows = (json.dumps(asdict(removal), ensure_ascii=False) + "\n" for removal in report.removals)
+    (out / "removed.jsonl").write_text("".join(rows), encoding="utf-8")
+    return pack, told
