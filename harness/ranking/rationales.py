@@ -1,0 +1,222 @@
+"""Do people and judges give the same reasons when they name the same winner?
+
+Reasons are mapped onto one codebook: micro-skills, each on one HEART axis, each with cues written for this project. Rules code
+any reason; a judge may code it too, but each of its codes needs a snippet that occurs in the reason, and how well it agrees
+with the rules is measured. The paper's figure is the share of (pair, skill) cells that both mention or both omit. Most skills
+are omitted by both, which makes that share high by itself, so Cohen's κ stands beside it.
+
+Long reasons mention more, and a reason follows what was shown: so each skill's association between people and judges is also
+given with length of reasons, position and verbosity of the winner regressed out of both.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+from scipy import stats
+
+from harness.judgment import Judgment
+from harness.ranking.association import benjamini_hochberg
+from harness.ranking.ballots import ballots, majority
+from harness.ranking.board import Interval
+from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.reliability import cohen_kappa
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.scale import Floats
+from harness.ranking.strategies import occurs
+
+DRAWS = 2000
+FEWEST_PAIRS = 10
+"""For a correlation of residuals: three covariates and an intercept leave six degrees of freedom."""
+Codes = Mapping[tuple[str, str, str, str], frozenset[str]]
+"""(context, system a, system b, judge) as in the row → skills that its reason mentions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One entry of the codebook."""
+
+    name: str
+    axis: str
+    cues: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillAssociation:
+    """Of people's and judges' mentions over agreed pairs. `residual`: correlation with covariates regressed out."""
+
+    skill: str
+    axis: str
+    people_rate: float
+    judge_rate: float
+    residual: float | None
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoMention:
+    """`share`: cells that both mention or both omit; `kappa`: beyond chance. Over pairs with the same majority winner."""
+
+    share: float
+    interval: Interval | None
+    kappa: float | None
+    pairs: int
+    skills: tuple[SkillAssociation, ...]
+
+
+@lru_cache(maxsize=1)
+def codebook() -> tuple[Skill, ...]:
+    """The skills that ship."""
+    text = resources.files("harness.ranking").joinpath("codebook.json").read_text(encoding="utf-8")
+    return tuple(
+        Skill(
+            entry["name"], entry["axis"], re.compile("|".join(rf"\b(?:{cue})" for cue in entry["cues"]), re.IGNORECASE)
+        )
+        for entry in json.loads(text)["skills"]
+    )
+
+
+def code_by_rules(rationale: str) -> frozenset[str]:
+    """Names of the skills whose cues occur in a reason."""
+    return frozenset(skill.name for skill in codebook() if skill.cues.search(rationale))
+
+
+def accepted(codes: Mapping[str, str], rationale: str) -> frozenset[str]:
+    """Of a judge's codes (skill → snippet) those that the codebook knows and whose snippet occurs in the reason."""
+    known = {skill.name for skill in codebook()}
+    return frozenset(name for name, snippet in codes.items() if name in known and occurs(snippet, rationale))
+
+
+def agreement_with_rules(coded: Iterable[tuple[str, frozenset[str]]]) -> float | None:
+    """Cohen's κ, over all (reason, skill) cells, of a judge's accepted codes with the rules. None without variation."""
+    confusion = np.zeros((2, 2))
+    for rationale, codes in coded:
+        ruled = code_by_rules(rationale)
+        for skill in codebook():
+            confusion[int(skill.name in codes), int(skill.name in ruled)] += 1
+    value = float(cohen_kappa(confusion)) if confusion.sum() else float("nan")
+    return value if np.isfinite(value) else None
+
+
+def co_mention(
+    judgments: Iterable[Judgment],
+    *,
+    codes: Codes | None = None,
+    words: Mapping[tuple[str, str], int] | None = None,
+    fewest_voters: int = 1,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> CoMention | None:
+    """Over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are none.
+
+    `codes` replaces the rules' coding of rows where given; `words`: (context, system) → length, for verbosity of the winner.
+    A side mentions a skill when at least half of its reasons for the winner do.
+    """
+    rows = list(judgments)
+    by_pair: dict[tuple[str, str, str], list[Judgment]] = defaultdict(list)
+    for row in rows:
+        first, second = sorted((row.system_a, row.system_b))
+        by_pair[row.context, first, second].append(row)
+    skills = codebook()
+    cells, covariates, places = [], [], []
+    for ballot in ballots(rows):
+        people, judges = majority(ballot.humans, fewest_voters), majority(ballot.judges, fewest_voters)
+        if people is None or people != judges or people == 1:
+            continue
+        winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
+        here = [
+            r
+            for r in by_pair[ballot.context, ballot.first, ballot.second]
+            if r.rationale.strip() and _winner(r) == winner
+        ]
+        sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
+        if not all(sides):
+            continue
+        cells.append([[np.mean([s.name in _codes(r, codes) for r in side]) >= 0.5 for s in skills] for side in sides])
+        covariates.append(
+            [
+                *(np.log1p(np.mean([len(r.rationale.split()) for r in side])) for side in sides),
+                np.mean([_shown_first(r, winner) for r in here]),
+                np.log1p((words or {}).get((ballot.context, winner), 0))
+                - np.log1p((words or {}).get((ballot.context, loser), 0)),
+            ]
+        )
+        places.append(ballot.context)
+    if not cells:
+        return None
+    table = np.array(cells, dtype=np.float64)
+    same = table[:, 0] == table[:, 1]
+    value, interval = _share(same.mean(axis=1), places, draws, seed)
+    confusion = np.array(
+        [[((table[:, 0] == a) & (table[:, 1] == b)).sum() for b in (0, 1)] for a in (0, 1)], dtype=float
+    )
+    kappa = float(cohen_kappa(confusion))
+    return CoMention(
+        value,
+        interval,
+        kappa if np.isfinite(kappa) else None,
+        len(cells),
+        _associations(table, np.array(covariates), skills),
+    )
+
+
+def _codes(row: Judgment, codes: Codes | None) -> frozenset[str]:
+    key = (row.context, row.system_a, row.system_b, row.judge)
+    return codes[key] if codes is not None and key in codes else code_by_rules(row.rationale)
+
+
+def _winner(row: Judgment) -> str | None:
+    return {"a": row.system_a, "b": row.system_b}.get(row.winner)
+
+
+def _shown_first(row: Judgment, winner: str) -> float:
+    if row.shown_first is None:
+        return 0.0
+    return 1.0 if (row.system_a if row.shown_first == "a" else row.system_b) == winner else -1.0
+
+
+def _share(same: Floats, places: Sequence[str], draws: int, seed: int) -> tuple[float, Interval | None]:
+    contexts = sorted(set(places))
+    at = np.array([contexts.index(place) for place in places])
+    sums = np.stack([np.bincount(at, same, len(contexts)), np.bincount(at, minlength=len(contexts))], axis=1)
+    value = float(same.mean())
+    if len(contexts) < FEWEST_CONTEXTS:
+        return value, None
+    drawn = draw_contexts(len(contexts), draws, np.random.default_rng(seed)) @ sums
+    low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], len(contexts))
+    return value, (float(low), float(high))
+
+
+def residuals(outcome: Floats, covariates: Floats) -> Floats:
+    """What is left of `outcome` (n,) after least squares on `covariates` (n, k) and an intercept."""
+    design = np.column_stack([np.ones(outcome.size), covariates])
+    fitted, *_ = np.linalg.lstsq(design, outcome, rcond=None)
+    return np.asarray(outcome - design @ fitted, dtype=np.float64)
+
+
+def _associations(table: Floats, covariates: Floats, skills: Sequence[Skill]) -> tuple[SkillAssociation, ...]:
+    found: dict[str, tuple[float, float]] = {}
+    for k, skill in enumerate(skills):
+        people, judges = (residuals(table[:, side, k], covariates) for side in (0, 1))
+        if table.shape[0] >= FEWEST_PAIRS and people.std() > 1e-9 and judges.std() > 1e-9:
+            r = float(np.corrcoef(people, judges)[0, 1])
+            freedom = table.shape[0] - 2 - covariates.shape[1]
+            t = r * np.sqrt(freedom / max(1 - r**2, 1e-12))
+            found[skill.name] = r, float(2 * stats.t.sf(abs(t), freedom))
+    adjusted = benjamini_hochberg({name: p for name, (_, p) in found.items()})
+    return tuple(
+        SkillAssociation(
+            skill.name,
+            skill.axis,
+            float(table[:, 0, k].mean()),
+            float(table[:, 1, k].mean()),
+            found[skill.name][0] if skill.name in found else None,
+            adjusted.get(skill.name),
+        )
+        for k, skill in enumerate(skills)
+    )
