@@ -1,0 +1,48 @@
+"""Where replies are cut for the voice."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.cascade.clauses import ClauseAggregator, first_cut
+
+REPLY = (
+    "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
+)
+
+
+async def pieces(text: str, sizes: list[int], least_words: int = 3) -> list[str]:
+    clauses = ClauseAggregator(least_words)
+    out, at, k = [], 0, 0
+    while at < len(text):
+        size = sizes[k % len(sizes)]
+        out += [piece.text async for piece in clauses.aggregate(text[at : at + size])]
+        at, k = at + size, k + 1
+    last = await clauses.flush()
+    return out + ([last.text] if last else [])
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=12))
+async def test_nothing_is_lost_and_the_cuts_do_not_depend_on_the_tokens(sizes: list[int]) -> None:
+    assert await pieces(REPLY, sizes) == [
+        "I'm so sorry to hear",
+        "that you're alone with this,",
+        "Dr. Reed said 1,200 things.",
+        "It hurts, doesn't it?",
+        "Tell me more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("That is hard. And", "That is hard."),
+        ("Oh, I see. Then", "Oh, I see."),
+        ("It costs 1,000 a month. So", "It costs 1,000 a month."),
+        ("I hear you and ", None),
+        ("I hear how much that hurts and ", "I hear how much that hurts "),
+    ],
+)
+def test_first_pieces(text: str, first: str | None) -> None:
+    cut = first_cut(text, 3)
+    assert (None if cut is None else text[:cut]) == first

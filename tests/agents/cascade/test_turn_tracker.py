@@ -1,0 +1,35 @@
+"""Turns and pauses from voice probabilities."""
+
+from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+
+
+def events(pattern: str) -> list[tuple[int, SpeechEvent]]:
+    """Windows as letters: `x` voiced, `.` silent; returns (window number, event)."""
+    tracker = TurnTracker(0.5)
+    seen = [(k, tracker.push(0.9 if letter == "x" else 0.1)) for k, letter in enumerate(pattern)]
+    return [(k, event) for k, event in seen if event is not None]
+
+
+def test_a_turn_with_a_pause() -> None:
+    assert events("...xxxx...xx..") == [
+        (5, SpeechEvent.STARTED),
+        (7, SpeechEvent.FELL_SILENT),
+        (11, SpeechEvent.RESUMED),
+        (12, SpeechEvent.FELL_SILENT),
+    ]
+
+
+def test_clicks_open_no_turn_and_breaths_end_no_pause() -> None:
+    assert events(".xx..x.xx.") == []
+    assert events("xxx..x..x..")[1:] == [(3, SpeechEvent.FELL_SILENT)]
+
+
+def test_the_pause_is_dated_from_its_first_silent_window() -> None:
+    tracker = TurnTracker(0.5)
+    for voiced in (1, 1, 1, 1, 0, 0, 0):
+        tracker.push(float(voiced))
+    assert tracker.pausing
+    assert tracker.silence_start == 4 * WINDOW_SAMPLES
+    assert tracker.speech_start == 0
+    tracker.end_turn()
+    assert not tracker.in_turn
