@@ -16,7 +16,7 @@ from harness.ranking import JointPoint
 from harness.store import RunStore, Session
 from harness.summary import AgentSummary, Quantiles, RunSummary
 from harness.turn_timing import HiddenWork, Stage, TurnTiming
-from reports import drawing, latencies, ratings
+from reports import audits, drawing, latencies, ratings, strategies
 from reports.drawing import Drawing
 from reports.provenance import provenance
 from reports.view import (
@@ -61,6 +61,7 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
         )
         for subset in SUBSETS[1:]
     }
+    texts = _texts(contexts, sessions)
     first_ns = min((s.started_ns for s in sessions if s.started_ns is not None), default=None)
     turns = defaultdict(list)
     for session in sessions:
@@ -88,11 +89,23 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
         contexts=tuple(_context(context, turns[context.id], verdicts[context.id]) for context in contexts),
         warnings=tuple(summary.warnings),
+        agreement=audits.agreements(rows),
+        audits=audits.audits(rows, texts),
+        strategies=strategies.used(store.folder, texts),
         provenance=provenance(manifest, summary),
         onset_error_ms=float(error) if isinstance(error, int | float) else None,
         budget_ttft_ms=summary.budgets_ms.get("ttft", 500.0),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", 500.0),
     )
+
+
+def _texts(contexts: Sequence[Context], sessions: Sequence[Session]) -> dict[tuple[str, str], str]:
+    """Each reply as judged: heard where it was transcribed, else as written."""
+    found = {(c.id, f"ref:{r.id}"): r.text for c in contexts for r in c.references}
+    for session in sessions:
+        text = session.heard_text if session.heard_text is not None else session.written_text
+        found[session.key.context_id, session.key.agent] = text or ""
+    return found
 
 
 def _drawing(store: RunStore, session: Session, page_folder: Path) -> Drawing | None:
@@ -146,6 +159,10 @@ def _turn(session: Session, drawn: Drawing | None, page_folder: Path, first_ns: 
         no_reply=timing.no_reply,
         discarded=timing.discarded or "",
         labels=timing.labels,
+        pacing_p99_error_ms=timing.pacing_p99_error_ms,
+        loop_lag_max_ms=timing.loop_lag_max_ms,
+        pauses_marked=timing.pauses_marked,
+        pauses_cut=timing.pauses_cut,
     )
 
 

@@ -129,21 +129,18 @@ def _losses(view: PageView) -> Iterator[Caution]:
             "Failed sessions",
             f"{counted(len(view.failures), 'session')} failed ({', '.join(agents)}). They are listed below by kind.",
         )
-    for agent in view.agents:
-        if agent.no_reply:
-            yield Caution(
-                "warn",
-                "No reply",
-                f"{agent.name} gave no reply within 15 s on {agent.no_reply} of {counted(agent.turns, 'turn')}; "
-                "these count as its slowest.",
-            )
-        if agent.discarded:
-            yield Caution(
-                "note",
-                "Discarded",
-                f"{counted(agent.discarded, 'turn')} of {agent.name} gave no figure because the measurement could not be "
-                "trusted; the reasons are below.",
-            )
+    silent = [agent for agent in view.agents if agent.no_reply]
+    if silent:
+        each = ", ".join(f"{agent.name} on {agent.no_reply} of {counted(agent.turns, 'turn')}" for agent in silent)
+        yield Caution("warn", "No reply", f"Nothing within 15 s: {each}. Such turns count as an agent's slowest.")
+    dropped = [agent for agent in view.agents if agent.discarded]
+    if dropped:
+        each = ", ".join(f"{agent.name} {agent.discarded} of {agent.turns}" for agent in dropped)
+        yield Caution(
+            "note",
+            "Discarded",
+            f"Turns whose measurement could not be trusted give no figure: {each}. Why stands below.",
+        )
     unjudged = sum(1 for context in view.contexts if context.turns and not context.judgments)
     if view.judgments and unjudged:
         yield Caution(

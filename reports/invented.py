@@ -16,6 +16,7 @@ from reports.view import (
     ContextView,
     Estimate,
     FailureView,
+    Finding,
     JudgeView,
     JudgmentView,
     LatencyView,
@@ -25,6 +26,7 @@ from reports.view import (
     ReferenceView,
     SliceView,
     Span,
+    StrategiesView,
     Subset,
     TurnView,
 )
@@ -78,8 +80,22 @@ def invented_view(
         if made
         else (),
         contexts=tuple(made),
+        agreement=(Finding("Fleiss κ, judges", Estimate(0.41, 0.33, 0.5), 120, "coefficient", "invented"),),
+        audits=(Finding("First reply shown wins", Estimate(0.62, 0.55, 0.7), 400, "share", "invented"),),
+        strategies=_strategies(rng, labels),
         provenance=(("Pack", "invented"), ("Machine", "none"), ("Seed", str(seed))),
         onset_error_ms=6.2,
+    )
+
+
+def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesView:
+    names = ("emotional validation", "clarification", "suggest options", "reflective statements")
+    return StrategiesView(
+        strategies=names,
+        rates={label: {name: float(rng.uniform(0.05, 0.9)) for name in names} for label in labels},
+        per_reply={label: float(rng.uniform(1, 3)) for label in labels},
+        entropy_bits={label: float(rng.uniform(1.2, 2)) for label in labels},
+        labeller="an invented labeller",
     )
 
 
@@ -162,7 +178,8 @@ def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: flo
         ),
         marks=tuple(Span(name, spoken_end + float(at), spoken_end + float(at)) for name, at in
                     zip(("silence_seen", "asr_done", "turn_decided", "llm_first_token"), edges[1:5], strict=True)),
-        started_s=number * 30.0 + k * 4,
+        started_s=number * 30.0 + k * 4, pacing_p99_error_ms=float(rng.gamma(4, 0.15)),
+        loop_lag_max_ms=float(rng.gamma(3, 0.4)), pauses_marked=1, pauses_cut=int(cut),
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ the pictures cannot differ. Conversations ride along compressed and are unpacked
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -15,16 +14,24 @@ from reports import payload
 from reports.board import board, method_words
 from reports.cautions import cautions, judge_sentence
 from reports.charts import elo_latency, theme
+from reports.charts.registry import charts
+from reports.conditions import conditions
 from reports.embedding import content_policy, packed, safe_json, script_text
 from reports.losses import losses
 from reports.verdict import verdicts
 from reports.view import METRICS, PageView
-from reports.wording import counted
+from reports.wording import counted, finding_interval, finding_value
 
 _SCRIPTS = ("dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
+    ("baseline", "Since the baseline", "sections/baseline.html.jinja"),
     ("joint", "Quality × latency", "sections/joint.html.jinja"),
+    ("quality", "Quality", "sections/quality.html.jinja"),
+    ("latency", "Latency", "sections/latency.html.jinja"),
+    ("interaction", "Interaction", "sections/interaction.html.jinja"),
+    ("strategies", "Strategies", "sections/strategies.html.jinja"),
+    ("trust", "Judges", "sections/audits.html.jinja"),
     ("conversations", "Conversations", "sections/contexts.html.jinja"),
     ("missing", "Missing", "sections/failures.html.jinja"),
     ("provenance", "How it was run", "sections/provenance.html.jinja"),
@@ -33,8 +40,8 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
 
 def render(view: PageView) -> str:
     """The whole page."""
-    charts: dict[str, Any] = {"elo_latency": elo_latency.spec(view)}
-    charts = {name: spec for name, spec in charts.items() if spec is not None}
+    sections = charts(view)
+    specs = {chart.name: chart.spec for section in sections.values() for chart in section}
     data = safe_json(
         {
             "agents": [agent.name for agent in view.agents],
@@ -45,7 +52,7 @@ def render(view: PageView) -> str:
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
             },
             "points": [{k: row[k] for k in ("metric", "percentile", "subset")} for row in elo_latency.rows(view)],
-            "charts": charts,
+            "charts": specs,
             "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
         }
     )
@@ -61,31 +68,23 @@ def render(view: PageView) -> str:
             data=Markup(data),
             blocks=[Markup(packed(payload.conversation(context))) for context in view.contexts],
             policy=content_policy([script, vega]),
-            sections=[template for _, _, template in _SECTIONS],
-            contents=[(anchor, label) for anchor, label, _ in _SECTIONS],
+            templates=[template for _, _, template in _SECTIONS],
+            contents=[(anchor, label) for anchor, label, _ in _SECTIONS if anchor != "baseline" or view.baseline],
             cautions=cautions(view),
             verdicts=verdicts(view),
             board=board(view),
             method_words=method_words(view),
             losses=losses(view),
-            charts=charts,
+            charts=specs,
+            sections=sections,
+            finding_value=finding_value,
+            finding_interval=finding_interval,
             metrics=METRICS,
             default_metric=elo_latency.default_metric(view),
             conditions=conditions(view),
             judge_sentence=judge_sentence,
             counted=counted,
         )
-    )
-
-
-def conditions(view: PageView) -> str:
-    """The evaluation conditions in one line, to travel with every picture and table."""
-    judges = ", ".join(judge_sentence(judge) for judge in view.judges) or "nobody judged"
-    baseline = "human baseline: on the board" if view.has_human_reference else "human baseline: none on this board"
-    validity = "" if view.valid else "INVALID RUN; "
-    return (
-        f"{validity}{counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}; "
-        f"judges: {judges}; {baseline}."
     )
 
 

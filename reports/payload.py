@@ -9,6 +9,10 @@ OVER, CUT, SILENT, FAILED, DISCARDED = 1, 2, 4, 8, 16
 
 Json = dict[str, Any]
 
+MOST_VERDICTS = 300
+"""A conversation of twenty agents and five judges has over a thousand; a page with all of them would be 30 MB. The page
+says how many more stand in the table `judgments.csv`."""
+
 
 def index(view: PageView) -> list[Json]:
     """What the page knows of every conversation before it is opened."""
@@ -33,7 +37,7 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView) -> in
         budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
         early = turn.figures_ms.get("signed", 0.0) < 0
         found |= OVER if early or (value is not None and value > budget) else 0
-        found |= CUT if turn.cut_in or any(pause.name == "cut" for pause in turn.pauses) else 0
+        found |= CUT if turn.cut_in or turn.pauses_cut else 0
         found |= SILENT if turn.no_reply else 0
         found |= FAILED if turn.status == "failed" else 0
         found |= DISCARDED if turn.discarded else 0
@@ -54,8 +58,9 @@ def conversation(context: ContextView) -> Json:
                 "presentation": row.presentation, "rationale": row.rationale,
                 "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
             }
-            for row in context.judgments
+            for row in context.judgments[:MOST_VERDICTS]
         ],
+        "verdicts": len(context.judgments),
     }  # fmt: skip
 
 

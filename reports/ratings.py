@@ -1,28 +1,24 @@
 """Boards of a run's verdicts, apart for regular and adversarial conversations, on the one presentation that counts.
 
 A board never mixes presentations, and the joint figure never uses sound with its delay, because latency would then stand
-on both axes. The presentation with most verdicts is taken. Ratings on all conversations come from the run's own summary,
+on both axes. Ratings on all conversations come from the run's own summary,
 so that the page and `--json` say the same; only the subsets are rated here.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.errors import UserError
+from harness.judge_run import HEARD
 from harness.judgment import Judgment
 from harness.ranking import JointPoint, joint_figure, leaderboard
 from harness.ranking.joint import Latencies
+from harness.summarise import ranked_rows
 from reports.view import Estimate, RatingView, Subset
 
 
-def joint_rows(judgments: Sequence[Judgment]) -> list[Judgment]:
-    """The verdicts that ratings beside a latency may use: one presentation, no delay in it, no audits of the judge."""
-    usable = [row for row in judgments if row.presentation != "audio_with_delay" and row.purpose == "main"]
-    machine = [row for row in usable if row.source == "judge"] or usable
-    if not machine:
-        return []
-    (presentation, _), *_ = Counter(row.presentation for row in machine).most_common(1)
-    return [row for row in machine if row.presentation == presentation]
+def joint_rows(judgments: Iterable[Judgment]) -> list[Judgment]:
+    """The verdicts that the run's own ratings are made of."""
+    return ranked_rows(judgments, HEARD)
 
 
 def of_subset(rows: Sequence[Judgment], subset: Subset) -> list[Judgment]:

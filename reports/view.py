@@ -187,6 +187,10 @@ class TurnView:
     repeat: int = 0
     condition: str = ""
     mode: str = ""
+    pacing_p99_error_ms: float | None = None
+    loop_lag_max_ms: float | None = None
+    pauses_marked: int = 0
+    pauses_cut: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +231,58 @@ class ContextView:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """One figure of an audit. `unit` is `share` (0–1), `coefficient` or `count`."""
+
+    name: str
+    figure: Estimate
+    pairs: int | None
+    unit: Literal["share", "coefficient", "count"]
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrategiesView:
+    """How often each support strategy appears in each system's replies, as shares of its conversations."""
+
+    strategies: tuple[str, ...]
+    rates: Mapping[str, Mapping[str, float]]
+    """System → strategy → share of replies that show it."""
+    per_reply: Mapping[str, float]
+    entropy_bits: Mapping[str, float]
+    labeller: str
+    macro_f1: float | None = None
+    """Of the labeller against people's labels; None when it was not checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure of one agent against an earlier run, paired by conversation.
+
+    `verdict`: `worse` or `better` where the interval of the difference excludes zero, `unclear` where it holds it or there are
+    too few conversations for one.
+    """
+
+    agent: str
+    figure: str
+    before: str
+    after: str
+    difference: str
+    interval: str
+    conversations: int
+    verdict: Literal["worse", "better", "unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineView:
+    """What changed since another run. `missing`: why some agent or conversation could not be compared."""
+
+    run: str
+    changes: tuple[Change, ...]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """Everything one report shows."""
 
@@ -246,6 +302,10 @@ class PageView:
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error_ms: float | None = None
     """95th percentile of the onset error from calibration; None when the run was not calibrated."""
+    agreement: tuple[Finding, ...] = ()
+    audits: tuple[Finding, ...] = ()
+    strategies: StrategiesView | None = None
+    baseline: BaselineView | None = None
     budget_ttft_ms: float = 500.0
     budget_ttfa_ms: float = 500.0
     comfort_ms: float = 1_000.0

@@ -4,7 +4,7 @@ A dash means "not known". It never means zero, and nothing here ever turns a mis
 """
 
 from harness.turn_timing import NO_REPLY_MS
-from reports.view import Estimate, LatencyView
+from reports.view import Estimate, Finding, LatencyView
 
 UNKNOWN_TEXT = "—"
 OVER_LIMIT = f"> {NO_REPLY_MS / 1000:.0f} s"
@@ -68,3 +68,19 @@ def counted(n: int, one: str, many: str | None = None) -> str:
 def system_name(system: str) -> str:
     """A system as people read it: references compete as `ref:<id>`."""
     return f"reference “{system.removeprefix('ref:')}”" if system.startswith("ref:") else system
+
+
+def finding_value(finding: Finding) -> str:
+    """The figure of an audit in its own unit."""
+    value = finding.figure.value
+    if value is None or finding.unit == "share":
+        return share(value)
+    return f"{value:.0f}" if finding.unit == "count" else f"{value:.2f}"
+
+
+def finding_interval(finding: Finding) -> str:
+    """Its interval in the same unit, or nothing."""
+    figure = finding.figure
+    if figure.low is None or figure.high is None:
+        return ""
+    return share_interval(figure) if finding.unit == "share" else f"{figure.low:.2f}–{figure.high:.2f}"

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from reports.charts.published import PUBLISHED_TTFT
+from harness.ranking.paper import printed_table
 from reports.charts.theme import Spec, latency_axis, to_spec
 from reports.view import METRICS, SUBSETS, AgentView, Metric, PageView, Subset
 from reports.wording import system_name
@@ -180,9 +180,11 @@ def _reference_lines(view: PageView) -> list[alt.Chart]:
 
 
 def _published_layers(x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Hollow points of the paper, on request: another pool, text alone, TTFT from a public index. Never in a figure of ours."""
     points = [
         {"agent": f"{p.system} (published)", "latency": p.ttft_ms, "elo": p.elo, "metric": "ttft", "percentile": "p50"}
-        for p in PUBLISHED_TTFT
+        for p in printed_table()
+        if p.ttft_ms is not None
     ]
     base = alt.Chart(alt.InlineData(values=points)).transform_filter(
         "published && datum.metric == metric && datum.percentile == percentile"

@@ -11,8 +11,9 @@ const draw = async (name) => {
   const holder = document.getElementById(`chart-${name}`);
   drawn.get(name)?.view.finalize();
   const result = await window.vegaEmbed(holder, withChoices(page.charts[name], values),
-    { ast: true, actions: false, renderer: "svg", config: isDark() ? page.themes.dark : page.themes.light, tooltip: { theme: isDark() ? "dark" : "light" } });
+    { ast: true, actions: false, logLevel: 1, renderer: "svg", config: isDark() ? page.themes.dark : page.themes.light, tooltip: { theme: isDark() ? "dark" : "light" } });
   drawn.set(name, result);
+  holder.querySelector("svg").setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
   holder.dataset.ready = "yes";
   const empty = document.querySelector(`[data-empty="${name}"]`);
   if (empty) {

@@ -48,7 +48,8 @@ const verdictTable = (data) => {
   if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
   const winner = (row) => (row.winner === "tie" ? "same" : systemLabel(row.winner === "a" ? row.system_a : row.system_b));
   const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : systemLabel(who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
-  return el("details", { class: "more" }, el("summary", {}, counted(data.judgments.length, "verdict")),
+  return el("details", { class: "more" }, el("summary", {}, counted(data.verdicts, "verdict")),
+    data.verdicts > data.judgments.length ? el("p", { class: "hint" }, `The first ${data.judgments.length} are shown; all stand in judgments.csv.`) : null,
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Verdicts" }, el("table", { class: "verdict-row" },
       el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
       el("tbody", {}, data.judgments.map((row) => el("tr", {},

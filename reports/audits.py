@@ -1,0 +1,117 @@
+"""Agreement and bias, as findings in words: who agrees with whom, and what moves a verdict besides the reply.
+
+Position and length are looked at in the run's own verdicts, not only on gold pairs, because a judge that behaves on easy
+pairs may still lean when two replies are close.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from harness.judgment import AXES, Judgment
+from harness.ranking import bias
+from harness.ranking.agreement import Figure, agreement
+from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from reports.latencies import DRAWS, SEED
+from reports.view import Estimate, Finding
+
+Texts = Mapping[tuple[str, str], str]
+"""(conversation, system) → its reply as judged."""
+
+
+def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
+    """Every agreement figure that these verdicts can give."""
+    if not rows:
+        return ()
+    found = agreement(rows)
+    named: list[tuple[str, Figure | None, str, str]] = [
+        ("Judges with people", found.judge_human, "share", "majority with majority; the paper prints 78.7 %"),
+        (
+            "Judges with people, ambiguous pairs",
+            found.judge_human_ambiguous,
+            "share",
+            "where people disagree; the paper prints 61.3 %",
+        ),
+        ("Judges with one person", found.judges_with_one_human, "share", "comparable with the next line"),
+        ("Person with person", found.inter_human, "share", "the ceiling of any judge; the paper prints 79.5 %"),
+        ("Fleiss κ, people", found.fleiss_kappa_humans, "coefficient", "agreement beyond chance"),
+        ("Fleiss κ, judges", found.fleiss_kappa_judges, "coefficient", "agreement beyond chance"),
+        ("Krippendorff α, people", found.krippendorff_alpha_humans, "coefficient", "ordinal, on signed strengths"),
+        ("Krippendorff α, judges", found.krippendorff_alpha_judges, "coefficient", "ordinal, on signed strengths"),
+        ("Cohen κ, judges and people", found.cohen_kappa, "coefficient", "majority against majority, beyond chance"),
+    ]
+    named += [
+        (f"{a} with {b}", figure, "share", "two judges, same pair") for (a, b), figure in found.cross_judge.items()
+    ]
+    return tuple(
+        Finding(
+            name,
+            Estimate(f.value, *(f.interval or (None, None))),
+            f.pairs,
+            "share" if unit == "share" else "coefficient",
+            why,
+        )
+        for name, f, unit, why in named
+        if f is not None
+    )
+
+
+def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
+    """Position and length between replies of equal rating, then plain shares over the verdicts that can show them."""
+    if not rows:
+        return ()
+    found = [
+        Finding(
+            audit.name[:1].upper() + audit.name[1:],
+            Estimate(audit.effect, *(audit.interval or (None, None))),
+            audit.rows,
+            "coefficient",
+            _effect_words(audit),
+        )
+        for audit in bias.audits(list(rows), texts=texts)
+        if audit.rows
+    ]
+    shares: list[tuple[str, list[tuple[str, float]], str]] = [
+        (
+            "First reply shown wins",
+            [(r.context, float(r.winner == r.shown_first)) for r in rows if r.shown_first and r.winner != "tie"],
+            "50 % when order does not matter; order is drawn at random",
+        ),
+        (
+            "Own-family verdicts",
+            [(r.context, float(r.own_family)) for r in rows],
+            "the judge shares a model family with exactly one side",
+        ),
+        ("Ties", [(r.context, float(r.winner == "tie")) for r in rows], "identical replies are ties without a call"),
+        (
+            "Axes marked",
+            [(r.context, len(r.axes) / len(AXES)) for r in rows],
+            "an axis is marked only where the advantage is clear",
+        ),
+    ]
+    found += [Finding(name, _share(seen), len(seen), "share", why) for name, seen, why in shares if seen]
+    return tuple(found)
+
+
+def _effect_words(audit: bias.Audit) -> str:
+    words = "change in log-odds of winning between replies of equal rating; 0 is no bias"
+    if audit.share is not None:
+        words += f"; that side won {100 * audit.share:.0f} %, uncorrected"
+    return words if audit.p_adjusted is None else f"{words}; adjusted p = {audit.p_adjusted:.2g}"
+
+
+def _share(values: Sequence[tuple[str, float]]) -> Estimate:
+    """A mean with an interval that resamples conversations."""
+    names = sorted({name for name, _ in values})
+    place = {name: k for k, name in enumerate(names)}
+    sums, counts = np.zeros(len(names)), np.zeros(len(names))
+    for name, value in values:
+        sums[place[name]] += value
+        counts[place[name]] += 1
+    mean = float(sums.sum() / counts.sum())
+    if len(names) < FEWEST_CONTEXTS:
+        return Estimate(mean)
+    often = draw_contexts(len(names), DRAWS, np.random.default_rng(SEED))
+    low, high = percentile_interval((often @ sums) / (often @ counts), len(names))
+    return Estimate(mean, max(0.0, float(low)), min(1.0, float(high)))

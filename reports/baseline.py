@@ -1,0 +1,185 @@
+"""What changed since another run: paired by conversation, with intervals, regressions first.
+
+Elo is not compared, because it is relative to the systems of its own run. What can be compared is how often a reply was
+preferred to the *same reference reply* of the same conversation by the same judge, and every figure of latency and manners.
+A difference counts as one only when its interval excludes zero; under eight shared conversations there is none.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from reports.latencies import DRAWS, SEED
+from reports.paired import figures, paired
+from reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
+from reports.wording import milliseconds, share
+
+ByConversation = Mapping[str, list[float]]
+_RANK = {"worse": 0, "unclear": 1, "better": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A figure to compare. `low_is_good`: a rise is a regression."""
+
+    name: str
+    of: Callable[[PageView, str], ByConversation]
+    words: Callable[[float | None], str]
+    centre: Literal["median", "mean"]
+    low_is_good: bool
+
+
+def compare(now: PageView, before: PageView) -> BaselineView:
+    """Every agent that both runs have, on the conversations that both have."""
+    known = {agent.name for agent in before.agents}
+    judges = _judges(now) & _judges(before)
+    missing = tuple(_missing(now, before))
+    now, before = _judged_by(now, judges), _judged_by(before, judges)
+    changes = [change for agent in now.agents if agent.name in known for change in _changes(now, before, agent.name)]
+    changes.sort(key=lambda change: (_RANK[change.verdict], change.agent, change.figure))
+    return BaselineView(before.run, tuple(changes), missing)
+
+
+def _judges(view: PageView) -> set[str]:
+    return {row.judge for context in view.contexts for row in context.judgments}
+
+
+def _judged_by(view: PageView, judges: set[str]) -> PageView:
+    """The view with the verdicts of these judges alone: two judges differ more than two versions of an agent."""
+    contexts = (replace(c, judgments=tuple(row for row in c.judgments if row.judge in judges)) for c in view.contexts)
+    return replace(view, contexts=tuple(contexts))
+
+
+def _changes(now: PageView, before: PageView, agent: str) -> Iterator[Change]:
+    for figure in _FIGURES:
+        new, old = figure.of(now, agent), figure.of(before, agent)
+        shared = sorted(set(new) & set(old))
+        if not shared:
+            continue
+        difference = _difference({c: new[c] for c in shared}, {c: old[c] for c in shared}, figure.centre)
+        yield Change(
+            agent=agent,
+            figure=figure.name,
+            before=figure.words(_centre([v for c in shared for v in old[c]], figure.centre)),
+            after=figure.words(_centre([v for c in shared for v in new[c]], figure.centre)),
+            difference=_signed(difference.value, figure),
+            interval=" – ".join(_signed(end, figure) for end in (difference.low, difference.high) if end is not None),
+            conversations=len(shared),
+            verdict=_verdict(difference, figure.low_is_good),
+        )
+
+
+def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estimate:
+    if centre == "median":
+        found = paired(new, old)
+        return found.difference if found is not None else Estimate()
+    values = np.array([float(np.mean(new[c])) - float(np.mean(old[c])) for c in sorted(new)])
+    mean = float(values.mean())
+    if len(values) < FEWEST_CONTEXTS:
+        return Estimate(mean)
+    often = draw_contexts(len(values), DRAWS, np.random.default_rng(SEED))
+    low, high = percentile_interval(often @ values / len(values), len(values))
+    return Estimate(mean, float(low), float(high))
+
+
+def _centre(values: list[float], centre: str) -> float:
+    return float(np.median(values) if centre == "median" else np.mean(values))
+
+
+def _signed(value: float | None, figure: _Figure) -> str:
+    words = figure.words(value)
+    return f"+{words}" if value is not None and value > 0 else words
+
+
+def _verdict(difference: Estimate, low_is_good: bool) -> Literal["worse", "better", "unclear"]:
+    if difference.low is None or difference.high is None or difference.low <= 0 <= difference.high:
+        return "unclear"
+    rose = difference.low > 0
+    return "worse" if rose == low_is_good else "better"
+
+
+def _missing(now: PageView, before: PageView) -> Iterator[str]:
+    here, there = {a.name for a in now.agents}, {a.name for a in before.agents}
+    if here - there:
+        yield f"Not in the baseline: {', '.join(sorted(here - there))}."
+    if there - here:
+        yield f"In the baseline only: {', '.join(sorted(there - here))}."
+    ours, theirs = {c.id for c in now.contexts}, {c.id for c in before.contexts}
+    if ours != theirs:
+        yield f"{len(ours & theirs)} of {len(ours | theirs)} conversations are in both runs; the others are left out."
+    if _judges(now) != _judges(before):
+        yield "The runs were judged by different judges; only verdicts of judges that both have are compared."
+    for view, which in ((now, "This run"), (before, "The baseline")):
+        if not view.valid:
+            yield f"{which} is invalid; its figures must not be quoted."
+
+
+def _share_of(
+    flag: Callable[[PageView, str], Iterator[tuple[str, float]]],
+) -> Callable[[PageView, str], ByConversation]:
+    def of(view: PageView, agent: str) -> ByConversation:
+        found: dict[str, list[float]] = defaultdict(list)
+        for context, value in flag(view, agent):
+            found[context].append(value)
+        return found
+
+    return of
+
+
+def _cut_ins(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+    yield from (
+        (c.id, float(t.cut_in))
+        for c in view.contexts
+        for t in c.turns
+        if t.agent == agent and t.spoken_end_ms is not None
+    )
+
+
+def _cut_pauses(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+    yield from (
+        (c.id, float(p.name == "cut")) for c in view.contexts for t in c.turns if t.agent == agent for p in t.pauses
+    )
+
+
+def _silence(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+    yield from (
+        (c.id, float(t.no_reply)) for c in view.contexts for t in c.turns if t.agent == agent and t.status == "finished"
+    )
+
+
+def _failures(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+    yield from ((c.id, float(t.status == "failed")) for c in view.contexts for t in c.turns if t.agent == agent)
+
+
+def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+    """1 where the agent was preferred to a reference, 0.5 for a tie; verdicts with delay never count."""
+    for context in view.contexts:
+        for row in context.judgments:
+            sides = (row.system_a, row.system_b)
+            if agent not in sides or row.presentation == "audio_with_delay":
+                continue
+            if not sides[1 - sides.index(agent)].startswith("ref:"):
+                continue
+            yield context.id, 0.5 if row.winner == "tie" else float(row.winner == "ab"[sides.index(agent)])
+
+
+def _latency(metric: Metric) -> Callable[[PageView, str], ByConversation]:
+    return lambda view, agent: figures(view, agent, metric)
+
+
+_FIGURES: tuple[_Figure, ...] = (
+    *(
+        _Figure(words.split(":")[0], _latency(metric), milliseconds, "median", True)
+        for metric, words in METRICS.items()
+    ),
+    _Figure("Preferred to references", _share_of(_preferred), share, "mean", False),
+    _Figure("Cut-ins", _share_of(_cut_ins), share, "mean", True),
+    _Figure("Pauses cut", _share_of(_cut_pauses), share, "mean", True),
+    _Figure("No reply", _share_of(_silence), share, "mean", True),
+    _Figure("Failed sessions", _share_of(_failures), share, "mean", True),
+)

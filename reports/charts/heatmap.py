@@ -1,0 +1,76 @@
+"""The leaderboard as a heatmap: win rate on each axis, over all, and Elo, one row a system, best first.
+
+Colour is the share of comparisons won, and 50 % is the neutral middle, so that a whole row of one hue (a halo: judges who
+like a reply like everything about it) is seen at a glance. Elo is coloured by the win rate it implies against the average
+system, on the same scale.
+"""
+
+import altair as alt
+
+from reports.charts.chart import Chart, Table
+from reports.charts.theme import to_spec
+from reports.view import AXIS_NAMES, PageView, RatingView
+from reports.wording import UNKNOWN_TEXT, elo, share, system_name
+
+_COLUMNS = (*AXIS_NAMES, "Win rate", "Elo")
+_RANGE = ["#e8964a", "#f6d3ae", "#f3f2ef", "#bcd9ee", "#62a6d8"]
+"""Orange to blue, which colour-blind readers tell apart; light enough throughout for dark figures on top."""
+
+
+def chart(view: PageView) -> Chart | None:
+    """None where nothing is rated."""
+    rated = [(agent.name, agent.whole.rating) for agent in view.agents]
+    rated += [(system_name(r.system), r.ratings["all"]) for r in view.references if "all" in r.ratings]
+    rated = sorted((row for row in rated if row[1].elo.value is not None), key=lambda row: -(row[1].elo.value or 0.0))
+    if not rated:
+        return None
+    values = [
+        {"system": name, "column": column, "share": won, "text": text}
+        for name, rating in rated
+        for column, won, text in _cells(rating)
+        if won is not None
+    ]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X(
+            "column:N",
+            sort=list(_COLUMNS),
+            axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
+        ),
+        y=alt.Y(
+            "system:N",
+            sort=[name for name, _ in rated],
+            axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=220),
+        ),
+    )
+    cells = base.mark_rect(cornerRadius=3).encode(
+        color=alt.Color(
+            "share:Q",
+            scale=alt.Scale(domain=[0, 0.25, 0.5, 0.75, 1], range=_RANGE, interpolate="rgb"),
+            legend=alt.Legend(title="Won", format="%", orient="bottom", direction="horizontal", gradientLength=180),
+        ),
+        tooltip=[alt.Tooltip("system:N"), alt.Tooltip("column:N"), alt.Tooltip("share:Q", format=".0%", title="won")],
+    )
+    figures = base.mark_text(color="#1c2329", fontSize=12).encode(text="text:N")
+    spec = to_spec((cells + figures).properties(width="container", height=alt.Step(28)))
+    table = tuple(
+        (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating)))
+        for name, rating in rated
+    )
+    names = ", ".join(f"{key}: {words.lower()}" for key, words in AXIS_NAMES.items())
+    return Chart(
+        name="leaderboard",
+        title="Leaderboard by axis",
+        caption=f"Share of comparisons won. {names}. An axis column is what the paper calls a percentile; empty: never marked.",
+        spec=spec,
+        table=Table(("System", *_COLUMNS), table),
+    )
+
+
+def _cells(rating: RatingView) -> list[tuple[str, float | None, str]]:
+    cells: list[tuple[str, float | None, str]] = [
+        (axis, rating.axes.get(axis), share(rating.axes.get(axis))) for axis in AXIS_NAMES
+    ]
+    cells.append(("Win rate", rating.win_rate, share(rating.win_rate)))
+    implied = None if rating.elo.value is None else 1 / (1 + 10 ** ((1_500 - rating.elo.value) / 400))
+    cells.append(("Elo", implied, elo(rating.elo.value)))
+    return cells

@@ -1,0 +1,79 @@
+"""How an agent behaves in a conversation: does it cut in, start inside a pause, or leave the caller without a reply?
+
+Speed bought by answering into a caller's pause is no speed. So these shares stand next to latency, each with the number it
+is a share of: turns for cut-ins and silence, marked pauses for false starts.
+"""
+
+import altair as alt
+from scipy.stats import binomtest
+
+from reports.charts.chart import Chart, Table
+from reports.charts.theme import to_spec
+from reports.view import AgentView, PageView
+from reports.wording import UNKNOWN_TEXT, share
+
+_KINDS = ("cut-in", "pause cut", "no reply", "failed session")
+
+
+def chart(view: PageView) -> Chart | None:
+    """None without agents."""
+    spoken = [agent for agent in view.agents if agent.spoken and agent.turns]
+    if not spoken:
+        return None
+    values = [
+        {"agent": a.name, "kind": kind, "share": k / n, "low": low, "high": high, "of": f"{k} of {n}"}
+        for a in spoken
+        for kind, (k, n) in _counts(a).items()
+        if n
+        for low, high in [_wilson(k, n)]
+    ]
+    if not values:
+        return None
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, labelLimit=200, grid=True)),
+        yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
+        color=alt.Color(
+            "kind:N",
+            sort=list(_KINDS),
+            scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
+            legend=alt.Legend(orient="bottom", title=None),
+        ),
+    )
+    bars = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x="low:Q", x2="high:Q")
+    dots = base.mark_point(filled=True, size=70).encode(
+        x=alt.X("share:Q", scale=alt.Scale(domainMin=0), axis=alt.Axis(title="Share", format="%")),
+        shape=alt.Shape("kind:N", sort=list(_KINDS)),
+        tooltip=["agent:N", "kind:N", "of:N", alt.Tooltip("share:Q", format=".1%")],
+    )
+    rows = tuple(
+        (
+            a.name,
+            *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a).values()),
+            share(a.false_start_rate),
+            str(a.underruns),
+        )
+        for a in spoken
+    )
+    return Chart(
+        name="interaction",
+        title="Manners",
+        caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % Wilson intervals, "
+        "which take turns as independent. Underruns count breaks inside an agent's own audio.",
+        spec=to_spec((bars + dots).properties(width="container", height=alt.Step(16))),
+        table=Table(("Agent", *(kind.capitalize() for kind in _KINDS), "False starts per pause", "Underruns"), rows),
+    )
+
+
+def _counts(agent: AgentView) -> dict[str, tuple[int, int]]:
+    cut = round((agent.cut_in_rate or 0.0) * agent.turns)
+    return {
+        "cut-in": (cut, agent.turns if agent.cut_in_rate is not None else 0),
+        "pause cut": (agent.pauses_cut, agent.pauses_marked),
+        "no reply": (agent.no_reply, agent.turns),
+        "failed session": (agent.failed, agent.turns + agent.failed),
+    }
+
+
+def _wilson(k: int, n: int) -> tuple[float, float]:
+    interval = binomtest(k, n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)

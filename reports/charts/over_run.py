@@ -1,0 +1,88 @@
+"""Did the machine hold still? TTFA turn by turn over the run, and beside it the run's own clockwork.
+
+A drift, a step or a burst that all agents share comes from the machine, not from an agent; a figure from such a run is
+about the machine. Pacing error and event-loop lag are measured by the run itself in every session.
+"""
+
+import altair as alt
+
+from reports.charts.chart import Chart
+from reports.charts.theme import latency_axis, to_spec
+from reports.view import PageView
+
+MOST_POINTS = 3_000
+"""More points than this make a cloud, not a picture; every n-th turn is drawn then, and the caption says so."""
+
+
+def latency(view: PageView) -> Chart | None:
+    """TTFA over the run; None where no turn has both a start and a TTFA."""
+    values = [
+        {
+            "agent": t.agent,
+            "minute": round(t.started_s / 60, 3),
+            "latency": round(t.figures_ms["ttfa"], 1),
+            "context": c.id,
+        }
+        for c in view.contexts
+        for t in c.turns
+        if t.started_s is not None and t.figures_ms.get("ttfa", 0.0) > 0
+    ]
+    if not values:
+        return None
+    step = -(-len(values) // MOST_POINTS)
+    names = [agent.name for agent in view.agents]
+    base = alt.Chart(alt.InlineData(values=values[::step])).encode(
+        x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
+        y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
+        color=alt.Color(
+            "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
+        ),
+        shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
+        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
+    )
+    budget = (
+        alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))
+        .mark_rule(strokeDash=[6, 4], color="#c2410c")
+        .encode(y="at:Q")
+    )
+    thinned = f" Every {step}th turn is drawn." if step > 1 else ""
+    return Chart(
+        name="ttfa_over_run",
+        title="Over the run",
+        caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{thinned}",
+        spec=to_spec((budget + base.mark_point(size=45, opacity=0.8)).properties(width="container", height=260)),
+    )
+
+
+def machine(view: PageView) -> Chart | None:
+    """Pacing error and loop lag per session; None where neither was kept."""
+    values = [
+        {"minute": round(t.started_s / 60, 3), "what": what, "ms": round(value, 3), "context": c.id, "agent": t.agent}
+        for c in view.contexts
+        for t in c.turns
+        if t.started_s is not None
+        for what, value in (("pacing error, p99", t.pacing_p99_error_ms), ("event-loop lag, worst", t.loop_lag_max_ms))
+        if value is not None
+    ]
+    if not values:
+        return None
+    step = -(-len(values) // MOST_POINTS)
+    spec = to_spec(
+        alt.Chart(alt.InlineData(values=values[::step]))
+        .mark_point(size=28, opacity=0.75)
+        .encode(
+            x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
+            y=alt.Y("ms:Q", axis=alt.Axis(title="ms")),
+            color=alt.Color("what:N", legend=alt.Legend(orient="bottom", title=None)),
+            shape="what:N",
+            tooltip=["what:N", "agent:N", "context:N", alt.Tooltip("ms:Q", format=".2f")],
+        )
+        .properties(width="container", height=170)
+    )
+    return Chart(
+        name="machine_over_run",
+        title="The caller's clockwork over the run",
+        caption="How late frames left (p99 a session) and how long the caller's event loop was held up (worst a session). "
+        "A run whose p99 exceeds 5 ms calls itself invalid.",
+        spec=spec,
+    )

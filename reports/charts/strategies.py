@@ -1,0 +1,62 @@
+"""Which support strategies each system uses, and how evenly (HEART, section 4.8 and figure 6).
+
+A narrow repertoire sounds consistently warm and says little; so the spread over strategies stands beside the heatmap. The
+labels come from a classifier, and its agreement with people's labels is printed, or that it was never checked.
+"""
+
+import altair as alt
+
+from reports.charts.chart import Chart, Table
+from reports.charts.theme import to_spec
+from reports.view import PageView
+from reports.wording import share, system_name
+
+
+def chart(view: PageView) -> Chart | None:
+    """None where replies were not classified."""
+    found = view.strategies
+    if found is None or not found.rates:
+        return None
+    overall = {s: sum(rates.get(s, 0.0) for rates in found.rates.values()) for s in found.strategies}
+    order = sorted(found.strategies, key=lambda s: -overall[s])
+    values = [
+        {
+            "system": system_name(system),
+            "strategy": strategy,
+            "share": rates.get(strategy, 0.0),
+            "text": share(rates.get(strategy, 0.0)),
+        }
+        for system, rates in found.rates.items()
+        for strategy in order
+    ]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X("system:N", axis=alt.Axis(title=None, orient="top", labelAngle=-35, labelLimit=160)),
+        y=alt.Y("strategy:N", sort=order, axis=alt.Axis(title=None, labelLimit=240)),
+    )
+    cells = base.mark_rect(cornerRadius=3).encode(
+        color=alt.Color("share:Q", scale=alt.Scale(domain=[0, 1], range=["#f3f2ef", "#62a6d8"]), legend=None),
+        tooltip=["system:N", "strategy:N", alt.Tooltip("share:Q", format=".0%")],
+    )
+    figures = base.mark_text(color="#1c2329", fontSize=11).encode(text="text:N")
+    checked = (
+        f"macro-F1 {found.macro_f1:.2f} against people's labels"
+        if found.macro_f1 is not None
+        else "never checked against people"
+    )
+    rows = tuple(
+        (
+            system_name(system),
+            f"{found.per_reply[system]:.1f}" if system in found.per_reply else "",
+            f"{found.entropy_bits[system]:.2f}" if system in found.entropy_bits else "",
+            f"{100 * (max(rates.values()) - min(rates.values())):.0f}",
+        )
+        for system, rates in found.rates.items()
+        if rates
+    )
+    return Chart(
+        name="strategies",
+        title="Support strategies",
+        caption=f"Share of replies that show each strategy, by {found.labeller} ({checked}).",
+        spec=to_spec((cells + figures).properties(width="container", height=alt.Step(24))),
+        table=Table(("System", "Strategies a reply", "Entropy, bits", "Range of rates, points"), rows),
+    )

@@ -1,0 +1,27 @@
+"""The evaluation conditions in one line, to travel with every picture, table and summary."""
+
+from reports.cautions import judge_sentence
+from reports.view import PageView
+from reports.wording import counted
+
+
+def conditions(view: PageView) -> str:
+    """Validity, size, judges with their accuracy, and the human baseline or that there is none."""
+    judges = "; ".join(judge_sentence(judge) for judge in view.judges) or "nobody"
+    validity = "" if view.valid else "INVALID RUN. "
+    return (
+        f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}. "
+        f"Judged by {judges}. {human_baseline(view)}"
+    )
+
+
+def human_baseline(view: PageView) -> str:
+    """Where people's replies stand on this board, or that none does."""
+    people = [
+        f"{r.system.removeprefix('ref:')} ({r.author}) {r.ratings['all'].elo.value:.0f}"
+        for r in view.references
+        if (r.author == "original" or r.author.startswith("human"))
+        and "all" in r.ratings
+        and r.ratings["all"].elo.value is not None
+    ]
+    return f"Human baseline, Elo: {', '.join(people)}." if people else "Human baseline: none on this board."

@@ -1,0 +1,54 @@
+"""Everything a report gives besides the page: pictures, tables, and a summary in Markdown, in one folder."""
+
+import csv
+import json
+from pathlib import Path
+
+from reports.charts.registry import charts
+from reports.conditions import conditions
+from reports.markdown import markdown
+from reports.pictures import write_pictures
+from reports.tables import Row, tables
+from reports.view import PageView
+
+
+def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:
+    """Write `*.png`, `*.svg`, `*.csv`, `tables.json` and `summary.md` into `folder`; returns their paths.
+
+    A table without rows is no file; in the JSON it is an empty list.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    if pictures:
+        every = [chart for section in charts(view).values() for chart in section]
+        written += write_pictures(every, conditions(view), folder)
+    made = tables(view)
+    for name, rows in made.items():
+        if not rows:
+            continue
+        path = folder / f"{name}.csv"
+        _write_csv(path, rows)
+        written.append(path)
+    whole = folder / "tables.json"
+    text = json.dumps(
+        {"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False
+    )
+    whole.write_text(text + "\n", encoding="utf-8", errors="replace")
+    summary = folder / "summary.md"
+    summary.write_text(markdown(view), encoding="utf-8", errors="replace")
+    return (*written, whole, summary)
+
+
+def _write_csv(path: Path, rows: list[Row]) -> None:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as out:
+        writer = csv.DictWriter(out, columns)
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: object) -> object:
+    """A spreadsheet runs a cell that begins like a formula; such text gets a quote in front, as spreadsheets write it."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return value

@@ -1,0 +1,57 @@
+"""A summary for a pull request: the verdicts, the board and what weakens them, short enough to be read there."""
+
+import re
+
+from reports.board import board, method_words
+from reports.cautions import cautions
+from reports.conditions import conditions
+from reports.verdict import verdicts
+from reports.view import PageView
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&])")
+_HEAD = (
+    "System",
+    "Elo",
+    "Win rate",
+    "TTFA p50",
+    "TTFA p95",
+    "TTFT p50",
+    "In budget",
+    "Cut-ins",
+    "Pauses cut",
+    "No reply",
+    "P(frontier)",
+)
+
+
+def markdown(view: PageView) -> str:
+    """The summary. Names and texts are escaped, so that none can link, mention anybody or break the table."""
+    lines = [f"## Empathy and latency: {plain(view.run)}", ""]
+    lines += [f"> **{caution.topic}.** {plain(caution.text)}\n" for caution in cautions(view) if caution.level == "bad"]
+    lines += [f"- **{plain(v.agent)}**: {plain(v.text)}" for v in verdicts(view)]
+    if view.baseline is not None:
+        lines += ["", f"### Since {plain(view.baseline.run)}", ""]
+        clear = [change for change in view.baseline.changes if change.verdict != "unclear"]
+        lines += [
+            f"- {'Regression' if c.verdict == 'worse' else 'Improvement'}: {plain(c.agent)}, {c.figure}: {plain(c.before)} → "
+            f"{plain(c.after)} ({plain(c.difference)}; {plain(c.interval)}; {c.conversations} conversations)"
+            for c in clear
+        ] or ["- No clear change."]
+        lines += [f"- {plain(text)}" for text in view.baseline.missing]
+    lines += ["", "| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
+    for row in board(view):
+        cells = [
+            plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part))
+            for cell in row.cells
+        ]
+        lines.append(f"| {plain(row.name)} | " + " | ".join(cells) + " |")
+    lines += ["", plain(method_words(view)), ""]
+    lines += [f"- {caution.topic}: {plain(caution.text)}" for caution in cautions(view) if caution.level != "bad"]
+    lines += ["", f"_{plain(conditions(view))}_", ""]
+    return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Text that Markdown shows as it is, on one line: nothing in it links, and `@` mentions nobody."""
+    line = " ".join(text.split()).replace("://", ": //").replace("www.", "www .").replace("@", "@\u2060")
+    return _SPECIAL.sub(r"\\\1", line)

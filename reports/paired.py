@@ -1,0 +1,56 @@
+"""Differences between two systems, or two runs, on the same conversations."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.joint import weighted_quantile
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.turn_timing import NO_REPLY_MS
+from reports.latencies import DRAWS, SEED
+from reports.view import Estimate, Metric, PageView
+
+ByConversation = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Median over conversations of (one − other), in the unit of the figure."""
+
+    difference: Estimate
+    conversations: int
+
+
+def figures(view: PageView, agent: str, metric: Metric = "ttfa") -> dict[str, list[float]]:
+    """Conversation → the agent's values there; a turn without reply counts as 15 s."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for context in view.contexts:
+        for turn in context.turns:
+            if turn.agent != agent or turn.discarded:
+                continue
+            value = NO_REPLY_MS if turn.no_reply else turn.figures_ms.get(metric)
+            if value is not None:
+                found[context.id].append(value)
+    return found
+
+
+def against(view: PageView, agent: str, other: str, metric: Metric = "ttfa") -> Paired | None:
+    """`agent` minus `other` within one run; None where they share no conversation."""
+    return paired(figures(view, agent, metric), figures(view, other, metric))
+
+
+def paired(one: ByConversation, other: ByConversation) -> Paired | None:
+    """The median of paired differences, with an interval from eight conversations on."""
+    shared = sorted(set(one) & set(other))
+    if not shared:
+        return None
+    differences = np.array([float(np.mean(one[name])) - float(np.mean(other[name])) for name in shared])
+    value = float(np.median(differences))
+    if len(shared) < FEWEST_CONTEXTS:
+        return Paired(Estimate(value), len(shared))
+    often = draw_contexts(len(shared), DRAWS, np.random.default_rng(SEED))
+    low, high = percentile_interval(weighted_quantile(differences, often, 0.5), len(shared))
+    return Paired(Estimate(value, float(low), float(high)), len(shared))

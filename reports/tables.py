@@ -1,0 +1,113 @@
+"""The report's tables for other programs: plain rows, every one of which carries the conditions it was made under.
+
+A table that leaves its page is soon a slide. So the conditions and the human baseline (or that there is none) are a column,
+not a footnote, and a missing figure is an empty cell.
+"""
+
+from collections.abc import Iterator
+
+from reports.conditions import conditions
+from reports.losses import losses
+from reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
+
+Value = str | float | int | bool | None
+Row = dict[str, Value]
+
+
+def tables(view: PageView) -> dict[str, list[Row]]:
+    """Name → rows: `systems`, `turns`, `judgments`, `losses`, `audits`."""
+    made: dict[str, list[Row]] = {
+        "systems": list(_systems(view)),
+        "turns": list(_turns(view)),
+        "judgments": list(_judgments(view)),
+        "losses": [dict(zip(("what", "agent", "context", "why"), loss, strict=True)) for loss in losses(view)],
+        "audits": list(_audits(view)),
+    }
+    words = conditions(view)
+    return {name: [{**row, "conditions": words} for row in rows] for name, rows in made.items()}
+
+
+def _spread(name: str, estimate: Estimate) -> Row:
+    return {
+        name: _rounded(estimate.value),
+        f"{name}_low": _rounded(estimate.low),
+        f"{name}_high": _rounded(estimate.high),
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _rating(rating: RatingView) -> Row:
+    return {
+        **_spread("elo", rating.elo),
+        "win_rate": _rounded(rating.win_rate),
+        **{f"axis_{axis}": _rounded(rating.axes.get(axis)) for axis in AXIS_NAMES},
+        "judgments": rating.judgments,
+    }
+
+
+def _systems(view: PageView) -> Iterator[Row]:
+    for agent in view.agents:
+        for subset in SUBSETS:
+            part = agent.slices.get(subset)
+            if part is None:
+                continue
+            row: Row = {
+                "system": agent.name,
+                "kind": "agent",
+                "subset": subset,
+                "turns": part.turns,
+                **_rating(part.rating),
+            }
+            for metric in METRICS:
+                figure = part.latency.get(metric)
+                row |= _spread(f"{metric}_p50_ms", figure.p50 if figure else Estimate())
+                row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
+            row["p_frontier"] = part.p_frontier
+            whole = subset == "all"
+            row |= {
+                "within_ttfa": agent.within_ttfa if whole else None, "within_ttft": agent.within_ttft if whole else None,
+                "cut_in_rate": agent.cut_in_rate if whole else None, "pauses_cut": agent.pauses_cut if whole else None,
+                "pauses_marked": agent.pauses_marked if whole else None, "no_reply": agent.no_reply if whole else None,
+                "failed": agent.failed if whole else None, "discarded": agent.discarded if whole else None,
+            }  # fmt: skip
+            yield row
+    for reference in view.references:
+        for subset, rating in reference.ratings.items():
+            yield {"system": reference.system, "kind": reference.author, "subset": subset, **_rating(rating)}
+
+
+def _turns(view: PageView) -> Iterator[Row]:
+    for context in view.contexts:
+        for turn in context.turns:
+            yield {
+                "context": context.id, "subset": context.subset, "agent": turn.agent, "session": turn.session,
+                "mode": turn.mode, "condition": turn.condition, "repeat": turn.repeat, "status": turn.status,
+                "failure": turn.failure, "no_reply": turn.no_reply, "cut_in": turn.cut_in,
+                "pauses_cut": turn.pauses_cut, "pauses_marked": turn.pauses_marked,
+                "discarded": turn.discarded,
+                **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in (*METRICS, "first_byte", "signed")},
+                **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
+                "written": turn.written, "heard": turn.heard,
+            }  # fmt: skip
+
+
+def _judgments(view: PageView) -> Iterator[Row]:
+    for context in view.contexts:
+        for row in context.judgments:
+            marks: Row = {}
+            for axis in AXIS_NAMES:
+                winner, strength = row.axes.get(axis, (None, None))
+                marks |= {f"axes.{axis}.winner": winner, f"axes.{axis}.strength": strength}
+            yield {
+                "context": context.id, "subset": context.subset, "system_a": row.system_a, "system_b": row.system_b,
+                "source": "human" if row.human else "judge", "judge": row.judge, "winner": row.winner, "strength": row.strength,
+                "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale, **marks,
+            }  # fmt: skip
+
+
+def _audits(view: PageView) -> Iterator[Row]:
+    for finding in (*view.agreement, *view.audits):
+        yield {"figure": finding.name, "unit": finding.unit, "pairs": finding.pairs, **_spread("value", finding.figure)}

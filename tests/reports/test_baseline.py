@@ -1,0 +1,77 @@
+"""What changed since another run."""
+
+from dataclasses import replace
+
+from reports.baseline import compare
+from reports.invented import invented_view
+from reports.markdown import markdown
+from reports.view import PageView
+
+
+def slower(view: PageView, agent: str, by_ms: float) -> PageView:
+    """The same run with one agent later by a constant."""
+    contexts = tuple(
+        replace(
+            c,
+            turns=tuple(
+                replace(t, figures_ms={name: value + by_ms for name, value in t.figures_ms.items()})
+                if t.agent == agent
+                else t
+                for t in c.turns
+            ),
+        )
+        for c in view.contexts
+    )
+    return replace(view, contexts=contexts)
+
+
+def test_a_constant_delay_is_found_to_the_millisecond_and_stands_first() -> None:
+    before = invented_view(agents=2, contexts=12)
+    found = compare(slower(before, "invented-b", 200), before)
+    first = found.changes[0]
+    assert (first.agent, first.verdict) == ("invented-b", "worse")
+    assert first.difference == "+200 ms"
+    assert first.interval == "+200 ms – +200 ms"
+    assert {c.verdict for c in found.changes if c.agent == "invented-a"} == {"unclear"}
+
+
+def test_faster_is_an_improvement_and_stands_last() -> None:
+    before = invented_view(agents=2, contexts=12)
+    last = compare(slower(before, "invented-a", -100), before).changes[-1]
+    assert (last.agent, last.verdict) == ("invented-a", "better")
+
+
+def test_under_eight_conversations_nothing_is_called_a_change() -> None:
+    before = invented_view(agents=2, contexts=6)
+    found = compare(slower(before, "invented-a", 900), before)
+    assert {change.verdict for change in found.changes} == {"unclear"}
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    before = invented_view(names=("old", "both"), contexts=9)
+    now = invented_view(names=("both", "new"), contexts=12)
+    found = compare(now, before)
+    assert {change.agent for change in found.changes} == {"both"}
+    said = " ".join(found.missing)
+    assert "new" in said
+    assert "old" in said
+    assert "9 of 12" in said
+
+
+def test_verdicts_of_different_judges_are_not_compared() -> None:
+    before = invented_view(agents=2, contexts=12)
+    other = replace(
+        before,
+        contexts=tuple(
+            replace(c, judgments=tuple(replace(j, judge="other@1") for j in c.judgments)) for c in before.contexts
+        ),
+    )
+    assert "Preferred to references" in {c.figure for c in compare(before, before).changes}
+    assert "Preferred to references" not in {c.figure for c in compare(other, before).changes}
+
+
+def test_the_summary_for_a_pull_request_names_the_regression() -> None:
+    before = invented_view(agents=2, contexts=12)
+    now = slower(before, "invented-b", 200)
+    text = markdown(replace(now, baseline=compare(now, before)))
+    assert "- Regression: invented-b, TTFA" in text

@@ -1,0 +1,83 @@
+"""Pictures, tables and the summary that leave the page."""
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reports.charts.registry import charts
+from reports.conditions import conditions
+from reports.export import write_exports
+from reports.invented import invented_view
+from reports.markdown import markdown, plain
+from reports.pictures import write_pictures
+from reports.view import PageView
+
+
+@pytest.fixture(scope="module")
+def view() -> PageView:
+    return invented_view(agents=2, contexts=9)
+
+
+@pytest.fixture(scope="module")
+def folder(view: PageView, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exports")
+    write_exports(view, folder, pictures=False)
+    return folder
+
+
+def test_every_row_of_every_table_carries_the_conditions(view: PageView, folder: Path) -> None:
+    for path in folder.glob("*.csv"):
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        assert rows, path
+        assert {row["conditions"] for row in rows} == {conditions(view)}
+
+
+def test_tables_and_json_agree(folder: Path) -> None:
+    made = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+    with (folder / "turns.csv").open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [row["session"] for row in rows] == [row["session"] for row in made["turns"]]
+    assert "none on this board" in made["conditions"]
+
+
+def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
+    turn = replace(view.contexts[0].turns[0], written='=HYPERLINK("http://x")')
+    context = replace(view.contexts[0], turns=(turn,))
+    write_exports(replace(view, contexts=(context,)), tmp_path, pictures=False)
+    with (tmp_path / "turns.csv").open(encoding="utf-8", newline="") as lines:
+        assert next(csv.DictReader(lines))["written"].startswith("'=")
+
+
+def test_every_chart_becomes_a_picture_with_its_conditions(view: PageView, tmp_path: Path) -> None:
+    made = [chart for section in charts(view).values() for chart in section]
+    assert {"elo_latency", "leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {
+        c.name for c in made
+    }
+    chosen = [c for c in made if c.name in ("elo_latency", "waterfall")]
+    for path in write_pictures(chosen, conditions(view), tmp_path):
+        content = path.read_bytes()
+        if path.suffix == ".png":
+            assert content.startswith(b"\x89PNG")
+        else:
+            assert b"Human baseline: none on this board." in content
+
+
+def test_the_summary_holds_verdicts_board_and_what_weakens_them(view: PageView) -> None:
+    text = markdown(view)
+    assert "**Weak judge.**" in text
+    assert "invented-a" in text
+    assert "no certificate of safety" in text
+    assert text.count("\n|") >= 5
+
+
+def test_no_name_can_link_mention_or_break_the_table() -> None:
+    made = plain("a|b [x](http://e.example) @team <b>\n# h")
+    assert "[x](" not in made
+    assert "://" not in made
+    assert "@team" not in made
+    assert "\n" not in made
+    assert "\\|" in made

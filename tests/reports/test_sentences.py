@@ -1,0 +1,102 @@
+"""What the page says in words, and what it never says."""
+
+from dataclasses import replace
+
+import pytest
+
+from reports.cautions import cautions
+from reports.conditions import conditions
+from reports.invented import invented_view
+from reports.verdict import verdicts
+from reports.view import UNKNOWN, Estimate, LatencyView, PageView, RatingView
+from reports.wording import latency, latency_interval, milliseconds
+
+
+@pytest.fixture
+def view() -> PageView:
+    return invented_view(agents=3, contexts=9)
+
+
+def levels(view: PageView) -> dict[str, str]:
+    return {caution.topic: caution.level for caution in cautions(view)}
+
+
+def test_every_page_says_that_an_elo_certifies_nothing_and_agents_are_machines(view: PageView) -> None:
+    assert {"Not a certificate", "Machines"} <= set(levels(view))
+
+
+def test_an_invalid_run_is_the_first_thing_said_and_says_why(view: PageView) -> None:
+    first = cautions(replace(view, valid=False, invalid_reasons=("pacing p99 9.1 ms",)))[0]
+    assert first.level == "bad"
+    assert "pacing p99 9.1 ms" in first.text
+
+
+def test_a_judge_near_chance_is_bad_and_a_trusted_one_is_not_mentioned(view: PageView) -> None:
+    good = replace(view.judges[0], accuracy=Estimate(0.9, 0.8, 0.96), trusted=True)
+    assert levels(view)["Weak judge"] == "bad"
+    assert "Weak judge" not in levels(replace(view, judges=(good,)))
+
+
+def test_a_judge_without_a_measured_accuracy_is_near_chance_until_shown_otherwise(view: PageView) -> None:
+    unknown = replace(view.judges[0], accuracy=UNKNOWN)
+    assert levels(replace(view, judges=(unknown,)))["Weak judge"] == "bad"
+
+
+def test_few_conversations_are_said_to_be_few() -> None:
+    assert "Few conversations" in levels(invented_view(contexts=4))
+    assert "Few conversations" not in levels(invented_view(contexts=9))
+
+
+def test_a_run_without_people_says_so_and_one_with_people_does_not(view: PageView) -> None:
+    people = tuple(replace(r, author="human:7") for r in view.references)
+    assert "No human baseline" in levels(view)
+    assert "No human baseline" not in levels(replace(view, references=people))
+    assert "none on this board" in conditions(view)
+    assert "careful (human:7)" in conditions(replace(view, references=people))
+
+
+def test_an_uncalibrated_run_never_claims_an_error(view: PageView) -> None:
+    bare = replace(view, onset_error_ms=None)
+    assert "Not calibrated" in levels(bare)
+    assert all("not calibrated" in verdict.text for verdict in verdicts(bare))
+
+
+def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> None:
+    fast = verdicts(view)[0]
+    assert fast.outcome == "within"
+    for words in (
+        "within the 500 ms budget",
+        "Elo ",
+        "cuts in on",
+        "measured to within 6 ms",
+        "judge accuracy 58 % (not trusted)",
+    ):
+        assert words in fast.text
+
+
+def test_a_median_without_reply_is_over_budget_and_printed_as_a_limit(view: PageView) -> None:
+    agent = view.agents[0]
+    silent = LatencyView(p50_over=True, n=9)
+    part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": silent})
+    changed = replace(view, agents=(replace(agent, slices={**agent.slices, "all": part}),))
+    assert verdicts(changed)[0].outcome == "over"
+    assert latency(silent) == "> 15 s"
+
+
+def test_an_agent_without_a_rating_is_called_unrated_not_average(view: PageView) -> None:
+    agent = view.agents[0]
+    bare = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=RatingView())})
+    assert "not rated" in verdicts(replace(view, agents=(bare,)))[0].text
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(None, "—"), (0.4, "0 ms"), (474.4, "474 ms"), (1_102.0, "1.10 s"), (-80.0, "−80 ms")]
+)
+def test_milliseconds(value: float | None, words: str) -> None:
+    assert milliseconds(value) == words
+
+
+def test_an_interval_shares_its_unit_where_it_can() -> None:
+    assert latency_interval(Estimate(1, 400, 460)) == "400–460 ms"
+    assert latency_interval(Estimate(1, 900, 1_050)) == "900 ms – 1.05 s"
+    assert latency_interval(Estimate(1)) == ""
