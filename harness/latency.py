@@ -180,7 +180,10 @@ def _quantile(values: NDArray[np.float64], share: float) -> float:
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
     """Heard figures: no reply and an early one rank slowest. Empty where the figure was never measured (text, no words)."""
-    if all(read(t) is None for group in turns.values() for t in group if not t.no_reply):
+    every = [t for group in turns.values() for t in group]
+    heard = [t for t in every if t.ttfa_ms is not None]
+    slowest = [t for t in every if t.no_reply or t.signed_ms is not None]
+    if all(read(t) is None for t in every) and (heard or not slowest):
         return {}
     return {c: [_or_slowest(read(t)) for t in group] for c, group in turns.items()}
 

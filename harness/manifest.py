@@ -26,6 +26,8 @@ class AgentEntry(_Model):
     """An agent of the run: its profile as it was, so that a later reader need not trust a name."""
 
     name: str
+    source: str = ""
+    """The agent as the user named it: a profile that ships, or a path."""
     kind: str
     profile_hash: str
     profile_text: str

@@ -138,8 +138,8 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         pack_hash=plan.pack.hash,
         context_ids=[c.id for c in plan.contexts],
         agents=[
-            AgentEntry(name=p.name, kind=p.kind, profile_hash=p.hash, profile_text=p.source_text, family=p.family)
-            for p in plan.profiles
+            AgentEntry(name=p.name, source=given, kind=p.kind, profile_hash=p.hash, profile_text=p.source_text, family=p.family)
+            for p, given in zip(plan.profiles, plan.options.agents, strict=True)
         ],
         mode=plan.options.mode,
         conditions=list(plan.options.conditions),
@@ -183,7 +183,7 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
 def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
     """The options a run was begun with, for `--resume` without repeating them."""
     return RunOptions(
-        agents=tuple(agents) or tuple(a.name for a in manifest.agents),
+        agents=tuple(agents) or tuple(a.source or a.name for a in manifest.agents),
         pack=manifest.pack_source,
         limit=len(manifest.context_ids),
         mode=manifest.mode,
