@@ -31,7 +31,7 @@ _NOT_INHERITED: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAF
 _POLL_S: Final = 0.02
 _PROBE_S: Final = 0.1
 """Between two tries of a `ready_url`: each is a connection that the agent has to serve while it loads."""
-_CASCADE_READY_TIMEOUT_S: Final = 180.0
+_OWN_READY_TIMEOUT_S: Final = 180.0
 """Loading a recogniser, a language model and a voice takes seconds on two cores; a cold disk is slower."""
 _KILL_MARGIN_S: Final = 3.0
 
@@ -164,19 +164,18 @@ class AgentProcess:
         if isinstance(profile, CascadeProfile):
             weights = json.dumps({name: str(path) for name, path in self._weights.items()})
             arguments = ("--profile", str(profile.source), "--weights", weights)
-            return self._our_own("agents.cascade", arguments, profile.cascade.nice)
+            return self._our_own("agents.cascade", arguments)
         if isinstance(profile, TextProfile) and profile.base_url is None:
             model = self._weights.get(profile.model, profile.folder / profile.model)
-            return self._our_own("agents.text_server", ("--model", str(model)), 0)
+            return self._our_own("agents.text_server", ("--model", str(model)))
         settings = profile.process_settings
         if settings is None:
             return None
         return self._users_own(settings)
 
-    def _our_own(self, module: str, arguments: tuple[str, ...], nice: int) -> _Launch:
-        settings = ProcessSettings(
-            command=(sys.executable, "-m", module, *arguments), nice=nice, ready_timeout_s=_CASCADE_READY_TIMEOUT_S
-        )
+    def _our_own(self, module: str, arguments: tuple[str, ...]) -> _Launch:
+        command = (sys.executable, "-m", module, *arguments)
+        settings = ProcessSettings(command=command, ready_timeout_s=_OWN_READY_TIMEOUT_S)
         root = str(Path(__file__).resolve().parent.parent)
         env = {**_clean_environment(), "PYTHONPATH": root, "PYTHONSAFEPATH": "1"}
         return _Launch(settings, self._profile.folder, env, url=None)

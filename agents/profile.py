@@ -20,6 +20,8 @@ from agents.connections.spec import ConnectionSpec
 from agents.toml_lines import line_of, syntax_error
 
 ProfileKind = Literal["cascade", "pipecat", "raw-pcm", "text"]
+OWN_OPEN_TIMEOUT_S: Final = 60.0
+"""The cascade may warm its prompt cache with the history before it acknowledges: seconds on a busy pair of cores."""
 SHIPPED: Final = Path(__file__).parent / "profiles"
 
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
@@ -155,7 +157,8 @@ class CascadeProfile(AgentProfile):
         return self.cascade.weight_names
 
     def connection(self, url: str) -> ConnectionSpec:
-        return ConnectionSpec(kind="pipecat", url=url, options={"accepts_history": True})
+        options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}
+        return ConnectionSpec(kind="pipecat", url=url, options=options)
 
 
 class _SpokenElsewhere(AgentProfile):

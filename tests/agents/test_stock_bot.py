@@ -64,5 +64,20 @@ async def test_its_missing_history_is_said_before_the_call(peers: Path, start: S
     assert caught.value.kind == "open_timeout"
 
 
+async def test_three_lines_make_it_accept_a_history(
+    start: StartPeer, call: Call, profile_of: Callable[[str], AgentProfile]
+) -> None:
+    profile = profile_of(
+        'kind = "pipecat"\nurl = "ws://127.0.0.1:{port}/ws"\naccepts_history = true\n[process]\n'
+        'command = ["{python}", "stock_bot.py"]\nenv = { PORT = "{port}", HISTORY = "1" }\n'
+        'ready_pattern = "Uvicorn running on"\n'
+    )
+    agent = await start(profile)
+    line = make(profile.connection(agent.url))
+    await line.open([Message("user", "hi")])
+    events = await call(line, bytes(64_000), lambda events: bool(_marks(events)))
+    assert _marks(events)["history"].at_ns < _marks(events)["history"].arrival_ns
+
+
 def _marks(events: Sequence[Event]) -> dict[str, Mark]:
     return {event.name: event for event in events if isinstance(event, Mark)}

@@ -1,6 +1,10 @@
-"""A user's bot: stock pipecat, nothing of this project, no history. It says back what it heard, by its own VAD."""
+"""A user's bot: stock pipecat, nothing of this project. It says back what it heard, by its own VAD.
+
+With HISTORY set it also does the three lines that make a bot accept a history, as `docs/agents.md` gives them.
+"""
 
 import os
+import time
 
 import uvicorn
 from fastapi import FastAPI, WebSocket
@@ -16,6 +20,8 @@ from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.audio.vad_processor import VADProcessor
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+from pipecat.processors.frameworks.rtvi import RTVIProcessor
+from pipecat.processors.frameworks.rtvi.models import ClientMessage
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
 from pipecat.workers.runner import WorkerRunner
@@ -51,6 +57,14 @@ async def call(socket: WebSocket) -> None:
     @transport.event_handler("on_client_disconnected")
     async def hung_up(*_: object) -> None:
         await worker.cancel()
+
+    if os.environ.get("HISTORY"):
+
+        @worker.rtvi.event_handler("on_client_message")
+        async def on_client_message(rtvi: RTVIProcessor, message: ClientMessage) -> None:
+            if message.type == "history":
+                await rtvi.send_server_response(message, {"taken": len(message.data["messages"])})
+                await rtvi.send_server_message({"type": "mark", "name": "history", "at_ns": time.monotonic_ns()})
 
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
