@@ -8,7 +8,6 @@ fitted alone, by the ordinary route.
 """
 
 import numpy as np
-from scipy.special import expit
 
 from harness.ranking import ordinal
 from harness.ranking.bradley_terry import wins_by_context
@@ -93,8 +92,10 @@ def _slopes(d: ordinal.Design, beta: Floats, often: Floats, span_count: Floats) 
     for low in range(0, d.rows.shape[0], ROWS_AT_ONCE):
         part = slice(low, low + ROWS_AT_ONCE)
         rows = d.rows[part]
-        miss = expit(beta @ rows.T)
-        np.subtract(d.upper[part], miss, out=miss)
+        # σ(z) = (1 + tanh(z/2)) / 2: numpy's tanh is four times as fast as scipy's expit, which is most of the time here.
+        miss = np.tanh(beta @ (rows.T / 2))
+        miss *= -0.5
+        miss += d.upper[part] - 0.5
         miss *= often[:, d.context[part]]
         miss *= d.count[part]
         found += miss @ rows
