@@ -7,6 +7,7 @@ is a share of: turns for cut-ins and silence, marked pauses for false starts.
 import altair as alt
 from scipy.stats import binomtest
 
+from reports.cautions import SMALL_CONTEXTS
 from reports.charts.chart import Chart, Table
 from reports.charts.theme import to_spec
 from reports.view import AgentView, PageView
@@ -25,7 +26,7 @@ def chart(view: PageView) -> Chart | None:
         for a in spoken
         for kind, (k, n) in _counts(a).items()
         if n
-        for low, high in [_wilson(k, n)]
+        for low, high in [_wilson(k, n) if len(view.contexts) >= SMALL_CONTEXTS else (None, None)]
     ]
     if not values:
         return None
@@ -39,10 +40,14 @@ def chart(view: PageView) -> Chart | None:
             legend=alt.Legend(orient="bottom", title=None),
         ),
     )
-    bars = base.mark_rule(strokeWidth=2, opacity=0.55).encode(x="low:Q", x2="high:Q")
+    bars = (
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2, opacity=0.55)
+        .encode(x="low:Q", x2="high:Q")
+    )
     dots = base.mark_point(filled=True, size=70).encode(
         x=alt.X("share:Q", scale=alt.Scale(domainMin=0), axis=alt.Axis(title="Share", format="%")),
-        shape=alt.Shape("kind:N", sort=list(_KINDS)),
+        shape=alt.Shape("kind:N", sort=list(_KINDS), scale=alt.Scale(domain=list(_KINDS)), legend=None),
         tooltip=["agent:N", "kind:N", "of:N", alt.Tooltip("share:Q", format=".1%")],
     )
     rows = tuple(
