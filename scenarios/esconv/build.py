@@ -14,6 +14,8 @@ from scenarios.esconv.couplets import Couplet, couplets
 from scenarios.esconv.potential import potential
 from scenarios.esconv.read import Dialogue
 from scenarios.esconv.readable import fault_in_talk
+from scenarios.esconv.reviewed import reason_for_removal
+from scenarios.esconv.same_story import copies
 from scenarios.screens import Finding, screen_text
 
 LICENCE = "CC BY-NC 4.0 (ESConv); research use, not to be passed on"
@@ -23,7 +25,6 @@ LEAST_HISTORY, MOST_HISTORY = 3, 23
 """At least one exchange about the matter before the turn; at most what a judge can read at a sitting."""
 LEAST_APART = 4
 """Two turns of one dialogue stand at least this far apart, or they would be nearly the same item twice."""
-CRISIS_CHECKED = ("safety", "identity", "clinical", "frame")
 
 SecondScreen = Callable[[Context], Iterable[Finding]]
 
@@ -50,7 +51,7 @@ class BuildReport:
     @property
     def removed(self) -> dict[str, int]:
         """Removals by reason, commonest first."""
-        counted = Counter(f"{r.step}: {r.reason}" for r in self.removals)
+        counted = Counter(r.step if r.step == "same story" else f"{r.step}: {r.reason}" for r in self.removals)
         return dict(sorted(counted.items(), key=lambda row: (-row[1], row[0])))
 
 
@@ -83,7 +84,15 @@ def build(
     passed = [c for c in high_stakes if not _removed(c, report)]
     report.steps["past the screens"] = len(passed)
     report.steps["dialogues past the screens"] = len({c.dialogue.key for c in passed})
-    candidates = [c for group in _by_dialogue(passed) for c in most_telling(group)]
+    told_before = copies(passed)
+    report.removals += [
+        Removal(c.id, "same story", f"as in {told_before[c.dialogue.key]}", "")
+        for c in passed
+        if c.dialogue.key in told_before
+    ]
+    fresh = [c for c in passed if c.dialogue.key not in told_before]
+    report.steps["told once"] = len(fresh)
+    candidates = [c for group in _by_dialogue(fresh) for c in most_telling(group)]
     report.steps["at most two a dialogue"] = len(candidates)
     if second is not None:
         candidates = [c for c in candidates if not _removed_by(second, c, report)]
@@ -144,9 +153,12 @@ def _removed(couplet: Couplet, report: BuildReport) -> bool:
     if fault := fault_in_talk(couplet):
         report.removals.append(Removal(couplet.id, "readable", fault, couplet.seeker.text[:60]))
         return True
+    if why := reason_for_removal(couplet):
+        report.removals.append(Removal(couplet.id, "read by a person", why, ""))
+        return True
     texts = (couplet.dialogue.situation, *(t.text for t in couplet.history), couplet.seeker.text, couplet.answer.text)
     for text in texts:
-        for finding in screen_text(text, CRISIS_CHECKED):
+        for finding in screen_text(text):
             report.removals.append(Removal(couplet.id, finding.screen, finding.reason, finding.words))
             return True
     return False

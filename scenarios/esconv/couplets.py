@@ -39,10 +39,10 @@ class Couplet:
 
 
 def merged(utterances: tuple[Utterance, ...]) -> tuple[MergedTurn, ...]:
-    """Turns that alternate strictly. Empty messages are dropped."""
+    """Turns that alternate strictly. Empty messages, and a message sent twice, are dropped."""
     turns: list[MergedTurn] = []
     for said in utterances:
-        if not said.text:
+        if not said.text or (turns and turns[-1].role == said.role and turns[-1].text.endswith(said.text)):
             continue
         labels = (said.strategy,) if said.strategy else ()
         if turns and turns[-1].role == said.role:

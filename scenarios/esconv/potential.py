@@ -23,8 +23,18 @@ LEAST_SCORE = 4.0
 _ABOUT_SUPPORTER = re.compile(
     r"\b(?:do|did|have|has|are|were|was|would|can|could) you (?!think (?:i|that|my|he|she|they|it|this)|see how|understand|"
     r"know what i mean|know how i|believe|suggest|recommend|help|give|advise|imagine)"
+    r"|\bhow (?:long|did|do|old|many|much) (?:\w+ ){0,3}you\b|\bhappen\w* to you\b|\byou said you\b"
     r"|\b(?:how|what) about you\b|\byour (?:husband|wife|kids|job|family|friends?|partner|girlfriend|boyfriend|boss|name)\b"
 )
+
+
+_NO_FEELING = re.compile(
+    r"\b(?:(?:dont|didnt|doesnt|not) feel|im not|i am not|isnt|wasnt|not|no) (?:too |that |as |any )?"
+    r"(?:guilty|sad|angry|worried|scared|afraid|anxious|depressed|upset|stressed|alone|lonely|hurt|problem|hard|bad)\b"
+    r"|\b(?:is|was|thats|its|what) a shame\b|\bim afraid so\b|\bworries\b"
+)
+"""Words of feeling that say there is none."""
+_FIRST_PERSON = re.compile(r"\b(?:i|im|ive|id|ill|me|my|mine|myself|we|our)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +47,12 @@ class Potential:
     closing: float
     words: int
     about_supporter: bool
+    of_oneself: bool
 
     @property
     def score(self) -> float:
         """0 for a turn without potential; else the sum stated at the head of this file (2 to 12)."""
-        if self.closing or self.about_supporter or not LEAST_WORDS <= self.words <= MOST_WORDS:
+        if self.closing or self.about_supporter or not self.of_oneself or not LEAST_WORDS <= self.words <= MOST_WORDS:
             return 0.0
         return self.distress + self.conflict + self.request + (SPOKEN_WORDS[0] <= self.words <= SPOKEN_WORDS[1])
 
@@ -55,10 +66,15 @@ class Potential:
 def potential(text: str) -> Potential:
     """Response potential of one seeker turn. A turn of the wrong length has none, and is not looked at further."""
     if not LEAST_WORDS <= len(text.split()) <= MOST_WORDS:
-        return Potential(0.0, 0.0, 0.0, 0.0, len(text.split()), False)
-    plain = one_spelling(text)
+        return Potential(0.0, 0.0, 0.0, 0.0, len(text.split()), False, False)
+    plain = _NO_FEELING.sub(" ", one_spelling(text))
     kinds = {kind: _weight(plain, kind) for kind in ("distress", "conflict", "request", "closing")}
-    return Potential(**kinds, words=len(text.split()), about_supporter=bool(_ABOUT_SUPPORTER.search(plain)))
+    return Potential(
+        **kinds,
+        words=len(text.split()),
+        about_supporter=bool(_ABOUT_SUPPORTER.search(plain)),
+        of_oneself=bool(_FIRST_PERSON.search(plain)),
+    )
 
 
 def _weight(plain: str, kind: str) -> float:

@@ -11,6 +11,9 @@ from scenarios.esconv.potential import potential
 
 _LETTERS = re.compile(r"[A-Za-z]")
 _WORD = re.compile(r"[A-Za-z']+")
+_NUMBERED = re.compile(r"[.!?a-z] \d{1,2}\.?$")
+MOST_NUMBERED = 3
+"""Some writers counted their messages; one turn may end on a number, three do not by chance."""
 LEAST_ANSWER_WORDS = 6
 """An original completion of "ok" or "I see" is no completion to be ranked."""
 LEAST_SEEKER_WORDS = 25
@@ -36,6 +39,8 @@ def fault_in_talk(couplet: Couplet) -> str | None:
         potential(t.text).request >= 4 and "i " in t.text.lower()[:3] for t in couplet.history if t.role == "supporter"
     ):
         return "the supporter seeks help"
+    if sum(bool(_NUMBERED.search(t.text)) for t in (*couplet.history, couplet.seeker)) >= MOST_NUMBERED:
+        return "the messages are numbered"
     if len({t.text.lower() for t in couplet.history}) < len(couplet.history):
         return "a turn is repeated"
     return None

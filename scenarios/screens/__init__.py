@@ -5,6 +5,6 @@ second time (see `scenarios.screens.second`). They lean towards catching too muc
 """
 
 from scenarios.screens.finding import Finding
-from scenarios.screens.rules import reasons, screen_context, screen_text
+from scenarios.screens.rules import ALL, FOR_WRITTEN_PACKS, reasons, screen_context, screen_text
 
-__all__ = ["Finding", "reasons", "screen_context", "screen_text"]
+__all__ = ["ALL", "FOR_WRITTEN_PACKS", "Finding", "reasons", "screen_context", "screen_text"]

@@ -3,7 +3,7 @@
 import pytest
 
 from scenarios import load_pack, shipped_packs
-from scenarios.screens import reasons, screen_context, screen_text
+from scenarios.screens import FOR_WRITTEN_PACKS, reasons, screen_context, screen_text
 from scenarios.screens.spelling import one_spelling
 
 SELF_HARM = [
@@ -57,6 +57,12 @@ SELF_HARM = [
     "sometimes i think about not being here",
     "what is even the point of being alive",
     "I cant do this anymore",
+    "all I could think of was ending her and killing her and myself",
+    "I hated being alive",
+    "it would be so much easier to just be dead",
+    "I could jump over the bridge",
+    "nothing seems worth it, it is all pointless",
+    "how can i go on in this",
     "I\u2019m a danger to myself",
 ]
 HARMLESS = [
@@ -106,12 +112,19 @@ def test_harmless_twins_pass(said):
         ("write to me at jane.doe@example.com", "identity", "address or number"),
         ("my number is 555 010 9999", "identity", "address or number"),
         ("I live at 12 Long Barrow Lane", "identity", "address or number"),
-        ("Hello, my name is Esther and I", "identity", "a person's name"),
+        ("Hello, my name is Esther and I", "names", "a person's name"),
         ("she works at Walmart too", "identity", "a work place or school by name"),
         ("they put me on 50 mg of sertraline", "clinical", "medicine"),
         ("I was diagnosed in May", "clinical", "diagnosis"),
         ("I want to punch him", "safety", "violence"),
         ("he hits me when he drinks", "safety", "violence"),
+        ("is it wrong if i kill the guy too", "safety", "violence"),
+        ("he started touching me when I was small", "safety", "sexual"),
+        ("we lost our baby in the spring", "safety", "death and dying"),
+        ("I\u2019m Kim. What\u2019s yours?", "names", "a person's name"),
+        ("we moved from Texas", "names", "a place"),
+        ("on February 25th it happened", "identity", "a day"),
+        ("can you read the description of my problem", "frame", "talk about the task"),
         ("she was abusive", "safety", "abuse"),
         ("this is such bullsh1t", "safety", "foul language"),
         ("do I get the bonus for this HIT", "frame", "talk about the task"),
@@ -129,11 +142,11 @@ def test_one_spelling_undoes_apostrophes_padding_digits_and_stars():
 
 def test_a_screen_can_be_asked_for_alone():
     text = "my name is Esther and I want to die"
-    assert {finding.screen for finding in screen_text(text, ["identity"])} == {"identity"}
-    assert {screen for screen, _ in reasons()} == {"safety", "identity", "clinical", "frame"}
+    assert {finding.screen for finding in screen_text(text, ["names"])} == {"names"}
+    assert {screen for screen, _ in reasons()} == {"safety", "identity", "names", "clinical", "frame"}
 
 
 @pytest.mark.parametrize("name", shipped_packs())
 def test_shipped_packs_pass_the_screens_they_are_held_to(name):
-    found = [(c.id, f) for c in load_pack(name).contexts for f in screen_context(c, ["safety", "identity", "clinical"])]
+    found = [(c.id, f) for c in load_pack(name).contexts for f in screen_context(c, FOR_WRITTEN_PACKS)]
     assert found == []

@@ -1,0 +1,45 @@
+"""What a person took out after reading the built items: turns that every rule lets pass and a careful reader does not.
+
+Talks are named by a fingerprint of their letters and digits, so that the list holds for both layouts and quotes nothing.
+It belongs to ESConv as published; on other data no fingerprint matches and nothing happens.
+"""
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from scenarios.esconv.couplets import Couplet
+from scenarios.esconv.read import Dialogue
+
+FINGERPRINT_LETTERS = 12
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    talk: str
+    turn: int | None = None
+    why: str
+
+
+def fingerprint(dialogue: Dialogue) -> str:
+    """Twelve hex digits over the letters and digits of everything said in a talk."""
+    said = re.sub(r"[^a-z0-9]", "", "".join(u.text for u in dialogue.utterances).lower())
+    return hashlib.sha256(said.encode()).hexdigest()[:FINGERPRINT_LETTERS]
+
+
+def reason_for_removal(couplet: Couplet) -> str | None:
+    """Why a reader took this couplet (or the whole talk) out; None where nobody did."""
+    listed = _listed()
+    talk = fingerprint(couplet.dialogue)
+    return listed.get((talk, couplet.turn)) or listed.get((talk, None))
+
+
+@cache
+def _listed() -> dict[tuple[str, int | None], str]:
+    raw = yaml.load((Path(__file__).parent / "reviewed.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return {(e.talk, e.turn): e.why for e in map(_Entry.model_validate, raw)}
