@@ -5,6 +5,9 @@ than its system (`CONTEXT_SD`), each pair of replies meets on its own terms (`PA
 ranking (`CYCLE_SD`), and judges differ in taste, in their lean to the first reply and in noise. The truth is what the same
 fit gives on contexts without end (200,000 of them): the judges stay the same, the contexts are what is sampled.
 
+Two designs: `full` (five systems, every pair, every judge) and `sparse` (eight systems, eight of their 28 pairs a context,
+three in ten verdicts missing, as own-family exclusion leaves them).
+
     python benchmarks/ranking_coverage.py run --contexts 12 --draws 2000 --seed 0 --out coverage.jsonl
     python benchmarks/ranking_coverage.py table coverage.jsonl
 
@@ -28,7 +31,9 @@ from harness.ranking.sandwich import Covariance, clustered, max_t, of_difference
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.ranking.votes import Votes
 
-SYSTEMS, JUDGES = 5, 3
+JUDGES = 3
+DESIGNS = {"full": (5, 10, 0.0), "sparse": (8, 8, 0.3)}
+"""Systems, pairs a context, share of verdicts missing."""
 CONTEXT_SD, PAIR_SD, CYCLE_SD, TASTE_SD, POSITION_SD = 0.6, 0.4, 0.2, 0.2, 0.3
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)
 TRUTH_CONTEXTS = 200_000
@@ -36,23 +41,24 @@ BOOTSTRAP_DRAWS = 500
 LATENCY_P50_MS = 450.0
 
 
-def world(seed: int = 20) -> dict[str, Floats]:
+def world(systems: int, seed: int = 20) -> dict[str, Floats]:
     """What stays fixed over all draws."""
     rng = np.random.default_rng(seed)
-    cycle = rng.normal(0, CYCLE_SD, (SYSTEMS, SYSTEMS))
+    cycle = rng.normal(0, CYCLE_SD, (systems, systems))
     return {
-        "theta": np.linspace(-0.8, 0.8, SYSTEMS),
+        "theta": np.linspace(-0.8, 0.8, systems),
         "cycle": cycle - cycle.T,
-        "taste": rng.normal(0, TASTE_SD, (JUDGES, SYSTEMS)),
+        "taste": rng.normal(0, TASTE_SD, (JUDGES, systems)),
         "position": rng.normal(0, POSITION_SD, JUDGES),
         "noise": np.array([0.8, 1.0, 1.25]),
     }
 
 
-def draw(fixed: dict[str, Floats], contexts: int, rng: np.random.Generator) -> Votes:
-    """Every pair once by every judge in every context."""
-    i, j = np.triu_indices(SYSTEMS, 1)
-    reply = rng.normal(0, CONTEXT_SD, (contexts, SYSTEMS))
+def draw(fixed: dict[str, Floats], contexts: int, rng: np.random.Generator, design: str) -> Votes:
+    """Every pair once by every judge in every context, less what the design leaves out."""
+    systems, pairs, missing = DESIGNS[design]
+    i, j = np.triu_indices(systems, 1)
+    reply = rng.normal(0, CONTEXT_SD, (contexts, systems))
     clash = rng.normal(0, PAIR_SD, (contexts, i.size))
     base = (fixed["theta"] + reply)[:, i] - (fixed["theta"] + reply)[:, j] + clash + fixed["cycle"][i, j]
     shown = rng.choice([-1, 1], (contexts, i.size, JUDGES))
@@ -60,33 +66,35 @@ def draw(fixed: dict[str, Floats], contexts: int, rng: np.random.Generator) -> V
     y = base[:, :, None] + taste + fixed["position"] * shown + fixed["noise"] * rng.logistic(size=shown.shape)
     level = np.sign(y).astype(int) * (1 + np.searchsorted(STRENGTH_CUTS, np.abs(y)))
     c, p, g = np.indices(shown.shape)
-    n = shown.size
+    chosen = np.argsort(rng.random((contexts, i.size)), axis=1) < pairs
+    kept = (chosen[:, :, None] & (rng.random(shown.shape) >= missing)).ravel()
+    n = int(kept.sum())
     return Votes(
-        tuple(f"s{k}" for k in range(SYSTEMS)),
+        tuple(f"s{k}" for k in range(systems)),
         tuple(str(k) for k in range(contexts)),
         tuple(f"j{k}" for k in range(JUDGES)),
-        i[p.ravel()],
-        j[p.ravel()],
-        level.ravel(),
-        c.ravel(),
-        g.ravel(),
+        i[p.ravel()[kept]],
+        j[p.ravel()[kept]],
+        level.ravel()[kept],
+        c.ravel()[kept],
+        g.ravel()[kept],
         np.zeros(n, dtype=np.int64),
-        shown.ravel(),
+        shown.ravel()[kept],
         np.zeros(n),
     )
 
 
-def truth(fixed: dict[str, Floats]) -> dict[str, Floats]:
+def truth(fixed: dict[str, Floats], design: str) -> dict[str, Floats]:
     """Log-odds that each fit tends to, from contexts without end, folded into one so that equal verdicts are counted."""
     rng = np.random.default_rng(1)
-    parts = [draw(fixed, TRUTH_CONTEXTS // 20, rng) for _ in range(20)]
+    parts = [draw(fixed, TRUTH_CONTEXTS // 20, rng, design) for _ in range(20)]
     joined = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("first", "second", "level", "judge", "source", "shown", "length")
     }
     votes = replace(parts[0], **joined, context=np.zeros(joined["level"].size, dtype=np.int64), contexts=("all",))
     wins = bradley_terry.wins_by_context(votes).sum(axis=0)
-    agree = agreement_by_context(votes)[0]
+    agree = sum(agreement_by_context(part).sum(axis=0) for part in parts) if design == "full" else np.ones(2)
     return {
         "agreement": agree[:1] / agree[1],
         "strength": bradley_terry.fit(wins).theta,
@@ -104,7 +112,7 @@ def agreement_by_context(votes: Votes) -> Floats:
 def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, seed: int) -> dict[str, float]:
     """Name of interval → share of systems (or pairs, or boards) that it covers."""
     found: dict[str, float] = {}
-    size = SYSTEMS
+    size = len(votes.systems)
     often = draw_contexts(len(votes.contexts), BOOTSTRAP_DRAWS, rng)
 
     def covers(theta: Floats, half: Floats | float, target: Floats) -> float:
@@ -145,13 +153,15 @@ def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, see
         bradley_terry.breads_by_context(plain.theta, wins),
         refit(wins, often, plain.theta, plain.precision),
     )
-    each = int(len(votes) * 2 / SYSTEMS)
-    found["strength: the paper's sqrt(1/n)"] = covers(
-        plain.theta, paper_half_width(each) / ELO_PER_LOGIT, want["strength"]
-    )
-    agree = agreement_by_context(votes)
-    ends = percentile_interval((often @ agree[:, 0]) / (often @ agree[:, 1]), len(votes.contexts))
-    found["agreement of two judges: bootstrap, expanded percentile"] = float(ends[0] <= want["agreement"][0] <= ends[1])
+    each = np.bincount(np.concatenate([votes.first, votes.second]), minlength=size)
+    paper = np.array([paper_half_width(int(n)) for n in each]) / ELO_PER_LOGIT
+    found["strength: the paper's sqrt(1/n)"] = covers(plain.theta, paper, want["strength"])
+    if len(votes) % JUDGES == 0 and votes.judge[:JUDGES].tolist() == list(range(JUDGES)) and want["agreement"][0] < 1:
+        agree = agreement_by_context(votes)
+        ends = percentile_interval((often @ agree[:, 0]) / (often @ agree[:, 1]), len(votes.contexts))
+        found["agreement of two judges: bootstrap, expanded percentile"] = float(
+            ends[0] <= want["agreement"][0] <= ends[1]
+        )
     latency = rng.lognormal(np.log(LATENCY_P50_MS), 0.4, len(votes.contexts))
     ends = percentile_interval(weighted_quantile(latency, often, 0.5), len(votes.contexts))
     found["latency p50: bootstrap, expanded percentile"] = float(ends[0] <= LATENCY_P50_MS <= ends[1])
@@ -172,24 +182,26 @@ def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, see
     return found
 
 
-def run(contexts: int, draws: int, seed: int, out: Path) -> None:
-    fixed = world()
-    want = truth(fixed)
+def run(contexts: int, draws: int, seed: int, out: Path, design: str) -> None:
+    fixed = world(DESIGNS[design][0])
+    want = truth(fixed, design)
     rng = np.random.default_rng([seed, contexts])
     total: dict[str, float] = defaultdict(float)
     for k in range(draws):
-        for name, share in hits_of(draw(fixed, contexts, rng), want, rng, seed + k).items():
+        for name, share in hits_of(draw(fixed, contexts, rng, design), want, rng, seed + k).items():
             total[name] += share
-    line = {"contexts": contexts, "draws": draws, "seed": seed, "covered": dict(total)}
+    line = {"design": design, "contexts": contexts, "draws": draws, "seed": seed, "covered": dict(total)}
     with out.open("a") as file:
         file.write(json.dumps(line) + "\n")
 
 
-def table(source: Path) -> None:
+def table(source: Path, design: str) -> None:
     draws: dict[int, int] = defaultdict(int)
     covered: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for text in source.read_text().splitlines():
         line = json.loads(text)
+        if line.get("design", "full") != design:
+            continue
         draws[line["contexts"]] += line["draws"]
         for name, share in line["covered"].items():
             covered[name][line["contexts"]] += share
@@ -208,12 +220,15 @@ def main() -> None:
     runner.add_argument("--draws", type=int, default=2000)
     runner.add_argument("--seed", type=int, default=0)
     runner.add_argument("--out", type=Path, default=Path("coverage.jsonl"))
-    verbs.add_parser("table").add_argument("source", type=Path)
+    tabler = verbs.add_parser("table")
+    tabler.add_argument("source", type=Path)
+    for verb in (runner, tabler):
+        verb.add_argument("--design", choices=list(DESIGNS), default="full")
     given = parser.parse_args()
     if given.verb == "run":
-        run(given.contexts, given.draws, given.seed, given.out)
+        run(given.contexts, given.draws, given.seed, given.out, given.design)
     else:
-        table(given.source)
+        table(given.source, given.design)
 
 
 if __name__ == "__main__":
