@@ -13,7 +13,6 @@ from typing import Literal, Protocol, runtime_checkable
 
 from agents.message import Message
 
-
 FailureKind = Literal[
     "refused",  # nothing listens there, or the agent turned the caller away
     "open_timeout",  # no connection or no acknowledgement in time

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-_FULL_SCALE = 32_767
+from audio.pcm import FULL_SCALE, resample, to_int16
+
 _NOISE_SEED = 20_260
 """Every run of a script makes the same noise."""
 
@@ -46,27 +48,17 @@ def _render(piece: Piece, rate_hz: int) -> NDArray[np.int16]:
         assert piece.path is not None
         return _from_file(piece.path, rate_hz)
     count = round(piece.ms * rate_hz / 1e3)
-    rms = _FULL_SCALE * 10 ** (piece.level_db / 20)
+    rms = FULL_SCALE * 10 ** (piece.level_db / 20)
     signal = np.zeros(count)
     if piece.kind == "tone":
         signal = rms * np.sqrt(2) * np.sin(2 * np.pi * piece.hz * np.arange(1, count + 1) / rate_hz)
     elif piece.kind == "noise":
         signal = rms * np.random.default_rng(_NOISE_SEED).standard_normal(count)
     elif piece.kind == "click" and count:
-        signal[0] = _FULL_SCALE
-    return _to_int16(signal)
+        signal[0] = FULL_SCALE - 1
+    return to_int16(signal / FULL_SCALE)
 
 
 def _from_file(path: Path, rate_hz: int) -> NDArray[np.int16]:
-    import soundfile
-    import soxr
-
     samples, file_rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
-    mono = samples.mean(axis=1)
-    if file_rate_hz != rate_hz:
-        mono = soxr.resample(mono, file_rate_hz, rate_hz)
-    return _to_int16(np.asarray(mono) * _FULL_SCALE)
-
-
-def _to_int16(signal: NDArray[np.float64]) -> NDArray[np.int16]:
-    return np.clip(np.rint(signal), -_FULL_SCALE - 1, _FULL_SCALE).astype(np.int16)
+    return resample(to_int16(samples.mean(axis=1)), file_rate_hz, rate_hz)

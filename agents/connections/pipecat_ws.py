@@ -123,7 +123,8 @@ class PipecatWire:
                 raise Garbage(f"{len(message)} bytes that hold no pipecat frame")
         return NOTHING
 
-    def audio(self, frame: bytes) -> Sequence[Outgoing]:
+    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
+        del now_ns
         proto = self._proto.Frame()
         proto.audio.audio = frame
         proto.audio.sample_rate = self._capabilities.input_rate_hz

@@ -82,7 +82,8 @@ class RawPcmWire:
                 return NOTHING
         raise Garbage(f"a message without a type: {shown(message)}")
 
-    def audio(self, frame: bytes) -> Sequence[Outgoing]:
+    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
+        del now_ns
         return (frame,)
 
     def goodbye(self) -> Sequence[Outgoing]:

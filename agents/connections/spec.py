@@ -22,6 +22,8 @@ _BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
     {
         "pipecat": "agents.connections.pipecat_ws",
         "raw-pcm": "agents.connections.raw_pcm",
+        "openai-realtime": "agents.connections.openai_realtime",
+        "twilio": "agents.connections.twilio",
         "scripted": "agents.connections.scripted",
     }
 )

@@ -9,7 +9,7 @@ which stops reading fails by name and never delays the caller's next frame.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -61,7 +61,11 @@ class WebSocketConnection:
     """A `Connection` that gives a `Wire` a socket."""
 
     def __init__(
-        self, url: str, wire: Wire, limits: Limits | None = None, headers: Sequence[tuple[str, str]] = ()
+        self,
+        url: str,
+        wire: Wire,
+        limits: Limits | None = None,
+        headers: Callable[[], Sequence[tuple[str, str]]] = tuple,
     ) -> None:
         self._url = url
         self._wire = wire
@@ -109,7 +113,7 @@ class WebSocketConnection:
         if self._ended is not None:
             return
         try:
-            self._unsent.put_nowait(self._wire.audio(frame))
+            self._unsent.put_nowait(self._wire.audio(frame, time.monotonic_ns()))
         except asyncio.QueueFull:
             seconds = self._limits.unsent_frames * 0.02
             self._end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")
@@ -135,7 +139,7 @@ class WebSocketConnection:
             socket = await connect(
                 self._url,
                 create_connection=_StampedConnection,
-                additional_headers=self._headers,
+                additional_headers=self._headers(),
                 compression=None,
                 # The caller judges silence itself; a library's ping would hang up on an agent that is merely slow.
                 ping_interval=None,

@@ -58,8 +58,8 @@ class Wire(Protocol):
             ConnectionFailed: the agent refuses the session.
         """
 
-    def audio(self, frame: bytes) -> Sequence[Outgoing]:
-        """One 20 ms frame of the caller as messages."""
+    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
+        """One 20 ms frame of the caller as messages, and whatever else is due by now."""
 
     def goodbye(self) -> Sequence[Outgoing]:
         """The last messages of a session that the caller ends."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pipecat
 import pytest
 
 from agents.connection import Connection, Event
@@ -64,6 +65,12 @@ async def start(tmp_path: Path) -> AsyncIterator[StartPeer]:
 
 
 @pytest.fixture(scope="session")
+def word() -> Path:
+    """A spoken word that comes with pipecat (16 kHz). Said over and over without a gap it convinces any VAD."""
+    return Path(pipecat.__file__).parent / "services" / "aws" / "nova_sonic" / "ready.wav"
+
+
+@pytest.fixture(scope="session")
 def spoken() -> bytes:
     """A caller who is easily heard for 0.4 s, then quiet for 2 s: PCM16LE at 16 kHz."""
     tone_s, silence_s = 0.4, 2.0
@@ -78,7 +85,10 @@ def call() -> Call:
 
 
 async def _call(
-    connection: Connection, pcm: bytes, until: Callable[[Sequence[Event]], bool] | None = None
+    connection: Connection,
+    pcm: bytes,
+    until: Callable[[Sequence[Event]], bool] | None = None,
+    frame_bytes: int = FRAME,
 ) -> list[Event]:
     events: list[Event] = []
     enough = asyncio.Event()
@@ -91,8 +101,8 @@ async def _call(
         enough.set()
 
     async def speak() -> None:
-        for at in range(0, len(pcm), FRAME):
-            connection.send(pcm[at : at + FRAME].ljust(FRAME, b"\0"))
+        for at in range(0, len(pcm), frame_bytes):
+            connection.send(pcm[at : at + frame_bytes].ljust(frame_bytes, b"\0"))
             await asyncio.sleep(0.02)
 
     listening, speaking = asyncio.create_task(listen()), asyncio.create_task(speak())

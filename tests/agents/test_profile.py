@@ -162,3 +162,12 @@ def test_the_line_of_every_key_is_found(keys: list[tuple[str, int]]) -> None:
         lines += [[f"{key} = 1"], [f"{key} = [", "  1,", "]"], [f'{key} = """', f"{key} = 2", '"""']][shape]
     text = "\n".join(lines)
     assert {key: line_of(text, [key]) for key in truth} == truth
+
+
+def test_a_wire_of_another_package_is_used_by_name() -> None:
+    text = 'kind = "plugin"\nconnection = "scripted"\nurl = "ws://a/b"\n[options]\nrefuses = "no"\n'
+    plugin = parse_profile(text, HERE)
+    spec = plugin.connection("ws://a/b")
+    assert (spec.kind, spec.options["refuses"]) == ("scripted", "no")
+    message = refused(text.replace("scripted", "pigeon"))
+    assert "raw-pcm" in message

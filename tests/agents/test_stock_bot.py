@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import pipecat
 import pytest
 import soundfile
 
@@ -17,18 +16,15 @@ from agents.profile import AgentProfile, load_profile
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
 
-WORD = Path(pipecat.__file__).parent / "services" / "aws" / "nova_sonic" / "ready.wav"
-"""A spoken word that comes with pipecat. Said over and over without a gap it is long and loud enough for any VAD."""
 
-
-def sentence() -> bytes:
-    word, rate_hz = soundfile.read(WORD, dtype="int16")
+def sentence(path: Path) -> bytes:
+    word, rate_hz = soundfile.read(path, dtype="int16")
     assert rate_hz == 16_000
     said = np.tile(word[1_500:8_200], 4)
     return np.concatenate([said, np.zeros(32_000, np.int16)]).astype("<i2").tobytes()
 
 
-async def test_a_bot_by_somebody_else_hears_and_is_heard(peers: Path, start: StartPeer, call: Call) -> None:
+async def test_a_bot_by_somebody_else_hears_and_is_heard(peers: Path, start: StartPeer, call: Call, word: Path) -> None:
     profile = load_profile(peers / "stock-bot.toml")
     agent = await start(profile)
     line = make(profile.connection(agent.url))
@@ -38,7 +34,7 @@ async def test_a_bot_by_somebody_else_hears_and_is_heard(peers: Path, start: Sta
     def said_it(events: Sequence[Event]) -> bool:
         return sum(len(e.pcm) for e in events if isinstance(e, AudioChunk)) > 24_000 and len(_marks(events)) > 0
 
-    events = await call(line, sentence(), said_it)
+    events = await call(line, sentence(word), said_it)
     audio = [event for event in events if isinstance(event, AudioChunk)]
     assert {chunk.rate_hz for chunk in audio} == {24_000}
     loudest = np.abs(np.frombuffer(b"".join(chunk.pcm for chunk in audio), "<i2").astype(int)).max()

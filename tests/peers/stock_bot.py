@@ -1,6 +1,7 @@
 """A user's bot: stock pipecat, nothing of this project. It says back what it heard, by its own VAD.
 
-With HISTORY set it also does the three lines that make a bot accept a history, as `docs/agents.md` gives them.
+With WIRE=twilio it answers Twilio's Media Streams instead. With HISTORY set it also does the three lines that make a bot
+accept a history, as `docs/agents.md` gives them.
 """
 
 import os
@@ -22,7 +23,10 @@ from pipecat.processors.audio.vad_processor import VADProcessor
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.processors.frameworks.rtvi import RTVIProcessor
 from pipecat.processors.frameworks.rtvi.models import ClientMessage
+from pipecat.runner.utils import parse_telephony_websocket
+from pipecat.serializers.base_serializer import FrameSerializer
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
+from pipecat.serializers.twilio import TwilioFrameSerializer
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
 from pipecat.workers.runner import WorkerRunner
 
@@ -45,10 +49,21 @@ class Parrot(FrameProcessor):
             await self.push_frame(frame, direction)
 
 
+async def serializer_for(socket: WebSocket) -> FrameSerializer:
+    if os.environ.get("WIRE") != "twilio":
+        return ProtobufFrameSerializer()
+    provider, facts = await parse_telephony_websocket(socket)
+    assert provider == "twilio"
+    assert facts.body == {"patient": "no"}
+    keep_line = TwilioFrameSerializer.InputParams(auto_hang_up=False)
+    return TwilioFrameSerializer(stream_sid=facts["stream_id"], call_sid=facts["call_id"], params=keep_line)
+
+
 @app.websocket("/ws")
 async def call(socket: WebSocket) -> None:
     await socket.accept()
-    params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer())
+    serializer = await serializer_for(socket)
+    params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=serializer)
     transport = FastAPIWebsocketTransport(socket, params)
     vad = VADProcessor(vad_analyzer=SileroVADAnalyzer())
     pipeline = Pipeline([transport.input(), vad, Parrot(), transport.output()])

@@ -1,0 +1,219 @@
+"""The OpenAI Realtime protocol over WebSocket, which several vendors and local speech servers speak too.
+
+The history is given as conversation items, each of which the server acknowledges, before any audio. Server-side turn
+detection stays on: with a manual commit the endpointing would be the harness's, and TTFA would no longer be the agent's.
+Over this wire the *client* stops the playback when the caller starts to speak, and tells the server how much of the
+reply was heard; so the harness does both, as an application would. Event names of the beta are understood as well.
+
+Source: OpenAI's reference of Realtime client and server events.
+"""
+
+import base64
+import binascii
+import json
+import os
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
+from agents.connections.playout_clock import PlayoutClock
+from agents.connections.websocket import Limits, WebSocketConnection
+from agents.connections.wire import (
+    NOTHING,
+    Garbage,
+    Outgoing,
+    Received,
+    parse_object,
+    refuse_history,
+    shown,
+    whole_samples,
+)
+from agents.message import Message
+
+RATE_HZ: Final = 24_000
+
+_TOLD: Final = frozenset(
+    {
+        "input_audio_buffer.speech_started", "input_audio_buffer.speech_stopped", "input_audio_buffer.committed",
+        "response.created", "response.done", "error",
+    }
+)  # fmt: skip
+"""Events that become marks named `realtime.<type>`; their time is that of their arrival."""
+
+_TEXT_KIND: Final = MappingProxyType({"user": "input_text", "assistant": "output_text"})
+
+
+class RealtimeWire:
+    """One session. `session` is what `session.update` asks for, beside the audio formats."""
+
+    def __init__(self, session: Mapping[str, Any], accepts_history: bool = True) -> None:
+        self._session = dict(session)
+        self._accepts_history = accepts_history
+        self._history: tuple[Message, ...] = ()
+        self._updated = False
+        self._items_awaited: set[str] = set()
+        self._playout = PlayoutClock()
+        self._item: tuple[str, int] | None = None
+        self._item_samples = 0
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(self._accepts_history, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
+
+    @property
+    def ready(self) -> bool:
+        return self._updated and not self._items_awaited
+
+    @property
+    def waits_for(self) -> str:
+        return "the acknowledgement of the history" if self._updated else "session.created and session.updated"
+
+    def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
+        refuse_history(history, self._accepts_history, "set accepts_history = true if it does")
+        self._history = tuple(history)
+        return ()
+
+    def receive(self, message: str | bytes, arrival_ns: int) -> Received:
+        data = parse_object(message)
+        kind = data.get("type")
+        match kind:
+            case "session.created":
+                return Received(replies=(json.dumps({"type": "session.update", "session": self._session}),))
+            case "session.updated":
+                return self._on_updated()
+            case "conversation.item.added" | "conversation.item.created" | "conversation.item.done":
+                self._items_awaited.discard(str(_inner(data, "item").get("id")))
+                return NOTHING
+            case "response.output_audio.delta" | "response.audio.delta":
+                return self._on_audio(data, arrival_ns)
+            case "response.output_audio_transcript.done" | "response.audio_transcript.done":
+                return _said("assistant", data, arrival_ns)
+            case "conversation.item.input_audio_transcription.completed":
+                return _said("user", data, arrival_ns)
+            case "error" if not self.ready:
+                raise ConnectionFailed(f"the server says: {shown(str(_inner(data, 'error').get('message')), 200)}")
+            case "input_audio_buffer.speech_started":
+                return self._on_speech(data, arrival_ns)
+            case str() if kind in _TOLD:
+                return Received(events=(_mark(data, arrival_ns),))
+            case str():
+                return NOTHING
+        raise Garbage(f"an event without a type: {shown(message)}")
+
+    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
+        del now_ns
+        return (json.dumps({"type": "input_audio_buffer.append", "audio": base64.b64encode(frame).decode()}),)
+
+    def goodbye(self) -> Sequence[Outgoing]:
+        return ()
+
+    def _on_updated(self) -> Received:
+        if self._updated:
+            return NOTHING
+        self._updated = True
+        items = [_item(f"history_{count}", turn) for count, turn in enumerate(self._history)]
+        self._items_awaited = {item["id"] for item in items}
+        return Received(replies=tuple(json.dumps({"type": "conversation.item.create", "item": item}) for item in items))
+
+    def _on_audio(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
+        delta = data.get("delta")
+        try:
+            pcm = whole_samples(base64.b64decode(delta if isinstance(delta, str) else "!", validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise Garbage(f"audio that is not base64: {shown(repr(delta))}") from error
+        if not pcm:
+            return NOTHING
+        index = data.get("content_index")
+        item = (str(data.get("item_id")), index if isinstance(index, int) else 0)
+        if item != self._item:
+            self._item, self._item_samples = item, 0
+        self._item_samples += len(pcm) // 2
+        self._playout.add(arrival_ns, len(pcm) // 2, RATE_HZ)
+        return Received(events=(AudioChunk(arrival_ns, pcm, RATE_HZ),))
+
+    def _on_speech(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
+        """The caller speaks: what is still to be played of the reply is dropped, and the server is told where."""
+        mark = _mark(data, arrival_ns)
+        unplayed_ms = (self._playout.until_ns - arrival_ns) / 1e6
+        if unplayed_ms <= 0 or self._item is None:
+            return Received(events=(mark,))
+        self._playout.clear(arrival_ns)
+        heard_ms = max(0, round(self._item_samples * 1e3 / RATE_HZ - unplayed_ms))
+        item_id, content_index = self._item
+        truncate = {
+            "type": "conversation.item.truncate",
+            "item_id": item_id,
+            "content_index": content_index,
+            "audio_end_ms": heard_ms,
+        }
+        return Received(events=(mark, Cleared(arrival_ns)), replies=(json.dumps(truncate),))
+
+
+def _item(item_id: str, turn: Message) -> dict[str, Any]:
+    content = [{"type": _TEXT_KIND[turn.role], "text": turn.text}]
+    return {"id": item_id, "type": "message", "role": turn.role, "content": content}
+
+
+def _inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = data.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _said(role: Any, data: Mapping[str, Any], arrival_ns: int) -> Received:
+    text = data.get("transcript")
+    if not isinstance(text, str):
+        raise Garbage(f"a transcript without text: {shown(repr(dict(data)))}")
+    return Received(events=(Transcript(arrival_ns, role, text, True),))
+
+
+def _mark(data: Mapping[str, Any], arrival_ns: int) -> Mark:
+    """The event as a mark, with what is short of it: times, ids, the state and the use of a response, an error's words."""
+    detail: dict[str, Any] = {key: data[key] for key in ("audio_start_ms", "audio_end_ms", "item_id") if key in data}
+    response, error = _inner(data, "response"), _inner(data, "error")
+    detail |= {key: response[key] for key in ("id", "status", "status_details", "usage") if key in response}
+    detail |= {key: error[key] for key in ("code", "message") if key in error}
+    return Mark(f"realtime.{data['type']}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
+
+
+def connect(url: str, options: Mapping[str, Any]) -> Connection:
+    """A session with a realtime server.
+
+    Options: `model`, `instructions`, `voice`, `turn_detection`, `transcription_model`, `api_key_env`, `accepts_history`,
+    `open_timeout_s`.
+    """
+    pcm = {"type": "audio/pcm", "rate": RATE_HZ}
+    heard: dict[str, Any] = {"format": pcm, "turn_detection": options.get("turn_detection", {"type": "server_vad"})}
+    if options.get("transcription_model"):
+        heard["transcription"] = {"model": options["transcription_model"]}
+    said: dict[str, Any] = {"format": pcm}
+    if options.get("voice"):
+        said["voice"] = options["voice"]
+    session: dict[str, Any] = {
+        "type": "realtime",
+        "output_modalities": ["audio"],
+        "audio": {"input": heard, "output": said},
+    }
+    if options.get("instructions"):
+        session["instructions"] = options["instructions"]
+    wire = RealtimeWire(session, accepts_history=bool(options.get("accepts_history", True)))
+    limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
+    return WebSocketConnection(
+        _with_model(url, options.get("model")), wire, limits, lambda: _headers(options.get("api_key_env"))
+    )
+
+
+def _with_model(url: str, model: str | None) -> str:
+    if not model:
+        return url
+    return f"{url}{'&' if urlsplit(url).query else '?'}model={quote(model)}"
+
+
+def _headers(api_key_env: str | None) -> tuple[tuple[str, str], ...]:
+    if api_key_env is None:
+        return ()
+    key = os.environ.get(api_key_env)
+    if not key:
+        raise ConnectionFailed(f"set the environment variable {api_key_env} to the service's key")
+    return (("Authorization", f"Bearer {key}"),)
