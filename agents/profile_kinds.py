@@ -46,7 +46,7 @@ class _SpokenElsewhere(AgentProfile):
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
-        if self.url is None and self.process is None:
+        if self.url is None and self.process is None and self.kind != "plugin":
             raise ValueError("give url (of a running agent) or a [process] table (to have it started)")
         if self.url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
             raise ValueError("url is needed with ready_url or ready_pattern: only a JSON ready line brings its own")
@@ -181,6 +181,10 @@ class PluginProfile(_PcmBot):
     """Its name in the entry-point group `heart_voice_harness.connections`."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Handed to the connection as they are."""
+
+    @property
+    def running_url(self) -> str | None:
+        return self.url or (None if self.process else "")
 
     @model_validator(mode="after")
     def _is_installed(self) -> Self:

@@ -276,6 +276,7 @@ def _lead_silence_ms(sound: NDArray[np.int16], rate_hz: int) -> float:
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:
-    """A scripted agent; the options are a `Script`. `url` is not used."""
+    """A scripted agent; the options are a `Script`. `url` is not used, nor `open_timeout_s`: it opens when it says."""
     del url
-    return ScriptedConnection(Script.model_validate(options))
+    script = {name: value for name, value in options.items() if name != "open_timeout_s"}
+    return ScriptedConnection(Script.model_validate(script))

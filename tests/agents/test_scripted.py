@@ -15,6 +15,8 @@ from agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Eve
 from agents.connections import ConnectionSpec, make
 from agents.connections.scripted import Script, ScriptedConnection
 from agents.message import Message
+from agents.process import AgentProcess
+from agents.profile import load_profile
 from agents.scripted_sound import Piece, render
 
 Call = Callable[..., Awaitable[list[Event]]]
@@ -159,3 +161,18 @@ def test_sounds_are_exact(tmp_path: Path) -> None:
     soundfile.write(path, tone, 16_000)
     assert np.array_equal(render([Piece(kind="file", path=path)], 16_000), tone)
     assert render([Piece(kind="file", path=path)], 24_000).size == 2_400
+
+
+async def test_a_profile_can_name_a_script(peers: Path, tmp_path: Path, call: Call, spoken: bytes) -> None:
+    profile = load_profile(peers / "scripted.toml")
+    agent = AgentProcess(profile, {}, tmp_path / "none.log")
+    await agent.start()
+    assert agent.alive
+    assert agent.pid is None
+    line = make(profile.connection(agent.url))
+    assert line.capabilities.accepts_history
+    await line.open([Message("user", "hi")])
+    events = await call(line, spoken)
+    assert [event.text for event in events if isinstance(event, Transcript)] == ["That sounds hard."]
+    assert len([event for event in events if isinstance(event, Mark)]) == 4
+    await agent.stop()
