@@ -5,7 +5,8 @@ it. Absent is None: no interval under eight contexts, no axis that nobody marked
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -48,6 +49,8 @@ class Difference:
     error: float | None
     interval: Interval | None
     p_value: float | None
+    p_adjusted: float | None = None
+    """Benjamini–Hochberg over all pairs of the board; only from `Board.differences`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +86,13 @@ class Board:
         half = error * self.covariance.quantile()
         p_value = float(2 * stats.t.sf(abs(gap) / error, self.covariance.freedom)) if error > 0 else float(np.nan)
         return Difference(gap, error, (gap - half, gap + half), p_value if error > 0 else None)
+
+    def differences(self) -> dict[tuple[str, str], Difference]:
+        """All pairs, better system first, their p-values adjusted as one family of tests."""
+        found = {(a.system, b.system): self.difference(a.system, b.system) for a, b in combinations(self.systems, 2)}
+        tested = [pair for pair, d in found.items() if d.p_value is not None]
+        if tested:
+            adjusted = stats.false_discovery_control([found[pair].p_value for pair in tested], method="bh")
+            for pair, p_value in zip(tested, adjusted.tolist(), strict=True):
+                found[pair] = replace(found[pair], p_adjusted=p_value)
+        return found

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from harness.judgment import Judgment
 from harness.ranking.agreement import Agreement, Figure, agreement
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board
 from harness.ranking.consistency import Consistency, consistency
-from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, joint_figure
+from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import Method, leaderboard
 from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.structure import cronbach_alpha, factors, reply_marks
@@ -34,6 +36,8 @@ class Ranking:
     consistency: tuple[Consistency, ...]
     structure: Mapping[str, Any] | None
     joint: JointFigure | None
+    joint_variants: tuple[JointFigure, ...] = ()
+    """The same conversations on the other latencies: filler-aware onsets, TTFT."""
 
 
 def rank(
@@ -59,16 +63,16 @@ def rank(
     given = list(judgments)
     rows = select(given, presentation=presentation)
     lengths: Lengths = {key: len(text.split()) for key, text in (texts or {}).items()}
-    board = leaderboard(rows, method=method, axis_weights=axis_weights, lengths=lengths)
-    figure = None
-    if (
-        latencies
-        and {row.system for row in board.systems} & set(latencies)
-        and board.presentation != "audio_with_delay"
-    ):
-        figure = joint_figure(
-            rows, latencies, others=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, draws=draws, seed=seed
-        )
+    board = leaderboard(
+        rows, method=method, axis_weights=axis_weights, lengths=lengths, bootstrap_draws=draws, seed=seed
+    )
+    figure, figures = None, []
+    known = {row.system for row in board.systems}
+    others = {name: given for name, given in (other_latencies or {}).items() if known & set(given)}
+    if latencies and known & set(latencies) and board.presentation != "audio_with_delay":
+        drawn = resample(rows, [latencies, *others.values()], draws=draws, seed=seed)
+        figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
+        figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
     return Ranking(
         board=board,
         variants=variants(rows, method=method),
@@ -78,6 +82,7 @@ def rank(
         consistency=consistency(row for row in given if row.presentation == board.presentation),
         structure=_structure(rows),
         joint=figure,
+        joint_variants=tuple(figures),
     )
 
 
@@ -91,6 +96,10 @@ def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
         "replies": len(marks.replies),
         "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
         "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
+        "correlation_with_wins": {
+            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1]))
+            for axis, column in zip(marks.axes, marks.marks.T, strict=True)
+        },
         "loadings": {
             axis: [_number(float(v)) for v in row] for axis, row in zip(marks.axes, found.loadings, strict=True)
         },
@@ -109,6 +118,21 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "systems": _systems(ranking.board),
         "agreement": _agreement(ranking.agreement),
         "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
+        "joint_variants": {
+            f.latency: {
+                "points": {
+                    p.system: {
+                        "p50_ms": _number(p.ttfa_p50_ms),
+                        "p50_interval": _ends(p.ttfa_p50_interval),
+                        "p_frontier": p.p_frontier,
+                        "p_best_within_budget": p.p_best_within_budget,
+                    }
+                    for p in f.points
+                },
+                "slope": _slope(f),
+            }
+            for f in ranking.joint_variants
+        },
         "slope": _slope(ranking.joint),
         "budget_ms": ranking.joint.budget_ms if ranking.joint else None,
         "people": _people(ranking.people),
@@ -150,6 +174,7 @@ def _systems(board: Board) -> dict[str, Any]:
             "axes": dict(row.axes),
             "judgments": row.judgments,
             "contexts": row.contexts,
+            "bootstrap_interval": _ends(row.bootstrap_interval),
             "paper_interval": _ends(row.paper_interval),
         }
         for row in board.systems

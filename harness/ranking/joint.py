@@ -93,6 +93,45 @@ def joint(
     return joint_figure(judgments, latencies, budget_ms=budget_ms, draws=draws, seed=seed).points
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """Ratings of one set of drawn conversations; every latency laid over it shares those conversations."""
+
+    contexts: tuple[str, ...]
+    often: Floats
+    systems: tuple[str, ...]
+    elo: Floats
+    elo_draws: Floats
+
+
+def resample(
+    judgments: Iterable[Judgment],
+    latencies: Iterable[Latencies],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    method: str = "ordinal",
+    presentation: str | None = None,
+) -> Resampled:
+    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `method`: ordinal or strength.
+
+    Raises harness.errors.UserError: no rows, several presentations, or `audio_with_delay`, which would put latency on both
+    axes.
+    """
+    rows = select(judgments, presentation=presentation)
+    if any(row.presentation == "audio_with_delay" for row in rows):
+        raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
+    judged = {row.context for row in rows}
+    names = {s for row in rows for s in (row.system_a, row.system_b)}
+    contexts = sorted(judged | {c for given in latencies for s in names & set(given) for c in given[s]})
+    votes = gather(rows, contexts=contexts)
+    often = draw_contexts(len(contexts), draws, np.random.default_rng(seed))
+    # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
+    often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
+    theta, spread = _ratings(votes, often, method)
+    return Resampled(tuple(contexts), often, votes.systems, to_elo(theta), to_elo(spread))
+
+
 def joint_figure(
     judgments: Iterable[Judgment],
     latencies: Latencies,
@@ -108,34 +147,41 @@ def joint_figure(
 ) -> JointFigure:
     """The joint figure on the latency `latencies`; `others` are resampled beside it and reported, not ranked on.
 
-    Call it again with another latency (first audible, first word) for a filler-aware variant: the seed gives the same
-    conversations. `method`: ordinal or strength. Systems without latencies (references) are rated, but are no points.
-    Raises harness.errors.UserError: no rows, several presentations, `audio_with_delay` (latency would stand on both axes), or
+    Systems without latencies (references) are rated, but are no points. Raises harness.errors.UserError: see `resample`, or
     no system with both verdicts and latencies.
     """
-    rows = select(judgments, presentation=presentation)
-    if any(row.presentation == "audio_with_delay" for row in rows):
-        raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
-    judged = {row.context for row in rows}
-    systems = sorted({s for row in rows for s in (row.system_a, row.system_b)} & set(latencies))
+    known = others or {}
+    drawn = resample(
+        judgments, [latencies, *known.values()], draws=draws, seed=seed, method=method, presentation=presentation
+    )
+    return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
+
+
+def lay_over(
+    drawn: Resampled,
+    latencies: Latencies,
+    *,
+    name: str = "ttfa",
+    others: Mapping[str, Latencies] | None = None,
+    cut_ins: Events | None = None,
+    budget_ms: float = 500.0,
+) -> JointFigure:
+    """The joint figure of ratings already drawn: for filler-aware variants, one call a latency (first sound, first word).
+
+    Raises harness.errors.UserError when no system has both verdicts and latencies.
+    """
+    systems = [s for s in drawn.systems if latencies.get(s)]
     if not systems:
         raise UserError("no system has both judgments and latencies: nothing to put into the joint figure")
-    contexts = sorted(judged | {c for s in systems for c in latencies[s]})
-    votes = gather(rows, contexts=contexts)
-    rng = np.random.default_rng(seed)
-    often = draw_contexts(len(contexts), draws, rng)
-    # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
-    is_judged = np.isin(contexts, sorted(judged))
-    often = often[(often[:, is_judged] > 0).any(axis=1)]
-    theta, spread = _ratings(votes, often, method)
-    at = [votes.systems.index(s) for s in systems]
-    elo, elo_draws = to_elo(theta)[at], to_elo(spread)[:, at]
-
-    whole = np.ones((1, len(contexts)))
-    p50, p50_draws = _both([_column(latencies[s], contexts) for s in systems], whole, often, 0.5)
-    p95, p95_draws = _both([_column(latencies[s], contexts) for s in systems], whole, often, 0.95)
-    turns = [len(latencies[s]) for s in systems]
-    known = len(contexts) >= FEWEST_CONTEXTS
+    at = [drawn.systems.index(s) for s in systems]
+    elo, elo_draws = drawn.elo[at], drawn.elo_draws[:, at]
+    contexts, often, size = drawn.contexts, drawn.often, len(drawn.contexts)
+    whole = np.ones((1, size))
+    columns = [_column(latencies[s], contexts) for s in systems]
+    p50, p50_draws = _both(columns, whole, often, 0.5)
+    p95, p95_draws = _both(columns, whole, often, 0.95)
+    turns = [int((~np.isnan(column)).sum()) for column in columns]
+    known = size >= FEWEST_CONTEXTS
     frontier = on_frontier(elo_draws, p50_draws).mean(axis=0)
     best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
     points = []
@@ -146,12 +192,12 @@ def joint_figure(
             JointPoint(
                 system=system,
                 elo=float(elo[k]),
-                elo_interval=_interval(elo_draws[:, k], len(contexts)) if known else None,
+                elo_interval=_interval(elo_draws[:, k], size) if known else None,
                 turns=turns[k],
                 ttfa_p50_ms=_none_if_nan(p50[k]),
-                ttfa_p50_interval=_interval(p50_draws[:, k], len(contexts)) if known else None,
+                ttfa_p50_interval=_interval(p50_draws[:, k], size) if known else None,
                 ttfa_p95_ms=_none_if_nan(p95[k]) if enough else None,
-                ttfa_p95_interval=_interval(p95_draws[:, k], len(contexts)) if enough and known else None,
+                ttfa_p95_interval=_interval(p95_draws[:, k], size) if enough and known else None,
                 p_frontier=float(frontier[k]),
                 p_best_within_budget=float(best[k]),
                 others=_others(others or {}, system, contexts, often, known),
@@ -159,7 +205,7 @@ def joint_figure(
                 cut_in_interval=rate_interval,
             )
         )
-    slope = _slope(elo, p50, elo_draws, p50_draws, len(contexts)) if len(systems) >= SYSTEMS_FOR_SLOPE else None
+    slope = _slope(elo, p50, elo_draws, p50_draws, size) if len(systems) >= SYSTEMS_FOR_SLOPE else None
     order = sorted(points, key=lambda point: -point.elo)
     return JointFigure(tuple(order), slope, name, budget_ms, often.shape[0])
 
@@ -199,7 +245,7 @@ def weighted_quantile(values: Floats, often: Floats, share: float) -> Floats:
         return np.full(often.shape[0], np.nan)
     total = cumulative[:, -1]
     place = share * np.maximum(total - 1, 0)
-    low, fraction = np.floor(place + 1e-9), None
+    low = np.floor(place + 1e-9)
     fraction = np.clip(place - low, 0.0, 1.0)
     first = ranked[np.minimum((cumulative <= low[:, None]).sum(axis=1), ranked.size - 1)]
     second = ranked[np.minimum((cumulative <= np.minimum(low + 1, total - 1)[:, None]).sum(axis=1), ranked.size - 1)]
@@ -233,11 +279,11 @@ def _slope(elo: Floats, p50: Floats, elo_draws: Floats, p50_draws: Floats, conte
     if usable.sum() < SYSTEMS_FOR_SLOPE:
         return None
     x = np.log10(np.where(p50_draws > 0, p50_draws, np.nan))[:, usable]
-    whole = whole_slope = _least_squares(np.log10(p50[usable])[None], elo[usable][None])
+    whole = _least_squares(np.log10(p50[usable])[None], elo[usable][None])
     drawn = _least_squares(x, elo_draws[:, usable])
     drawn = drawn[np.isfinite(drawn)]
     interval = _interval(drawn, contexts) if contexts >= FEWEST_CONTEXTS and drawn.size else None
-    return Slope(float(whole_slope[0]), interval, int(usable.sum())) if np.isfinite(whole[0]) else None
+    return Slope(float(whole[0]), interval, int(usable.sum())) if np.isfinite(whole[0]) else None
 
 
 def _least_squares(x: Floats, y: Floats) -> Floats:

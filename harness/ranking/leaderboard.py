@@ -12,8 +12,9 @@ from typing import Literal
 import numpy as np
 
 from harness.judgment import Judgment
-from harness.ranking import bradley_terry, ordinal, reach, ties
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, reach, ties
 from harness.ranking.board import Board, Interval, SystemRating
+from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.counts import axis_win_rates, win_rates
 from harness.ranking.sandwich import (
     FEWEST_CONTEXTS,
@@ -46,8 +47,11 @@ def leaderboard(
     axis: str | None = None,
     axis_weights: Mapping[str, float] | None = None,
     lengths: Lengths | None = None,
+    bootstrap_draws: int = 0,
+    seed: int = 0,
 ) -> Board:
-    """Rate the systems. `lengths` (words of each reply) adds a length term to the ordinal fit.
+    """Rate the systems. `lengths` (words of each reply) adds a length term to the ordinal fit. `bootstrap_draws` puts the
+    interval of resampled conversations beside the sandwich's (not for the models with ties).
 
     Raises harness.errors.UserError: no rows, or rows of several presentations with none chosen.
     """
@@ -58,9 +62,11 @@ def leaderboard(
         rows = weighted_rows(rows, axis_weights)
     votes = gather(rows, lengths=lengths)
     fitted = fit_votes(votes, method)
+    enough = bootstrap_draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS
+    ends = _bootstrap(votes, method, bootstrap_draws, seed) if enough else None
     return Board(
         method=METHOD_TITLES[method],
-        systems=_rows(rows, votes, fitted),
+        systems=_rows(rows, votes, fitted, ends),
         warnings=_warnings(rows, votes),
         presentation=rows[0].presentation,
         judgments=len(rows),
@@ -128,7 +134,21 @@ def _parts(votes: Votes, method: Method) -> _Parts:
     return _Parts(tied.theta, {"tie": tied.tie}, tied.bread, tied.scores, tied.breads)
 
 
-def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted) -> tuple[SystemRating, ...]:
+def _bootstrap(votes: Votes, method: Method, draws: int, seed: int) -> Floats | None:
+    """(2, systems): ends of the intervals in Elo."""
+    often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
+    if method == "ordinal":
+        drawn = ordinal_bootstrap.refit(ordinal.fit(ordinal.design(votes)), votes, often)
+    elif method in ("strength", "plain"):
+        wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
+        whole = bradley_terry.fit(wins.sum(axis=0))
+        drawn = refit(wins, often, whole.theta, whole.precision)
+    else:
+        return None
+    return percentile_interval(to_elo(drawn), len(votes.contexts))
+
+
+def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted, ends: Floats | None) -> tuple[SystemRating, ...]:
     elo = to_elo(fitted.theta)
     error = ELO_PER_LOGIT * np.sqrt(np.clip(np.diag(fitted.covariance.matrix), 0.0, None))
     known = len(votes.contexts) >= FEWEST_CONTEXTS
@@ -150,6 +170,7 @@ def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted) -> tuple[Syste
                 band=_around(elo[k], wide[k]) if known else None,
                 error=float(error[k]) if known else None,
                 paper_interval=_around(elo[k], paper_half_width(int(mine.sum()))),
+                bootstrap_interval=None if ends is None else (float(ends[0, k]), float(ends[1, k])),
             )
         )
     return tuple(sorted(ratings, key=lambda rating: -rating.elo))

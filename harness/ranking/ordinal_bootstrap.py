@@ -100,6 +100,8 @@ def _slopes(d: ordinal.Design, beta: Floats, often: Floats, span_count: Floats) 
         miss *= d.count[part]
         found += miss @ rows
     gap = beta @ d.spans.T
-    # Cuts that crossed have no likelihood; the draw is then fitted alone.
-    pull = np.where((gap > 0).all(axis=1, keepdims=True), span_count / np.expm1(np.maximum(gap, 1e-12)), np.nan)
+    # Cuts that crossed have no likelihood; the draw is then fitted alone. Cuts far apart pull with exactly nothing.
+    with np.errstate(over="ignore"):
+        push = span_count / np.expm1(np.maximum(gap, 1e-12))
+    pull = np.where((gap > 0).all(axis=1, keepdims=True), push, np.nan)
     return np.asarray(found + pull @ d.spans, dtype=np.float64)

@@ -16,7 +16,8 @@ def ranking(simulate):
     rng = np.random.default_rng(0)
     latencies = {s: {f"c{c:03}": float(300 * rng.lognormal(0, 0.2)) for c in range(24)} for s in ("s1", "s2", "s3")}
     latencies["s1"] = dict.fromkeys(latencies["s1"])
-    return rank(rows, latencies, draws=200)
+    words = {s: {c: None if v is None else v + 400 for c, v in by.items()} for s, by in latencies.items()}
+    return rank(rows, latencies, other_latencies={"first_word": words, "ttft": {"elsewhere": {}}}, draws=200)
 
 
 def test_the_object_is_json_with_the_promised_keys(ranking):
@@ -70,3 +71,13 @@ def test_csv_and_markdown_hold_every_system_and_escape_names(simulate, ranking):
     board = rank(renamed).board
     assert "'=1+1" in board_csv(board)
     assert "\\<b\\>\\|x" in board_markdown(board)
+
+
+def test_filler_aware_variants_share_the_conversations(ranking):
+    found = as_object(ranking)
+    assert list(found["joint_variants"]) == ["first_word"]
+    word = found["joint_variants"]["first_word"]["points"]
+    assert word["s3"]["p50_ms"] == pytest.approx(found["joint"]["s3"]["ttfa_p50_ms"] + 400)
+    assert word["s3"]["p_frontier"] == found["joint"]["s3"]["p_frontier"]
+    assert found["joint"]["s3"]["p_best_within_budget"] > 0.9
+    assert word["s3"]["p_best_within_budget"] == 0

@@ -142,3 +142,22 @@ def test_the_papers_rule_is_the_square_root_of_one_over_n():
 def test_no_rows_is_a_users_error():
     with pytest.raises(UserError, match="no judgments"):
         leaderboard([])
+
+
+@pytest.mark.parametrize("method", ["ordinal", "strength"])
+def test_the_bootstrap_stands_beside_the_sandwich(simulate, method):
+    board = leaderboard(simulate(60, 3, 2, seed=11), method=method, bootstrap_draws=500)
+    for r in board.systems:
+        width, other = r.interval[1] - r.interval[0], r.bootstrap_interval[1] - r.bootstrap_interval[0]
+        assert other == pytest.approx(width, rel=0.25)
+        assert r.bootstrap_interval[0] < r.elo < r.bootstrap_interval[1]
+    assert leaderboard(simulate(7, 3, 2), bootstrap_draws=100).systems[0].bootstrap_interval is None
+
+
+def test_differences_of_all_pairs_are_one_family(simulate):
+    board = leaderboard(simulate(40, 4, 1, seed=12, spread=0.3))
+    found = board.differences()
+    assert len(found) == 6
+    assert all(d.elo >= 0 and d.p_value <= d.p_adjusted <= 1 for d in found.values())
+    assert any(d.p_adjusted > d.p_value for d in found.values())
+    assert all(d.p_adjusted is None for d in leaderboard(simulate(7, 3, 1)).differences().values())
