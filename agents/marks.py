@@ -21,4 +21,5 @@ AUDIO_SENT: Final = "audio_sent"  # first audio of the reply written to the wire
 LLM_DONE: Final = "llm_done"
 TTS_DONE: Final = "tts_done"
 SPECULATION_DROPPED: Final = "speculation_dropped"
+SLACK: Final = "slack"  # a later piece is ready; detail `slack_ms` before the one before it runs out (negative: a gap)
 REPLY_DONE: Final = "reply_done"

@@ -2,24 +2,29 @@
 
 At the first silence of each pause a policy says how long the silence must become before the turn counts as over. It may
 take its time (the language model's opinion costs about 40 ms), since the answer is needed only hundreds of milliseconds
-later; until it is known, `longest_ms` holds.
+later; until it is known, `longest_ms` holds. The evidence comes from a scorer (`turn_scorers`), which is a part of its own.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.cascade.settings import FixedEndpoint, TwoSpeedEndpoint
-
 
 @dataclass(frozen=True, slots=True)
 class PauseEvidence:
-    """What is known when the caller falls silent. `samples` is the turn's audio so far: 16 kHz, -1 to 1."""
+    """What is known when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1."""
 
     text: str
     samples: NDArray[np.float32]
+
+
+class TurnScorer(Protocol):
+    """Something that can say how likely it is that a caller's words are complete."""
+
+    async def probability_complete(self, evidence: PauseEvidence) -> float: ...
 
 
 class EndpointPolicy(Protocol):
@@ -34,12 +39,6 @@ class EndpointPolicy(Protocol):
 
     def observe_pause(self, duration_ms: float, /) -> None:
         """The caller went on after a pause of `duration_ms`."""
-
-
-class TurnScorer(Protocol):
-    """Something that can say how likely it is that a caller's words are complete."""
-
-    async def probability_complete(self, text: str) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +59,17 @@ class FixedSilence:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoSpeed:
-    """A short silence when `scorer` thinks that the words are complete, else a long one."""
+class ScoredSilence:
+    """A short silence when the words seem complete, a long one when they do not, and in between what lies between.
+
+    From `complete_from` on the short silence does; below `incomplete_below` the long one is needed. With both equal it
+    has two speeds.
+    """
 
     scorer: TurnScorer
     short_ms: float
     long_ms: float
+    incomplete_below: float
     complete_from: float
 
     @property
@@ -73,15 +77,62 @@ class TwoSpeed:
         return self.long_ms
 
     async def silence_needed_ms(self, evidence: PauseEvidence) -> float:
-        complete = await self.scorer.probability_complete(evidence.text) >= self.complete_from
-        return self.short_ms if complete else self.long_ms
+        score = await self.scorer.probability_complete(evidence)
+        if score >= self.complete_from:
+            return self.short_ms
+        if score <= self.incomplete_below:
+            return self.long_ms
+        share = (score - self.incomplete_below) / (self.complete_from - self.incomplete_below)
+        return self.long_ms + share * (self.short_ms - self.long_ms)
 
     def observe_pause(self, _duration_ms: float) -> None:
         return None
 
 
-def make_policy(settings: FixedEndpoint | TwoSpeedEndpoint, scorer: TurnScorer) -> EndpointPolicy:
-    """The policy that a profile's `[cascade.endpoint]` names."""
-    if isinstance(settings, FixedEndpoint):
-        return FixedSilence(settings.silence_ms)
-    return TwoSpeed(scorer, settings.short_ms, settings.long_ms, settings.complete_from)
+_PAUSES_BEFORE_LEARNING: Final = 2
+"""One long pause may be a car going by; two are a way of speaking."""
+
+
+@dataclass(slots=True)
+class AdaptiveSilence:
+    """Never answers sooner than this caller's own pauses suggest: speech under strain is full of long ones.
+
+    The silence that `inner` asks for is raised to `factor` times the `quantile` of the pauses heard so far in the
+    conversation, but to `most_ms` at most, so that a slow speaker is waited for and a fast one is not kept waiting.
+    """
+
+    inner: EndpointPolicy
+    quantile: float
+    factor: float
+    most_ms: float
+    _pauses_ms: list[float] = field(default_factory=list)
+
+    @property
+    def longest_ms(self) -> float:
+        return max(self.inner.longest_ms, self.most_ms)
+
+    async def silence_needed_ms(self, evidence: PauseEvidence) -> float:
+        needed_ms = await self.inner.silence_needed_ms(evidence)
+        if len(self._pauses_ms) < _PAUSES_BEFORE_LEARNING:
+            return needed_ms
+        own_ms = self.factor * float(np.quantile(self._pauses_ms, self.quantile))
+        return max(needed_ms, min(own_ms, self.most_ms))
+
+    def observe_pause(self, duration_ms: float) -> None:
+        self._pauses_ms.append(duration_ms)
+        self.inner.observe_pause(duration_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class BlendedScorer:
+    """Several opinions as one: the weighted mean of their log odds, so that a sure one outweighs an unsure one."""
+
+    scorers: Sequence[tuple[TurnScorer, float]]
+
+    async def probability_complete(self, evidence: PauseEvidence) -> float:
+        total = sum(weight for _, weight in self.scorers)
+        odds = 0.0
+        for scorer, weight in self.scorers:
+            p = min(max(await scorer.probability_complete(evidence), 0.01), 0.99)
+            odds += weight / total * float(np.log(p / (1 - p)))
+        return float(1 / (1 + np.exp(-odds)))

@@ -1,6 +1,7 @@
 """One session of the cascade: the pipeline that a profile's settings describe, around one WebSocket connection."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any, Final, cast
 
 from fastapi import WebSocket
@@ -17,7 +18,8 @@ from pipecat.workers.runner import WorkerRunner
 from pydantic import ValidationError
 
 from agents.cascade.deliberate import DeliberateLLM
-from agents.cascade.endpoint_policies import TurnScorer, make_policy
+from agents.cascade.endpoint_choice import make_policy
+from agents.cascade.endpoint_policies import TurnScorer
 from agents.cascade.held_audio import HeldAudio
 from agents.cascade.history import parse_history
 from agents.cascade.llama_prompt import LlamaPrompt
@@ -25,10 +27,16 @@ from agents.cascade.llm import CascadeLLM
 from agents.cascade.models import Models
 from agents.cascade.prompt import system_instruction
 from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import CascadeSettings, SpeechTimeoutEndpoint, StreamingEndpoint, StreamingWhisper
+from agents.cascade.settings import (
+    CascadeSettings,
+    ScorerName,
+    SpeechTimeoutEndpoint,
+    StreamingEndpoint,
+    StreamingWhisper,
+)
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
-from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer
+from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
 from agents.cascade.wire import MarkedTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
@@ -73,7 +81,10 @@ class Session:
             vad = MarkedSilero(settings.vad, self._marks)
             params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
-        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays)
+        alone = (
+            models.server.paused if settings.llm.pause_for_first_audio and models.server is not None else nullcontext
+        )
+        tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, alone)
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]
 
@@ -82,7 +93,7 @@ class Session:
         assert isinstance(endpoint, StreamingEndpoint)
         return StreamingWhisperSTT(
             models.recogniser,
-            make_policy(endpoint, self._scorer()),
+            make_policy(endpoint, self._scorer),
             session=self._marks,
             speech_probability=stt.speech_probability,
             eager_silence_ms=stt.eager_silence_ms,
@@ -90,8 +101,10 @@ class Session:
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
-    def _scorer(self) -> TurnScorer:
-        if self._prompt is None:
+    def _scorer(self, name: ScorerName) -> TurnScorer:
+        if name == "smart-turn":
+            return SmartTurnScorer()
+        if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
 

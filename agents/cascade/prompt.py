@@ -1,7 +1,8 @@
 """What the supporter is told. The rules are those of HEART's protocol (section 9.4); the sentences are this project's.
 
-The instruction is short because a small model follows few rules, and because on two CPU cores every hundred tokens of a
-cold prompt cost about three hundred milliseconds; it comes first and never changes, so that it stays in the prefix cache.
+The instruction is short because a small model follows few rules (told that it is not a doctor, it told callers that they
+were not), and because on two CPU cores every hundred tokens of a cold prompt cost about three hundred milliseconds; it
+comes first and never changes, so that it stays in the prefix cache.
 """
 
 from agents.cascade.settings import ReplySettings
@@ -10,14 +11,12 @@ from agents.cascade.settings import ReplySettings
 def system_instruction(reply: ReplySettings) -> str:
     """The system prompt of a supporter that keeps the limits of `reply`."""
     return (
-        "You are a caring peer supporter on the phone with someone who is having a hard time. "
-        f"Speak one to {_count(reply.max_sentences)} short sentences, at most about {reply.max_words} words. "
-        "Sound like a person talking: plain words, no lists, no headings, no emoji, no stage directions. "
-        "Begin with what this person has just told you, in your own words, and name the feeling you hear. "
-        "Be gentle, do not judge, and do not hurry into advice; ask at most one open question. "
-        "Stay in this role. You are not a doctor or a lawyer and give no diagnosis. "
-        "If they speak of hurting themselves or someone else, say that you care and ask them to call the emergency "
-        "number or a crisis line right now."
+        "You are a kind friend on the phone with someone who is having a hard time. "
+        f"Reply in one to {_count(reply.max_sentences)} short spoken sentences, at most about {reply.max_words} words, "
+        "with no lists. First say back the feeling you hear, in your own words. "
+        "Do not judge and do not hurry into advice. Ask at most one gentle question. "
+        "Stay in this role and give no medical or legal advice. "
+        "If they may hurt themselves or someone else, ask them to call the emergency number now."
     )
 
 

@@ -71,21 +71,36 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-class FixedEndpoint(_Settings):
+ScorerName = Literal["llm", "smart-turn", "last-word"]
+
+
+class AdaptSettings(_Settings):
+    """Wait longer for a caller whose own pauses are long: `factor` times the `quantile` of them, `most_ms` at most."""
+
+    quantile: Probability = 0.8
+    factor: Annotated[float, Field(ge=0.5, le=3)] = 1.2
+    most_ms: Milliseconds = 900
+
+
+class _StreamingEndpoint(_Settings):
+    adapt: AdaptSettings | None = None
+
+
+class FixedEndpoint(_StreamingEndpoint):
     """The turn ends after this much silence."""
 
     policy: Literal["fixed"]
     silence_ms: Milliseconds
 
 
-class TwoSpeedEndpoint(_Settings):
-    """Short silence when the language model thinks that the words are complete, else long silence."""
-
-    policy: Literal["two-speed"]
+class _ScoredEndpoint(_StreamingEndpoint):
     short_ms: Milliseconds = 450
     long_ms: Milliseconds = 750
     complete_from: Probability = 0.4
-    """Least probability that the model gives to the turn ending here for the short silence to do."""
+    """Least score for the short silence to do."""
+    scorers: dict[ScorerName, Annotated[float, Field(gt=0)]] = Field(default={"llm": 1.0}, min_length=1)
+    """Who is asked whether the words are complete, with weights. Where the model cannot be asked, `llm` falls back to
+    the last word."""
 
     @model_validator(mode="after")
     def _short_is_shorter(self) -> Self:
@@ -94,8 +109,27 @@ class TwoSpeedEndpoint(_Settings):
         return self
 
 
+class TwoSpeedEndpoint(_ScoredEndpoint):
+    """Short silence when the words seem complete, else long silence."""
+
+    policy: Literal["two-speed"]
+
+
+class GradedEndpoint(_ScoredEndpoint):
+    """As two-speed, with silences in between for scores from `incomplete_below` to `complete_from`."""
+
+    policy: Literal["graded"]
+    incomplete_below: Probability = 0.1
+
+    @model_validator(mode="after")
+    def _bounds_are_ordered(self) -> Self:
+        if self.incomplete_below > self.complete_from:
+            raise ValueError("incomplete_below must not exceed complete_from")
+        return self
+
+
 StockEndpoint = PipecatDefaultEndpoint | SpeechTimeoutEndpoint
-StreamingEndpoint = FixedEndpoint | TwoSpeedEndpoint
+StreamingEndpoint = FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint
 Endpoint = Annotated[StockEndpoint | StreamingEndpoint, Field(discriminator="policy")]
 
 
@@ -117,11 +151,15 @@ class LlmSettings(_Settings):
     gpu_layers: Annotated[int, Field(ge=0)] = 0
     slots: Annotated[int, Field(ge=1, le=64)] = 1
     """Conversations that the embedded server keeps apart; they share `context_tokens`."""
+    pause_for_first_audio: bool = False
+    """Stop decoding while the first piece is synthesised, so that both do not share the cores."""
     warm_prefix: bool = False
     """Send the system prompt and the history to the model as soon as they are known, so that its cache is warm."""
 
     @model_validator(mode="after")
     def _server_settings_need_a_server(self) -> Self:
+        if self.base_url is not None and self.pause_for_first_audio:
+            raise ValueError("pause_for_first_audio needs the embedded server: base_url must be left out")
         if self.base_url is None and self.api_key_env is not None:
             raise ValueError("api_key_env needs base_url: the embedded server takes no key")
         return self
@@ -183,7 +221,7 @@ class CascadeSettings(_Settings):
     def _parts_fit(self) -> Self:
         streaming = isinstance(self.stt, StreamingWhisper)
         if streaming != isinstance(self.endpoint, StreamingEndpoint):
-            needed = "fixed or two-speed" if streaming else "pipecat-default or speech-timeout"
+            needed = "fixed, two-speed or graded" if streaming else "pipecat-default or speech-timeout"
             raise ValueError(f'stt service "{self.stt.service}" needs the endpoint policy {needed}')
         if self.speculate and not streaming:
             raise ValueError('speculate needs the stt service "streaming-whisper"')

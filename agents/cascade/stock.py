@@ -6,7 +6,8 @@ is made for each connection and loading takes seconds, and stamps a mark where i
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Final
 
@@ -103,10 +104,19 @@ class MarkedWhisper(WhisperSTTService):
 
 
 class MarkedPiper(PiperTTSService):
-    """pipecat's Piper service over a loaded voice, with whole sentences or clauses; drops withdrawn speculation."""
+    """pipecat's Piper service over a loaded voice, with whole sentences or clauses; drops withdrawn speculation.
+
+    `alone` is entered while a reply's first piece is synthesised: what competes for the cores can be stopped there.
+    """
 
     def __init__(
-        self, voice: PiperVoice, session: SessionMarks, settings: TtsSettings, delays: TestDelays, **kwargs: Any
+        self,
+        voice: PiperVoice,
+        session: SessionMarks,
+        settings: TtsSettings,
+        delays: TestDelays,
+        alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+        **kwargs: Any,
     ) -> None:
         # The parent's constructor would load the voice again, or fetch one by name.
         TTSService.__init__(
@@ -119,6 +129,7 @@ class MarkedPiper(PiperTTSService):
         self._voice = voice
         self._session = session
         self._trim = settings.trim_silence
+        self._alone = alone
         if settings.cut == "clause":
             self._text_aggregator = ClauseAggregator(settings.least_words)  # type: ignore[assignment]
         self._delay_s = delays.tts_ms / 1000
@@ -144,16 +155,19 @@ class MarkedPiper(PiperTTSService):
         started_s = time.monotonic()
         samples = 0
         rate_hz = self.sample_rate
-        if self._piece == 1:
-            await asyncio.sleep(self._delay_s)
-        async for frame in super().run_tts(text, context_id):
-            if isinstance(frame, TTSAudioRawFrame):
-                if self._trim and not samples:
-                    frame.audio = trim_start(frame.audio, rate_hz)
-                if not samples:
-                    self._session.stamp(marks.TTS_FIRST_AUDIO, **detail)
-                samples += frame.num_frames
-            yield frame
+        with ExitStack() as quiet:
+            if self._piece == 1:
+                quiet.enter_context(self._alone())
+                await asyncio.sleep(self._delay_s)
+            async for frame in super().run_tts(text, context_id):
+                quiet.close()
+                if isinstance(frame, TTSAudioRawFrame):
+                    if self._trim and not samples:
+                        frame.audio = trim_start(frame.audio, rate_hz)
+                    if not samples:
+                        self._session.stamp(marks.TTS_FIRST_AUDIO, **detail)
+                    samples += frame.num_frames
+                yield frame
         audio_s = samples / rate_hz
         self._session.stamp(
             marks.TTS_DONE,

@@ -138,6 +138,9 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     async def _resume(self, pause: _Pause) -> None:
         self._pause = None
+        if pause.task is not None:
+            # A question about words that are no longer the last ones would keep the model from the next.
+            await self.cancel_task(pause.task)
         await self._cancel_eager_end_of_turn()  # type: ignore[no-untyped-call]
         resumed_at = self._tracker.position - 2 * WINDOW_SAMPLES
         self._policy.observe_pause((resumed_at - self._tracker.silence_start) / RATE_HZ * 1000)

@@ -1,14 +1,19 @@
-"""Who can say whether a caller's words are complete: the language model where it may be asked, else the last word.
+"""Who can say whether a caller's words are complete: the language model, a model of intonation, or the last word.
 
-The model's own probability of an end after the caller's words was the best signal found (area under the curve 0.85
-against pauses in mid-sentence; Whisper's final full stop says nothing). It needs a server that gives token probabilities
-for a prompt of ours, which an arbitrary endpoint does not; there a list of words that nobody ends on has to do.
+The language model's own probability of an end after the caller's words was the best signal found (area under the curve
+0.85 against pauses in mid-sentence; Whisper's final full stop says nothing). It needs a server that gives token
+probabilities for a prompt of ours, which an arbitrary endpoint does not; there a list of words that nobody ends on has
+to do. Smart-turn v3 listens to the voice instead of the words.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+
+from agents.cascade.endpoint_policies import PauseEvidence
 from agents.cascade.llama_prompt import LlamaPrompt
 
 _LEADS_ON: Final = frozenset(
@@ -17,6 +22,8 @@ _LEADS_ON: Final = frozenset(
     just really very um uh er""".split()  # noqa: SIM905 prose is easier to read and to extend
 )
 """Words after which an English sentence goes on."""
+_LISTENED_S: Final = 8
+"""Smart-turn looks at the last eight seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +33,28 @@ class LlmTurnScorer:
     prompt: LlamaPrompt
     conversation: Callable[[], Sequence[Any]]
 
-    async def probability_complete(self, text: str) -> float:
-        return await self.prompt.probability_complete(self.conversation(), text)
+    async def probability_complete(self, evidence: PauseEvidence) -> float:
+        return await self.prompt.probability_complete(self.conversation(), evidence.text)
 
 
 @dataclass(frozen=True, slots=True)
 class LastWordScorer:
     """Complete unless the last word leads on. The fallback for endpoints that give no probabilities."""
 
-    async def probability_complete(self, text: str) -> float:
-        words = text.lower().rstrip(" .!?,…").split()
+    async def probability_complete(self, evidence: PauseEvidence) -> float:
+        words = evidence.text.lower().rstrip(" .!?,…").split()
         return 0.0 if not words or words[-1] in _LEADS_ON else 1.0
+
+
+class SmartTurnScorer:
+    """pipecat's smart-turn v3, which judges intonation from the audio alone."""
+
+    def __init__(self) -> None:
+        from pipecat.audio.turn.smart_turn.local_smart_turn_v3 import LocalSmartTurnAnalyzerV3
+
+        self._analyzer = LocalSmartTurnAnalyzerV3(cpu_count=1)
+
+    async def probability_complete(self, evidence: PauseEvidence) -> float:
+        audio = evidence.samples[-_LISTENED_S * 16_000 :].astype(np.float32)
+        verdict = await asyncio.to_thread(self._analyzer._predict_endpoint, audio)
+        return float(verdict["probability"])

@@ -1,5 +1,6 @@
 """The cascade's side of the socket: pipecat's FastAPI WebSocket transport, with a mark where audio meets the wire."""
 
+import time
 from typing import Any
 
 from fastapi import WebSocket
@@ -9,6 +10,7 @@ from pipecat.frames.frames import (
     LLMFullResponseStartFrame,
     OutputAudioRawFrame,
     OutputTransportMessageUrgentFrame,
+    TTSAudioRawFrame,
 )
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.processors.frameworks.rtvi import models as rtvi
@@ -32,11 +34,23 @@ class MarkedOutput(FastAPIWebsocketOutputTransport):
         self._session = session
         self._request: int | None = None
         self._audio_due = True
+        self._supplied_until_s = 0.0
+
+    def _note_slack(self, frame: TTSAudioRawFrame) -> None:
+        """Each piece's audio extends what the listener has left to hear; the rest of that on arrival is the slack."""
+        now_s = time.monotonic()
+        if self._supplied_until_s:
+            slack_ms = (self._supplied_until_s - now_s) * 1000
+            self._session.stamp(marks.SLACK, request=self._request, slack_ms=round(slack_ms, 1))
+        self._supplied_until_s = max(now_s, self._supplied_until_s) + frame.num_frames / frame.sample_rate
 
     async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
         if isinstance(frame, LLMFullResponseStartFrame):
             self._request = frame.metadata.get(REQUEST)
             self._audio_due = True
+            self._supplied_until_s = 0.0
+        elif isinstance(frame, TTSAudioRawFrame):
+            self._note_slack(frame)
         await super().process_frame(frame, direction)
 
     async def push_frame(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:

@@ -1,0 +1,38 @@
+"""From a profile's `[cascade.endpoint]` to the policy and the scorer that it names."""
+
+from collections.abc import Callable
+
+from agents.cascade.endpoint_policies import (
+    AdaptiveSilence,
+    BlendedScorer,
+    EndpointPolicy,
+    FixedSilence,
+    ScoredSilence,
+    TurnScorer,
+)
+from agents.cascade.settings import FixedEndpoint, GradedEndpoint, ScorerName, TwoSpeedEndpoint
+
+MakeScorer = Callable[[ScorerName], TurnScorer]
+
+
+def make_policy(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
+    """The policy of a profile. `make_scorer` is asked only for the scorers that it uses."""
+    policy = _without_adaption(settings, make_scorer)
+    if settings.adapt is None:
+        return policy
+    return AdaptiveSilence(policy, settings.adapt.quantile, settings.adapt.factor, settings.adapt.most_ms)
+
+
+def _without_adaption(
+    settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer
+) -> EndpointPolicy:
+    if isinstance(settings, FixedEndpoint):
+        return FixedSilence(settings.silence_ms)
+    scorer = _scorer(settings.scorers, make_scorer)
+    low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
+    return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
+
+
+def _scorer(weights: dict[ScorerName, float], make_scorer: MakeScorer) -> TurnScorer:
+    made = [(make_scorer(name), weight) for name, weight in weights.items()]
+    return made[0][0] if len(made) == 1 else BlendedScorer(made)
