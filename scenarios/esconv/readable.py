@@ -6,6 +6,7 @@ text that is not language, an answer that is no answer.
 
 import re
 
+from scenarios.emotions import EMOTIONS
 from scenarios.esconv.couplets import Couplet
 from scenarios.esconv.potential import potential
 
@@ -14,6 +15,8 @@ _WORD = re.compile(r"[A-Za-z']+")
 _NUMBERED = re.compile(r"[.!?a-z] \d{1,2}\.?$")
 MOST_NUMBERED = 3
 """Some writers counted their messages; one turn may end on a number, three do not by chance."""
+MOST_CHARACTERS = 2_000
+"""Some two minutes of speech; also what a reference may hold."""
 LEAST_ANSWER_WORDS = 6
 """An original completion of "ok" or "I see" is no completion to be ranked."""
 LEAST_SEEKER_WORDS = 25
@@ -24,6 +27,10 @@ def fault_in_talk(couplet: Couplet) -> str | None:
     """The first thing that is wrong with the talk up to this turn, or None."""
     text = couplet.seeker.text
     seeker_before = " ".join(t.text for t in couplet.history if t.role == "seeker")
+    if couplet.dialogue.emotion not in EMOTIONS:
+        return "a label of emotion that is not known here"
+    if max(len(t.text) for t in (*couplet.history, couplet.seeker, couplet.answer)) > MOST_CHARACTERS:
+        return "a turn is longer than anybody speaks"
     if couplet.turns_after == 0:
         return "the talk ends at this turn"
     if len(_LETTERS.findall(text)) < 0.7 * len(text.replace(" ", "")):

@@ -59,6 +59,7 @@ SELF_HARM = [
     "I cant do this anymore",
     "all I could think of was ending her and killing her and myself",
     "I hated being alive",
+    "I dont want to be around, you know",
     "it would be so much easier to just be dead",
     "I could jump over the bridge",
     "nothing seems worth it, it is all pointless",

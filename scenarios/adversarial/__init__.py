@@ -1,0 +1,11 @@
+"""Adversarial items: the four escalation profiles, a measure of hostility, a rewriter that a model drives, and a validator.
+
+The model rewrites seeker turns only; everything it returns is checked before it becomes an item.
+"""
+
+from scenarios.adversarial.hostility import hostility
+from scenarios.adversarial.profiles import PROFILES, target_curve
+from scenarios.adversarial.rewrite import Failure, Rewrite, rewrite, rewrite_set
+from scenarios.adversarial.validate import faults
+
+__all__ = ["PROFILES", "Failure", "Rewrite", "faults", "hostility", "rewrite", "rewrite_set", "target_curve"]

@@ -1,0 +1,114 @@
+"""What must hold of an adversarial item before it is one: structure, and a hostility that follows its profile.
+
+The curve is checked by its shape (calm where calm is due, high at the end, the climb in its place), not point by point:
+the measure is a word list, and a single turn may be hostile in words that the list lacks.
+"""
+
+from collections.abc import Sequence
+
+from scenarios.adversarial.hostility import hostility
+from scenarios.adversarial.profiles import LOW, target_curve
+from scenarios.context import Context, EscalationProfile, Turn
+from scenarios.screens import screen_text
+from scenarios.screens.spelling import one_spelling
+
+LEAST_TURNS = 4
+LAST_AT_LEAST = 7.0
+"""The last turn is highly adversarial: above every last turn of a regular item that ships (5.7 at most)."""
+CALM_AT_MOST = 5.0
+HEATED_ON_AVERAGE = 5.5
+RISE_AT_LEAST = 3.0
+_GREETING = ("hello", "hi", "hey", "hiya", "good morning", "good afternoon", "good evening", "welcome")
+_OPENING = (
+    "evening",
+    "morning",
+    "afternoon",
+    "how are you",
+    "how can i",
+    "how may i",
+    "what can i",
+    "glad you",
+    "thanks for",
+    "thank you for calling",
+)
+_ALLOWED = frozenset({"foul language"})
+
+
+def measured_curve(turns: Sequence[Turn]) -> tuple[float, ...]:
+    """Hostility of each seeker turn, first to last."""
+    return tuple(hostility(turn.text) for turn in turns if turn.role == "seeker")
+
+
+def deviation(turns: Sequence[Turn], profile: EscalationProfile) -> float:
+    """Mean absolute distance of the measured curve from the profile's target, in points of 10."""
+    curve = measured_curve(turns)
+    target = target_curve(profile, len(curve))
+    return sum(abs(is_ - meant) for is_, meant in zip(curve, target, strict=True)) / len(curve)
+
+
+def greets(text: str) -> bool:
+    """Whether a supporter turn opens a conversation."""
+    said = one_spelling(text)
+    return any(said.startswith(word) or f" {word} " in f" {said[:80]} " for word in _GREETING + _OPENING)
+
+
+def faults(item: Context, original: Context | None = None) -> tuple[str, ...]:
+    """Everything wrong with an adversarial item, a line each; empty where it may be used.
+
+    With the `original` it was rewritten from, supporter turns must also be the same to the byte.
+    """
+    profile = item.escalation
+    if profile is None:
+        return ("names no escalation profile",)
+    found = list(_structure(item.turns))
+    if original is not None:
+        found += _changes(item.turns, original.turns)
+    if len(measured_curve(item.turns)) >= 2:
+        found += _shape(measured_curve(item.turns), profile)
+    for k, turn in enumerate(item.turns):
+        if turn.role == "seeker":
+            found += [
+                f"turn {k + 1}: {hit.reason} ({hit.words})"
+                for hit in screen_text(turn.plain, ["safety"])
+                if hit.reason not in _ALLOWED
+            ]
+    return tuple(found)
+
+
+def _structure(turns: Sequence[Turn]) -> list[str]:
+    found = []
+    if len(turns) < LEAST_TURNS:
+        found.append(f"has {len(turns)} turns, fewer than {LEAST_TURNS}")
+    if turns[0].role != "supporter" or not greets(turns[0].text):
+        found.append("does not start with a supporter's greeting")
+    return found
+
+
+def _changes(turns: Sequence[Turn], before: Sequence[Turn]) -> list[str]:
+    if [t.role for t in turns] != [t.role for t in before]:
+        return ["turns were added, lost or swapped"]
+    found = [
+        f"turn {k + 1}: a supporter turn was changed"
+        for k, (now, then) in enumerate(zip(turns, before, strict=True))
+        if now.role == "supporter" and now.text != then.text
+    ]
+    seekers = [(now.text, then.text) for now, then in zip(turns, before, strict=True) if now.role == "seeker"]
+    if all(now == then for now, then in seekers):
+        found.append("no seeker turn was rewritten")
+    return found
+
+
+def _shape(curve: Sequence[float], profile: EscalationProfile) -> list[str]:
+    target = target_curve(profile, len(curve))
+    calm = [is_ for is_, meant in zip(curve, target, strict=True) if meant <= LOW]
+    heated = [is_ for is_, meant in zip(curve, target, strict=True) if meant > LOW]
+    found = []
+    if curve[-1] < LAST_AT_LEAST:
+        found.append(f"the last turn measures {curve[-1]:.1f} of 10, less than {LAST_AT_LEAST}")
+    if calm and max(calm) > CALM_AT_MOST:
+        found.append(f"a turn that should be calm measures {max(calm):.1f}, more than {CALM_AT_MOST}")
+    if profile in ("always-10", "mid-spike") and sum(heated) / len(heated) < HEATED_ON_AVERAGE:
+        found.append(f"the heated turns average {sum(heated) / len(heated):.1f}, less than {HEATED_ON_AVERAGE}")
+    if profile != "always-10" and curve[-1] - curve[0] < RISE_AT_LEAST:
+        found.append(f"hostility rises by {curve[-1] - curve[0]:.1f}, less than {RISE_AT_LEAST}")
+    return found

@@ -1,0 +1,152 @@
+"""What a pack holds, counted, and what is wrong with it: the report behind `harness scenarios list`, `show` and `check`.
+
+Every pack is held to the safety screens and, for adversarial items, to the validator. Packs that ship are held to more
+(the pause mix, no phrase in three contexts, no shared opening, no tell-tale length), because they were written for the
+purpose and set what a run means out of the box.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scenarios.adversarial.validate import deviation, faults, measured_curve
+from scenarios.context import Context, Reference
+from scenarios.pack import Pack, shipped_packs
+from scenarios.pauses import MIX, mix_of, pauses_ms
+from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
+from scenarios.screens import FOR_WRITTEN_PACKS, screen_context
+
+HISTORY_LENGTHS = (("short", 0, 4), ("medium", 4, 6), ("long", 6, 8), ("very long", 8, 1_000))
+"""Name, from (inclusive) and to (exclusive): turns before the one that is spoken."""
+MIX_TOLERANCE = 0.02
+"""A pack of 40 pauses cannot come nearer than 1 in 40 to every share."""
+TELLING_LENGTH = 0.70
+"""Where length alone picks the better of two references more often than this, a judge could be right for no reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackReport:
+    """Counts and problems of one pack; `problems` are one line each, empty for a pack that passes."""
+
+    counts: dict[str, Any]
+    problems: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """What `--json` prints: keys stay, more may join."""
+        return {"schema": 1, **self.counts, "removed": {}, "problems": list(self.problems)}
+
+
+def check_pack(pack: Pack, *, shipped: bool | None = None) -> PackReport:
+    """The whole report. `shipped`: hold it to the rules of packs that ship (default: whether it is one)."""
+    strict = pack.name in shipped_packs() if shipped is None else shipped
+    contexts = pack.contexts
+    problems = [
+        f"{c.id}: {f.screen}: {f.reason} ({f.words})" for c in contexts for f in screen_context(c, FOR_WRITTEN_PACKS)
+    ]
+    problems += [f"{c.id}: {fault}" for c in contexts if c.escalation for fault in faults(c)]
+    if strict:
+        problems += _house_rules(contexts)
+    return PackReport(_counts(pack), tuple(problems))
+
+
+def list_packs(packs: Iterable[Pack]) -> tuple[dict[str, Any], ...]:
+    """One row a pack: name, path, items, regular, adversarial, emotions, problems."""
+    return tuple(
+        {
+            "pack": pack.name,
+            "path": str(pack.path),
+            "items": len(pack.contexts),
+            "regular": sum(c.subset == "regular" for c in pack.contexts),
+            "adversarial": sum(c.subset == "adversarial" for c in pack.contexts),
+            "emotions": len({c.emotion for c in pack.contexts}),
+            "problems": len({c.problem for c in pack.contexts}),
+        }
+        for pack in packs
+    )
+
+
+def show_context(context: Context) -> dict[str, Any]:
+    """One context as data, with what the checks see in it."""
+    return {
+        "schema": 1,
+        "context": context.model_dump(mode="json", exclude_defaults=True),
+        "history": history_length(context),
+        "pauses_ms": list(pauses_ms(context.spoken.text)),
+        "hostility": list(measured_curve(context.turns)),
+        "findings": [f"{f.screen}: {f.reason} ({f.words})" for f in screen_context(context, FOR_WRITTEN_PACKS)],
+    }
+
+
+def history_length(context: Context) -> str:
+    """short, medium, long or very long, by the turns before the one that is spoken."""
+    turns = len(context.history)
+    return next(name for name, low, high in HISTORY_LENGTHS if low <= turns < high)
+
+
+def picked_by_length(contexts: Sequence[Context]) -> float | None:
+    """How often the longer of two references of differing quality is the better one; None where there are no such pairs.
+
+    One half means that length tells nothing. Equal lengths count one half.
+    """
+    wins = [_longer_wins(a, b) for c in contexts for k, a in enumerate(c.references) for b in c.references[k + 1 :]]
+    told = [win for win in wins if win is not None]
+    return sum(told) / len(told) if told else None
+
+
+def _longer_wins(a: Reference, b: Reference) -> float | None:
+    if a.quality is None or b.quality is None or a.quality == b.quality:
+        return None
+    better, worse = (a, b) if a.quality > b.quality else (b, a)
+    words = len(better.text.split()), len(worse.text.split())
+    return 0.5 if words[0] == words[1] else float(words[0] > words[1])
+
+
+def _counts(pack: Pack) -> dict[str, Any]:
+    contexts = pack.contexts
+    pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    nearest = nearest_pair(contexts)
+    heated = [c for c in contexts if c.escalation]
+    share = picked_by_length(contexts)
+    return {
+        "pack": pack.name,
+        "hash": pack.hash,
+        "items": len(contexts),
+        "regular": len(contexts) - len(heated),
+        "adversarial": len(heated),
+        "escalation": dict(sorted(Counter(c.escalation for c in heated if c.escalation).items())),
+        "cells": _sorted(Counter(f"{c.emotion} × {c.problem}" for c in contexts)),
+        "emotions": _sorted(Counter(c.emotion for c in contexts)),
+        "problem_types": _sorted(Counter(c.problem for c in contexts)),
+        "history": _sorted(Counter(map(history_length, contexts))),
+        "voices": _sorted(Counter(c.voice for c in contexts)),
+        "references": _sorted(Counter(len(c.references) for c in contexts)),
+        "picked_by_length": None if share is None else round(share, 3),
+        "pauses": {"count": len(pauses), "mix": {name: round(s, 3) for name, s in mix_of(pauses).items()}},
+        "nearest_pair": nearest and {"a": nearest.a, "b": nearest.b, "overlap": round(nearest.overlap, 3)},
+        "curve_deviation": {c.id: round(deviation(c.turns, c.escalation), 2) for c in heated if c.escalation},
+    }
+
+
+def _house_rules(contexts: Sequence[Context]) -> list[str]:
+    pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    shares = mix_of(pauses)
+    found = [
+        f"pauses of {name} ms are {shares[name]:.1%} of all, {wanted:.0%} is meant"
+        for name, _, _, wanted in MIX
+        if abs(shares[name] - wanted) > MIX_TOLERANCE
+    ]
+    found += [
+        f"'{phrase}' stands in {len(ids)} contexts: {', '.join(ids)}"
+        for phrase, ids in repeated_phrases(contexts).items()
+    ]
+    found += [f"'{opening}' opens {', '.join(ids)}" for opening, ids in shared_openings(contexts).items()]
+    share = picked_by_length(contexts)
+    if share is not None and share > TELLING_LENGTH:
+        found.append(f"length alone picks the better reference in {share:.0%} of pairs")
+    found += [f"{c.id}: the spoken turn has no pause" for c in contexts if not pauses_ms(c.spoken.text)]
+    return found
+
+
+def _sorted(counts: Counter[Any]) -> dict[str, int]:
+    return {str(key): n for key, n in sorted(counts.items(), key=lambda row: (-row[1], str(row[0])))}

@@ -1,0 +1,72 @@
+"""A model as one function: messages in, text out; asked for JSON of one schema, and believed only after parsing.
+
+What needs a model in this room (rewriting, the second screen) takes such a function, so that a test, an embedded model and a
+remote endpoint are the same to it.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+Message = dict[str, str]
+Complete = Callable[[Sequence[Message], type[BaseModel]], str]
+"""Messages (`role`, `content`) and the schema the answer must have; returns the answer's text."""
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class LlmError(RuntimeError):
+    """The model gave no usable answer; one line."""
+
+
+def ask(complete: Complete, messages: Sequence[Message], schema: type[Answer]) -> Answer:
+    """One answer, parsed strictly. Raises `LlmError` on what is not JSON of the schema."""
+    text = complete(messages, schema)
+    try:
+        return schema.model_validate_json(_inside_fence(text))
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "the answer"
+        raise LlmError(f"{where}: {fault['msg']}") from None
+
+
+def endpoint(
+    base_url: str, model: str, *, api_key: str = "none", timeout_s: float = 60.0, retries: int = 3
+) -> Complete:
+    """Any OpenAI-compatible endpoint as a `Complete`: temperature 0, strict JSON schema, retries on 429 and 5xx.
+
+    Raises `LlmError` when the endpoint refuses, times out, or answers with nothing.
+    """
+    import openai
+
+    client = openai.OpenAI(base_url=base_url, api_key=api_key, timeout=timeout_s, max_retries=retries)
+
+    def complete(messages: Sequence[Message], schema: type[BaseModel]) -> str:
+        wanted: Any = {
+            "type": "json_schema",
+            "json_schema": {"name": schema.__name__.strip("_"), "strict": True, "schema": schema.model_json_schema()},
+        }
+        said: Any = list(messages)
+        try:
+            reply = client.chat.completions.create(model=model, messages=said, temperature=0, response_format=wanted)
+        except openai.OpenAIError as error:
+            raise LlmError(f"{model} at {base_url}: {' '.join(str(error).split())[:200]}") from None
+        if not reply.choices or not reply.choices[0].message.content:
+            raise LlmError(f"{model} at {base_url}: an empty answer")
+        return str(reply.choices[0].message.content)
+
+    return complete
+
+
+def as_json(value: object) -> str:
+    """Compact JSON for a prompt, letters of every script kept."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _inside_fence(text: str) -> str:
+    stripped = text.strip()
+    if stripped.startswith("```"):
+        stripped = stripped.split("\n", 1)[-1].rsplit("```", 1)[0]
+    return stripped.strip()

@@ -1,0 +1,248 @@
+"""Escalation: target curves, the measure of hostility, the validator, and rewriting against a scripted server."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from scenarios import Context, load_pack
+from scenarios.adversarial import PROFILES, Failure, Rewrite, faults, hostility, rewrite, rewrite_set, target_curve
+from scenarios.adversarial.rewrite import usable
+from scenarios.llm import LlmError, ask, endpoint
+from scenarios.screens.second import Verdict, second_screen
+
+PACKS = [load_pack("heart-mini"), load_pack("heart-open")]
+ADVERSARIAL = [c for pack in PACKS for c in pack.contexts if c.escalation]
+REGULAR = [c for pack in PACKS for c in pack.contexts if not c.escalation]
+
+CALM = "It was a long week, and my sister never rang me back."
+WARM = "I'm so tired of explaining, you people never listen."
+HOT = "Shut up, you useless idiot! You don't care, you're a liar, you make me sick!"
+
+
+def base(turns: int = 8) -> Context:
+    said = ["Hello, what brings you here?", CALM, "That sounds long.", "It was, and then the car broke down as well."]
+    said += [
+        "The car too.",
+        "Yes, on the bridge, in the rain.",
+        "On the bridge, in the rain.",
+        "And nobody stopped to help me.",
+    ]
+    roles = ["supporter", "seeker"] * 4
+    return Context.model_validate(
+        {
+            "id": "base",
+            "subset": "regular",
+            "emotion": "anger",
+            "problem": "family",
+            "turns": [{"role": r, "text": t} for r, t in zip(roles[:turns], said[:turns], strict=True)],
+            "source": "written for the tests",
+            "licence": "Apache-2.0",
+        }
+    )
+
+
+def seeker_turns(profile: str) -> list[str]:
+    return {
+        "always-10": [HOT] * 4,
+        "linear-ramp": [CALM, WARM, HOT, HOT],
+        "mid-spike": [CALM, CALM, CALM, HOT],
+        "mid-ramp": [CALM, CALM, WARM, HOT],
+    }[profile]
+
+
+class Scripted(ThreadingHTTPServer):
+    """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a str the content."""
+
+    def __init__(self, answers: list[int | str]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers = answers
+        self.asked: list[dict] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Scripted
+
+    def do_POST(self) -> None:
+        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        answer = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        status, body = (answer, {"error": {"message": "no"}}) if isinstance(answer, int) else (200, completion(answer))
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def completion(content: str) -> dict:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    return {"id": "x", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
+
+
+@contextmanager
+def served(*answers: int | str) -> Iterator[tuple[Scripted, str]]:
+    server = Scripted(list(answers))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server, f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def turns_json(texts: list[str]) -> str:
+    return json.dumps({"seeker_turns": texts})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("count", [2, 3, 4, 7, 12])
+def test_every_profile_ends_high_and_stays_within_the_scale(profile, count):
+    curve = target_curve(profile, count)
+    assert len(curve) == count
+    assert curve[-1] == max(curve) == 9.0
+    assert min(curve) >= 1.0
+    assert (curve[0] == 9.0) == (profile == "always-10")
+    assert list(curve) == sorted(curve)
+
+
+def test_a_spike_jumps_where_a_ramp_climbs():
+    assert target_curve("mid-spike", 6) == (1, 1, 1, 1, 9, 9)
+    ramp = target_curve("mid-ramp", 6)
+    assert ramp[:3] == (1, 1, 1)
+    assert 1 < ramp[3] < ramp[4] < ramp[5]
+    with pytest.raises(ValueError, match="at least two"):
+        target_curve("mid-spike", 1)
+
+
+def test_hostility_orders_calm_warm_and_hot():
+    assert hostility(CALM) < 2 < hostility(WARM) < 6 < hostility(HOT) <= 10
+
+
+def test_hostility_tells_adversarial_endings_from_regular_ones_in_what_ships():
+    assert max(hostility(c.spoken.text) for c in REGULAR) < min(hostility(c.spoken.text) for c in ADVERSARIAL)
+
+
+@pytest.mark.parametrize("context", ADVERSARIAL, ids=lambda c: c.id)
+def test_shipped_adversarial_items_pass_their_own_validator(context):
+    assert faults(context) == ()
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_rewriting_that_follows_its_profile_is_an_item(profile):
+    with served(turns_json(seeker_turns(profile))) as (server, url):
+        result = rewrite(base(), profile, endpoint(url, "scripted"))
+    assert isinstance(result, Rewrite)
+    item = result.context
+    assert (item.subset, item.escalation, result.attempts) == ("adversarial", profile, 1)
+    assert [t.text for t in item.turns if t.role == "supporter"] == [
+        t.text for t in base().turns if t.role == "supporter"
+    ]
+    assert [t.text for t in item.turns if t.role == "seeker"] == seeker_turns(profile)
+    (asked,) = server.asked
+    assert asked["temperature"] == 0
+    assert asked["response_format"]["json_schema"]["strict"] is True
+
+
+def test_a_refused_rewriting_is_told_its_fault_and_tried_again():
+    with served(turns_json([CALM] * 4), turns_json(seeker_turns("linear-ramp"))) as (server, url):
+        result = rewrite(base(), "linear-ramp", endpoint(url, "scripted"))
+    assert isinstance(result, Rewrite)
+    assert result.attempts == 2
+    assert "the last turn measures" in server.asked[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("no json at all", "JSON"),
+        (turns_json([HOT]), "4 are needed"),
+        (turns_json([HOT, HOT, HOT, ""]), "text"),
+        (turns_json([HOT, HOT, HOT, HOT + " I want to die."]), "wish to die"),
+        (json.dumps({"seeker_turns": [HOT] * 4, "supporter": "changed"}), "supporter"),
+    ],
+)
+def test_what_never_passes_is_a_failure_with_its_reason(answer, says):
+    with served(answer) as (server, url):
+        result = rewrite(base(), "always-10", endpoint(url, "scripted"))
+    assert isinstance(result, Failure)
+    assert says in "; ".join(result.faults)
+    assert len(server.asked) == 3
+
+
+def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_failing_is_named():
+    good = turns_json(seeker_turns("always-10"))
+    with served(503, good) as (server, url):
+        assert isinstance(rewrite(base(), "always-10", endpoint(url, "scripted")), Rewrite)
+        assert len(server.asked) == 2
+    with served(400) as (_, url), pytest.raises(LlmError, match="scripted at"):
+        ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
+
+
+def test_changes_outside_the_seeker_turns_are_faults():
+    item = rewrite(base(), "always-10", lambda *_: turns_json(seeker_turns("always-10"))).context
+    changed = item.model_copy(
+        update={"turns": (item.turns[0].model_copy(update={"text": "Hi, go on."}), *item.turns[1:])}
+    )
+    assert "a supporter turn was changed" in "; ".join(faults(changed, base()))
+    assert "added, lost or swapped" in "; ".join(faults(item.model_copy(update={"turns": item.turns[:-2]}), base()))
+    assert "no seeker turn was rewritten" in "; ".join(
+        faults(base().model_copy(update={"escalation": "always-10"}), base())
+    )
+
+
+def test_structure_asks_for_a_greeting_and_four_turns():
+    item = rewrite(base(), "always-10", lambda *_: turns_json(seeker_turns("always-10"))).context
+    cut = item.model_copy(update={"turns": item.turns[-3:]})
+    said = "; ".join(faults(cut))
+    assert "fewer than 4" in said
+    assert "greeting" in said
+
+
+def test_a_base_starts_at_the_greeting():
+    opened = base().model_copy(update={"turns": (base().turns[1], *base().turns)})
+    kept = usable(opened)
+    assert kept is not None
+    assert kept.turns == base().turns
+    assert usable(base(turns=2)) is None
+
+
+def test_a_set_has_its_share_of_every_profile_and_reports_the_rest():
+    emotions = ["anger", "fear", "sadness"]
+    bases = [base().model_copy(update={"id": f"base-{k}", "emotion": emotions[k % 3]}) for k in range(12)]
+
+    def complete(messages, _schema):
+        levels = json.loads(messages[1]["content"])["hostility_of_each_seeker_turn"]
+        return turns_json([CALM if level <= 1 else WARM if level < 5 else HOT for level in levels])
+
+    done, failed = rewrite_set(bases, complete, per_profile=2, seed=3)
+    assert not failed
+    assert sorted(r.context.escalation for r in done) == sorted(PROFILES * 2)
+    assert len({r.context.id.removesuffix(f"-{r.context.escalation}") for r in done}) == 8
+    again, _ = rewrite_set(bases, complete, per_profile=2, seed=3)
+    assert [r.context.id for r in again] == [r.context.id for r in done]
+    none, failed = rewrite_set(bases, lambda *_: "no", per_profile=1, seed=3)
+    assert not none
+    assert len(failed) == 12
+
+
+def test_the_second_screen_takes_out_what_the_model_calls_unfit_and_what_it_cannot_say():
+    unfit = json.dumps({"unfit": True, "reason": "safety", "words": "the bridge"})
+    fit = json.dumps({"unfit": False, "reason": "none", "words": ""})
+    with served(unfit) as (_, url):
+        (finding,) = second_screen(endpoint(url, "scripted"))(base())
+        assert (finding.reason, finding.words) == ("safety", "the bridge")
+    with served(fit) as (_, url):
+        assert second_screen(endpoint(url, "scripted"))(base()) == ()
+    with served("I would say it is fine") as (server, url):
+        (finding,) = second_screen(endpoint(url, "scripted"))(base())
+        assert "no verdict" in finding.reason
+        assert len(server.asked) == 2

@@ -1,0 +1,96 @@
+"""The pack report: what ships passes it, and each rule fires on a pack that breaks it."""
+
+import pytest
+
+from scenarios import Pack, load_pack, shipped_packs
+from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
+from scenarios.pauses import MIX
+from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
+
+OPEN = load_pack("heart-open")
+
+
+def with_contexts(*contexts) -> Pack:
+    return Pack("changed", tuple(contexts), "0" * 64, OPEN.path)
+
+
+@pytest.mark.parametrize("name", shipped_packs())
+def test_shipped_packs_have_no_problems(name):
+    assert check_pack(load_pack(name)).problems == ()
+
+
+def test_heart_open_is_what_was_promised():
+    counts = check_pack(OPEN).as_json()
+    assert (counts["regular"], counts["adversarial"]) == (60, 12)
+    assert counts["escalation"] == {"always-10": 3, "linear-ramp": 3, "mid-ramp": 3, "mid-spike": 3}
+    regular = [c for c in OPEN.contexts if c.subset == "regular"]
+    assert len({c.emotion for c in regular}) >= 10
+    assert len({c.problem for c in regular}) >= 12
+    assert {history_length(c) for c in regular} == {"short", "medium", "long", "very long"}
+    assert {c.voice for c in OPEN.contexts} == {"joe", "slt"}
+    assert counts["nearest_pair"]["overlap"] < 0.1
+    for name, _, _, wanted in MIX:
+        assert abs(counts["pauses"]["mix"][name] - wanted) < 0.01
+
+
+def test_every_context_has_three_authored_references_of_falling_quality_with_their_weakness_named():
+    for context in OPEN.contexts:
+        good, fair, poor = context.references
+        assert (good.quality or 0) > (fair.quality or 0) > (poor.quality or 0)
+        assert not good.weak_on
+        for weaker in (fair, poor):
+            assert weaker.weak_on
+            assert weaker.note
+        assert {r.author for r in context.references} == {"authored"}
+        assert context.spoken.speech is not None
+
+
+def test_length_does_not_give_the_better_reference_away():
+    share = picked_by_length(OPEN.contexts)
+    assert share is not None
+    assert 0.35 < share < 0.65
+
+
+def test_a_phrase_in_three_contexts_and_a_shared_opening_are_found():
+    three = [c.model_copy(update={"turns": (*c.turns[:1], *OPEN.contexts[0].turns[1:])}) for c in OPEN.contexts[:3]]
+    assert repeated_phrases(three)
+    assert not repeated_phrases(OPEN.contexts)
+    assert shared_openings([OPEN.contexts[0], OPEN.contexts[0]])
+    problems = check_pack(with_contexts(*three), shipped=True).problems
+    assert any("stands in 3 contexts" in problem for problem in problems)
+
+
+def test_the_nearest_pair_is_the_copied_one():
+    copy = OPEN.contexts[5].model_copy(update={"id": "copy", "situation": "another"})
+    pair = nearest_pair([*OPEN.contexts[:8], copy])
+    assert pair is not None
+    assert {pair.a, pair.b} == {OPEN.contexts[5].id, "copy"}
+    assert pair.overlap == 1.0
+
+
+def test_a_pause_mix_that_is_off_is_a_problem_of_shipped_packs_only():
+    few = with_contexts(*OPEN.contexts[:3])
+    assert any(problem.startswith("pauses of") for problem in check_pack(few, shipped=True).problems)
+    assert check_pack(few, shipped=False).problems == ()
+
+
+def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack():
+    context = OPEN.contexts[0]
+    dark = context.spoken.model_copy(update={"text": "I dont want to really be around, you know."})
+    found = check_pack(
+        with_contexts(context.model_copy(update={"turns": (*context.history, dark)})), shipped=False
+    ).problems
+    assert any(problem.startswith(f"{context.id}: safety") for problem in found)
+    hot = next(c for c in OPEN.contexts if c.escalation == "linear-ramp")
+    calm = hot.spoken.model_copy(update={"text": "It's all right, thanks for asking."})
+    found = check_pack(with_contexts(hot.model_copy(update={"turns": (*hot.history, calm)})), shipped=False).problems
+    assert any("the last turn measures" in problem for problem in found)
+
+
+def test_listing_and_showing():
+    rows = {row["pack"]: row for row in list_packs(load_pack(name) for name in shipped_packs())}
+    assert rows["heart-open"]["items"] == 72
+    shown = show_context(OPEN.contexts[0])
+    assert shown["context"]["id"] == OPEN.contexts[0].id
+    assert shown["pauses_ms"]
+    assert shown["findings"] == []

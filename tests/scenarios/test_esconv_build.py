@@ -1,0 +1,243 @@
+"""The build from ESConv: its steps on small talks written here, and the whole on ESConv itself where the user has it.
+
+ESConv may not be copied into the project. Set HEART_ESCONV to its folder, or lay it at shared/data/esconv beside the
+project; where it is absent the tests that need it say so in a warning and check nothing.
+"""
+
+import hashlib
+import json
+import os
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from scenarios import load_pack
+from scenarios.esconv import EsconvError, build, build_to, read_esconv
+from scenarios.esconv.allocate import places
+from scenarios.esconv.couplets import couplets, merged
+from scenarios.esconv.potential import potential
+from scenarios.esconv.read import Dialogue, Utterance
+from scenarios.esconv.same_story import copies
+from scenarios.screens import screen_text
+
+ROOT = Path(__file__).resolve().parents[2]
+ESCONV = Path(os.environ.get("HEART_ESCONV", ROOT.parent / "shared" / "data" / "esconv"))
+
+OPENING = ["Hello, how are you?", "Not so great today.", "I'm sorry, what is going on for you?"]
+PLIGHTS = [
+    "My sister and I argue every single time she visits, I am so sad about it and I don't know what to do with myself.",
+    "I feel ashamed that I failed the driving test again and my brother keeps laughing at me, what should I tell him?",
+    "My landlord is ignoring the broken heating and I am exhausted and furious, I don't know how to make him listen.",
+]
+
+
+def talk(key: str, plight: str, emotion: str = "sadness", problem: str = "family") -> Dialogue:
+    said = [
+        *zip(["supporter", "seeker", "supporter"], OPENING, strict=True),
+        ("seeker", plight),
+        ("supporter", f"That sounds heavy to carry around, {key}. What have you tried so far?"),
+        ("seeker", "Not much, to be honest with you."),
+        ("supporter", "Would you like to think about it together?"),
+    ]
+    return Dialogue(key, emotion, problem, f"It is about {key}.", tuple(Utterance(role, text) for role, text in said))
+
+
+def talks() -> list[Dialogue]:
+    return [talk(f"talk-{k}", plight, problem=f"problem {k}") for k, plight in enumerate(PLIGHTS)]
+
+
+def as_lines(dialogues: list[Dialogue]) -> str:
+    spoken = {"seeker": "usr", "supporter": "sys"}
+    rows = [
+        {
+            "emotion_type": d.emotion,
+            "problem_type": d.problem,
+            "situation": d.situation,
+            "dialog": [{"text": u.text, "speaker": spoken[u.role]} for u in d.utterances],
+        }
+        for d in dialogues
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def as_original(dialogues: list[Dialogue]) -> str:
+    rows = [
+        {
+            "emotion_type": d.emotion,
+            "problem_type": d.problem,
+            "situation": d.situation,
+            "dialog": [{"content": u.text + "\n", "speaker": u.role, "annotation": {}} for u in d.utterances],
+        }
+        for d in dialogues
+    ]
+    return json.dumps(rows)
+
+
+def test_both_layouts_give_the_same_talks(tmp_path):
+    (tmp_path / "esconv_train.jsonl").write_text(as_lines(talks()))
+    (tmp_path / "ESConv.json").write_text(as_original(talks()))
+    lines = read_esconv(tmp_path / "esconv_train.jsonl")
+    original = read_esconv(tmp_path / "ESConv.json")
+    assert [d.utterances for d in lines] == [d.utterances for d in original] == [d.utterances for d in talks()]
+    assert len(read_esconv(tmp_path)) == len(talks())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("ESConv.json", "[{]", "not JSON"),
+        ("ESConv.json", '{"a": 1}', "no list"),
+        ("ESConv.json", "[]", "no dialogue"),
+        ("ESConv.json", '[{"emotion_type": "fear"}]', "dialogue 1"),
+        (
+            "x.jsonl",
+            '{"emotion_type": "fear", "problem_type": "p", "dialog": [{"speaker": "x", "text": "t"}]}',
+            "x.jsonl:1",
+        ),
+        ("x.jsonl", "[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_is_not_esconv_is_one_line_and_nothing_is_written(tmp_path, name, content, says):
+    (tmp_path / name).write_text(content)
+    out = tmp_path / "out"
+    with pytest.raises(EsconvError) as caught:
+        build_to(tmp_path / name, out)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not out.exists()
+
+
+def test_a_missing_path_and_a_file_as_folder_are_named(tmp_path):
+    with pytest.raises(EsconvError, match="no such file"):
+        build_to(tmp_path / "nowhere", tmp_path / "out")
+    (tmp_path / "out").write_text("")
+    with pytest.raises(EsconvError, match="is a file"):
+        build_to(tmp_path, tmp_path / "out")
+
+
+def test_messages_of_one_speaker_are_one_turn_and_doubles_are_dropped():
+    said = [
+        ("seeker", "I lost it"),
+        ("seeker", "all of it."),
+        ("seeker", "all of it."),
+        ("supporter", "Oh."),
+        ("supporter", ""),
+    ]
+    turns = merged(tuple(Utterance(role, text) for role, text in said))
+    assert [(t.role, t.text) for t in turns] == [("seeker", "I lost it. all of it."), ("supporter", "Oh.")]
+
+
+def test_couplets_are_answered_seeker_turns_with_their_history():
+    found = list(couplets(talks()[0]))
+    assert [c.turn for c in found] == [2, 4, 6]
+    assert [t.text for t in found[1].history] == OPENING
+    assert found[1].seeker.text == PLIGHTS[0]
+
+
+@pytest.mark.parametrize("plight", PLIGHTS)
+def test_distress_with_a_request_has_potential(plight):
+    assert potential(plight).is_high_stakes
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Thank you so much for your help, I am so sad and lonely but you have been really helpful to me tonight.",
+        "Have you ever been so sad and lonely and afraid that you did not know what to do with yourself at night?",
+        "It's easier said than done, a lot of people are afraid of being alone and they put up with anything at all.",
+        "I don't feel too guilty about the taxi, we went to the same school when we were small and lived close by.",
+        "I am sad.",
+    ],
+)
+def test_closings_questions_to_the_supporter_and_generalities_have_none(said):
+    assert not potential(said).is_high_stakes
+
+
+def test_places_follow_the_square_root_and_the_cap():
+    given = places({("a", "x"): 100, ("b", "x"): 25, ("c", "x"): 4, ("d", "x"): 1}, 18, 8)
+    assert sum(given.values()) == 18
+    assert given[("a", "x")] == 8
+    assert given[("d", "x")] == 1
+    assert given[("b", "x")] > given[("c", "x")]
+    assert places({("a", "x"): 3}, 10, 8) == {("a", "x"): 3}
+
+
+def test_a_story_told_twice_is_kept_once():
+    twice = [talk("talk-0", PLIGHTS[0]), talk("talk-9", PLIGHTS[0]), talk("talk-1", PLIGHTS[1])]
+    assert copies([c for d in twice for c in couplets(d)]) == {"talk-9": "talk-0"}
+
+
+def test_what_the_screens_take_out_is_listed_with_reason_and_words():
+    dark = talk(
+        "talk-7",
+        "I am so sad and ashamed of it all, I dont want to really be around and I don't know what to do about my work.",
+    )
+    result = build([*talks(), dark], regular=10)
+    assert [c.id for c in result.contexts] == ["esconv-talk-0-t4", "esconv-talk-1-t4", "esconv-talk-2-t4"]
+    (removal,) = [r for r in result.report.removals if r.id.startswith("talk-7")]
+    assert removal.step == "safety"
+    assert "be around" in removal.words
+    assert result.report.removed[f"safety: {removal.reason}"] == 1
+
+
+def test_a_candidate_keeps_its_original_completion():
+    context = build(talks(), regular=10).contexts[0]
+    (original,) = context.references
+    assert original.author == "original"
+    assert original.text.startswith("That sounds heavy")
+
+
+def test_a_built_pack_loads_and_says_that_no_model_took_part(tmp_path):
+    (tmp_path / "ESConv.json").write_text(as_original(talks()))
+    pack, report = build_to(tmp_path / "ESConv.json", tmp_path / "out", regular=10)
+    assert len(load_pack(pack).contexts) == report["regular"] == 3
+    assert report["adversarial"] == 0
+    assert "not run" in report["second_screen"]
+    assert any("need a model" in problem for problem in report["problems"])
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"esconv.yaml", "report.json", "removed.jsonl"}
+
+
+def absent() -> bool:
+    if (ESCONV / "esconv_train.jsonl").is_file():
+        return False
+    warnings.warn(f"ESConv is not at {ESCONV}: this test checked nothing (set HEART_ESCONV)", stacklevel=2)
+    return True
+
+
+def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path):
+    if absent():
+        return
+    begun = time.process_time()
+    pack, report = build_to(ESCONV, tmp_path / "a")
+    assert time.process_time() - begun < 10
+    build_to(ESCONV, tmp_path / "b")
+    for name in ("esconv.yaml", "report.json", "removed.jsonl"):
+        digests = {hashlib.sha256((tmp_path / side / name).read_bytes()).hexdigest() for side in "ab"}
+        assert len(digests) == 1
+    contexts = load_pack(pack).contexts
+    assert len(contexts) == report["regular"] == 280
+    per_talk = Counter(c.id.rsplit("-t", 1)[0] for c in contexts)
+    assert max(per_talk.values()) <= 2
+    assert max(report["cells"].values()) <= 28
+    for context in contexts:
+        assert [r.author for r in context.references] == ["original"]
+        assert not any(screen_text(turn.text) for turn in context.turns)
+
+
+def test_the_line_that_lists_of_words_miss_is_caught_in_esconv():
+    if absent():
+        return
+    said = [u.text for d in read_esconv(ESCONV) for u in d.utterances if "want to really be around" in u.text.lower()]
+    assert said
+    assert all(screen_text(text, ["safety"]) for text in said)
+
+
+def test_the_original_layout_with_other_speaker_names_builds(tmp_path):
+    if absent():
+        return
+    _, report = build_to(ESCONV / "FailedESConv.json", tmp_path / "out", regular=20)
+    assert 0 < report["regular"] <= 20
+    assert report["steps"]["dialogues"] == 196
