@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from harness.commands import agents, judge, models, report, run, scenarios
+from harness.commands import agents, judge, models, play, rank, report, run, scenarios
 from harness.errors import AgentError, UserError
 
 app = typer.Typer(
@@ -43,7 +43,9 @@ app.add_typer(agents.app, name="agents")
 app.add_typer(models.app, name="models")
 app.add_typer(scenarios.app, name="scenarios")
 app.command("judge")(judge.judge)
+app.command("rank")(rank.rank)
 app.command("report")(report.report)
+app.command("play")(play.play)
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ from harness.judge_run import HEARD, NO_REPLY_RULE, reply_of
 from harness.judgment import Judgment, Presentation
 from harness.latency import summarise_latency
 from harness.manifest import Pacing, RunManifest
-from harness.ranking import Board, JointPoint, joint_figure, leaderboard
+from harness.ranking import Board, JointPoint
+from harness.ranking.of_run import rank_target
 from harness.store import RunStore, Session
 from harness.summary import (
     AgentSummary,
@@ -69,8 +70,9 @@ def summarise(store: RunStore) -> RunSummary:
     """Every figure of a run, from what its store holds now."""
     manifest, sessions = store.manifest, store.sessions()
     rows = ranked_rows(store.judgments(), HEARD)
-    board = leaderboard(rows) if rows else None
-    points = _joint(rows, sessions, manifest)
+    ranking = rank_target(store.folder, presentation=HEARD, seed=manifest.seed) if rows else None
+    board = ranking.board if ranking else None
+    points = {point.system: point for point in ranking.joint.points} if ranking and ranking.joint else {}
     agents = {
         entry.name: _agent(
             entry.name, [s for s in sessions if s.key.agent == entry.name], manifest, store, board, points
@@ -196,20 +198,6 @@ def _cells(manifest: RunManifest, sessions: Sequence[Session], store: RunStore) 
                 )
             )
     return cells
-
-
-def _joint(rows: Sequence[Judgment], sessions: Sequence[Session], manifest: RunManifest) -> dict[str, JointPoint]:
-    latencies: dict[str, dict[str, float | None]] = {}
-    spoken = _spoken(manifest)
-    for s in sessions:
-        usable = s.timing is not None and s.timing.discarded is None and s.key.condition == manifest.conditions[0]
-        if s.status == "finished" and usable and s.timing is not None and s.key.agent in spoken and s.key.repeat == 0:
-            latencies.setdefault(s.key.agent, {})[s.key.context_id] = s.timing.ttfa_ms
-    judged = {name for row in rows for name in (row.system_a, row.system_b)}
-    if not judged & set(latencies):
-        return {}
-    figure = joint_figure(rows, latencies, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed)
-    return {point.system: point for point in figure.points}
 
 
 def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:

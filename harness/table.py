@@ -7,24 +7,25 @@ from rich.text import Text
 from harness.summary import AgentSummary, Quantiles, RunSummary
 
 _DASH = "–"
+_COLUMNS = (
+    "TTFA\np50",
+    "\np95",
+    "in\nbudget",
+    "TTFT\np50",
+    "cut-\nins",
+    "pauses\ncut",
+    "no\nreply",
+    "\nElo",
+    "95 %\ninterval",
+)
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
     """Print the table, the warnings, and where the report is."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("agent")
-    for name in (
-        "TTFA p50",
-        "p95",
-        "≤ budget",
-        "TTFT p50",
-        "cut-ins",
-        "pauses cut",
-        "no reply",
-        "Elo",
-        "95 % interval",
-    ):
-        table.add_column(name, justify="right")
+    table.add_column("times in ms\nagent", no_wrap=True)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right", no_wrap=True)
     ranked = sorted(summary.agents.items(), key=lambda item: (item[1].elo is None, -(item[1].elo or 0), item[0]))
     for name, agent in ranked:
         table.add_row(name, *_cells(agent))
@@ -62,11 +63,11 @@ def _cells(agent: AgentSummary) -> list[str]:
 
 
 def milliseconds(figures: Quantiles, which: str) -> str:
-    """A percentile for people: "512 ms", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
+    """A percentile for people: "512", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
     if getattr(figures, f"{which}_over_limit"):
         return "> 15 s"
     value = getattr(figures, which)
-    return f"{value:,.0f} ms" if value is not None else _DASH
+    return f"{value:,.0f}" if value is not None else _DASH
 
 
 def _elo(elo: float | None) -> str:
@@ -74,7 +75,7 @@ def _elo(elo: float | None) -> str:
 
 
 def _interval(interval: tuple[float, float] | None) -> str:
-    return f"{interval[0]:.0f} – {interval[1]:.0f}" if interval else _DASH
+    return f"{interval[0]:.0f}–{interval[1]:.0f}" if interval else _DASH
 
 
 def _sentences(summary: RunSummary) -> list[str]:

@@ -1,5 +1,8 @@
-"""`harness scenarios`: the packs that ship, and what is in one."""
+"""`harness scenarios`: the packs that ship, what is in one, whether it holds up, and building one from ESConv."""
 
+import json
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +17,13 @@ app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs 
 
 
 @app.command("list")
-def list_packs() -> None:
+def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the packs that ship."""
+    if as_json:
+        from scenarios.check import list_packs as rows_of
+
+        print(json.dumps({"schema": 1, "packs": list(rows_of(_load(name) for name in shipped_packs()))}, indent=2))
+        return
     table = Table("pack", "contexts", "regular", "adversarial", box=None, pad_edge=False)
     for name in shipped_packs():
         pack = _load(name)
@@ -45,6 +53,66 @@ def show(
         console.print(Text(f"{turn.role}: ", style="bold") + Text(turn.text))
     for reference in found.references:
         console.print(Text(f"\nreference {reference.id} ({reference.author}): ", style="dim") + Text(reference.text))
+
+
+@app.command("check")
+def check(
+    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> int:
+    """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
+    from scenarios.check import check_pack
+
+    report = check_pack(_load(pack))
+    if as_json:
+        print(json.dumps(report.as_json(), indent=2))
+    else:
+        counts = report.as_json()
+        print(f"{counts['items']} contexts: {counts['regular']} regular, {counts['adversarial']} adversarial")
+        for problem in report.problems:
+            print(problem)
+        print(f"{len(report.problems)} problem(s)")
+    return 1 if report.problems else 0
+
+
+@app.command("build")
+def build(
+    source: Annotated[str, typer.Argument(help="What to build from: esconv.")],
+    path: Annotated[Path, typer.Argument(help="ESConv.json, or the folder with its JSON Lines splits.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removals.")],
+    seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
+    regular: Annotated[int, typer.Option(help="How many regular items.")] = 280,
+    llm: Annotated[
+        str | None, typer.Option(help="OpenAI-compatible endpoint for the second screen and rewriting.")
+    ] = None,
+    model: Annotated[str, typer.Option(help="The endpoint's model.")] = "default",
+    key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the endpoint's key.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Build the paper's set from ESConv, as you have it."""
+    from scenarios.esconv import EsconvError, build_to
+    from scenarios.llm import LlmError, endpoint
+
+    if source != "esconv":
+        raise UserError(f"{source}: cannot be built from; there is: esconv")
+    if regular < 1:
+        raise UserError(f"--regular {regular}: must be at least 1")
+    key = os.environ.get(key_env) if key_env else "none"
+    if key is None:
+        raise UserError(f"--key-env {key_env}: that environment variable is not set")
+    try:
+        complete = endpoint(llm, model, api_key=key) if llm else None
+        written, report = build_to(path, out, regular=regular, seed=seed, complete=complete)
+    except (EsconvError, LlmError) as error:
+        raise UserError(str(error)) from error
+    if as_json:
+        print(json.dumps(report, indent=2))
+        return
+    print(f"{report['items']} contexts: {report['regular']} regular, {report['adversarial']} adversarial, in {written}")
+    for reason, count in sorted(report["removed"].items()):
+        print(f"removed {count}: {reason}")
+    for problem in report["problems"]:
+        print(problem)
 
 
 def _load(name: str) -> Pack:

@@ -1,0 +1,19 @@
+"""`harness play`: hear sessions of a run on the speakers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def play(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    context: Annotated[str | None, typer.Option(help="Only this context.")] = None,
+    agents: Annotated[str | None, typer.Option(help="Only these agents, comma-separated, in this order.")] = None,
+) -> None:
+    """Play recorded sessions with a moving timeline."""
+    from harness.store import RunStore
+    from reports.play import play as play_sessions
+
+    names = tuple(name.strip() for name in agents.split(",") if name.strip()) if agents else ()
+    play_sessions(RunStore.open(run), context=context, agents=names)

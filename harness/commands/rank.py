@@ -1,0 +1,58 @@
+"""`harness rank`: ratings, agreement and the joint figure, of a run or of a file of judgments."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+from rich.console import Console
+
+from harness.errors import UserError
+from harness.judgment import Presentation
+
+_PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
+_METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
+
+
+def rank(
+    target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
+    presentation: Annotated[str | None, typer.Option(help=f"Only one of: {', '.join(_PRESENTATIONS)}.")] = None,
+    method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
+    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    as_csv: Annotated[Path | None, typer.Option("--csv", help="Write the board to a CSV file.")] = None,
+    as_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the board to a Markdown file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Rate systems from pairwise judgments."""
+    if presentation is not None and presentation not in _PRESENTATIONS:
+        raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
+    if method not in _METHODS:
+        raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
+    if draws < 1:
+        raise UserError(f"--draws {draws}: must be at least 1")
+    from harness.ranking.command import as_object
+    from harness.ranking.export import board_csv, board_markdown
+    from harness.ranking.of_run import rank_target
+
+    ranking = rank_target(
+        target, presentation=cast(Presentation | None, presentation), method=_method(method), draws=draws, seed=seed
+    )
+    for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
+        if path is not None:
+            _write(path, text(ranking.board, ranking.joint))
+    if as_json:
+        print(json.dumps(as_object(ranking), indent=2))
+    else:
+        Console().print(board_markdown(ranking.board, ranking.joint), markup=False, highlight=False, soft_wrap=True)
+
+
+def _method(name: str) -> Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]:
+    return cast(Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"], name)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror})") from error
