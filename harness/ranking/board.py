@@ -79,7 +79,7 @@ class Board:
     def difference(self, system: str, other: str) -> Difference:
         """Raises KeyError for a system that is not on the board."""
         gap = self[system].elo - self[other].elo
-        if self.covariance is None or self.contexts < FEWEST_CONTEXTS:
+        if self.covariance is None or min(self[system].contexts, self[other].contexts) < FEWEST_CONTEXTS:
             return Difference(gap, None, None, None)
         at, against = self.names.index(system), self.names.index(other)
         error = ELO_PER_LOGIT * float(of_differences(self.covariance.matrix)[at, against])

@@ -100,6 +100,8 @@ class Resampled:
     contexts: tuple[str, ...]
     often: Floats
     systems: tuple[str, ...]
+    judged_in: tuple[int, ...]
+    """Contexts of each system's verdicts."""
     elo: Floats
     elo_draws: Floats
 
@@ -129,7 +131,8 @@ def resample(
     # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
     often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
     theta, spread = _ratings(votes, often, method)
-    return Resampled(tuple(contexts), often, votes.systems, to_elo(theta), to_elo(spread))
+    judged_in = [len({r.context for r in rows if s in (r.system_a, r.system_b)}) for s in votes.systems]
+    return Resampled(tuple(contexts), often, votes.systems, tuple(judged_in), to_elo(theta), to_elo(spread))
 
 
 def joint_figure(
@@ -181,26 +184,26 @@ def lay_over(
     p50, p50_draws = _both(columns, whole, often, 0.5)
     p95, p95_draws = _both(columns, whole, often, 0.95)
     turns = [int((~np.isnan(column)).sum()) for column in columns]
-    known = size >= FEWEST_CONTEXTS
     frontier = on_frontier(elo_draws, p50_draws).mean(axis=0)
     best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
     points = []
     for k, system in enumerate(systems):
-        enough = turns[k] >= TURNS_FOR_P95
+        enough, known = turns[k] >= TURNS_FOR_P95, turns[k] >= FEWEST_CONTEXTS
+        rated = drawn.judged_in[at[k]] >= FEWEST_CONTEXTS
         rate, rate_interval = _rate((cut_ins or {}).get(system), contexts, often, known)
         points.append(
             JointPoint(
                 system=system,
                 elo=float(elo[k]),
-                elo_interval=_interval(elo_draws[:, k], size) if known else None,
+                elo_interval=_interval(elo_draws[:, k], size) if rated else None,
                 turns=turns[k],
                 ttfa_p50_ms=_none_if_nan(p50[k]),
                 ttfa_p50_interval=_interval(p50_draws[:, k], size) if known else None,
                 ttfa_p95_ms=_none_if_nan(p95[k]) if enough else None,
-                ttfa_p95_interval=_interval(p95_draws[:, k], size) if enough and known else None,
+                ttfa_p95_interval=_interval(p95_draws[:, k], size) if enough else None,
                 p_frontier=float(frontier[k]),
                 p_best_within_budget=float(best[k]),
-                others=_others(others or {}, system, contexts, often, known),
+                others=_others(others or {}, system, contexts, often),
                 cut_in_rate=rate,
                 cut_in_interval=rate_interval,
             )
@@ -295,7 +298,7 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
 
 
 def _others(
-    given: Mapping[str, Latencies], system: str, contexts: Sequence[str], often: Floats, known: bool
+    given: Mapping[str, Latencies], system: str, contexts: Sequence[str], often: Floats
 ) -> dict[str, Percentile]:
     found = {}
     for name, latencies in given.items():
@@ -304,7 +307,8 @@ def _others(
         column = _column(latencies[system], contexts)
         value = weighted_quantile(column, np.ones((1, len(contexts))), 0.5)[0]
         if not np.isnan(value):
-            interval = _interval(weighted_quantile(column, often, 0.5), len(contexts)) if known else None
+            enough = (~np.isnan(column)).sum() >= FEWEST_CONTEXTS
+            interval = _interval(weighted_quantile(column, often, 0.5), len(contexts)) if enough else None
             found[name] = Percentile(float(value), interval)
     return found
 

@@ -151,13 +151,14 @@ def _bootstrap(votes: Votes, method: Method, draws: int, seed: int) -> Floats | 
 def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted, ends: Floats | None) -> tuple[SystemRating, ...]:
     elo = to_elo(fitted.theta)
     error = ELO_PER_LOGIT * np.sqrt(np.clip(np.diag(fitted.covariance.matrix), 0.0, None))
-    known = len(votes.contexts) >= FEWEST_CONTEXTS
     half = error * fitted.covariance.quantile()
-    wide = error * max_t(fitted.covariance) if known else half
+    wide = error * max_t(fitted.covariance)
     shares, axes = win_rates(rows), axis_win_rates(rows)
     ratings = []
     for k, system in enumerate(votes.systems):
         mine = (votes.first == k) | (votes.second == k)
+        seen = _contexts_of(votes, k)
+        known = seen >= FEWEST_CONTEXTS
         ratings.append(
             SystemRating(
                 system=system,
@@ -166,11 +167,11 @@ def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted, ends: Floats |
                 win_rate=shares[system],
                 axes=axes.get(system, {}),
                 judgments=int(mine.sum()),
-                contexts=int(np.unique(votes.context[mine]).size),
+                contexts=seen,
                 band=_around(elo[k], wide[k]) if known else None,
                 error=float(error[k]) if known else None,
                 paper_interval=_around(elo[k], paper_half_width(int(mine.sum()))),
-                bootstrap_interval=None if ends is None else (float(ends[0, k]), float(ends[1, k])),
+                bootstrap_interval=None if ends is None or not known else (float(ends[0, k]), float(ends[1, k])),
             )
         )
     return tuple(sorted(ratings, key=lambda rating: -rating.elo))
@@ -185,6 +186,10 @@ def _around(centre: float, half: float) -> Interval:
     return float(centre - half), float(centre + half)
 
 
+def _contexts_of(votes: Votes, system: int) -> int:
+    return int(np.unique(votes.context[(votes.first == system) | (votes.second == system)]).size)
+
+
 def _warnings(rows: Sequence[Judgment], votes: Votes) -> tuple[str, ...]:
     wins = bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0)
     notes = list(reach.explain(wins, votes.systems))
@@ -193,6 +198,9 @@ def _warnings(rows: Sequence[Judgment], votes: Votes) -> tuple[str, ...]:
         notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CONTEXTS}).")
     elif contexts < SMALL_SAMPLE:
         notes.append(f"{contexts} contexts: intervals rest on a small-sample correction.")
+    rare = [name for k, name in enumerate(votes.systems) if 0 < _contexts_of(votes, k) < FEWEST_CONTEXTS <= contexts]
+    if rare:
+        notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
     own = sum(row.own_family for row in rows)
     if own:
         notes.append(f"{own} of {len(rows)} verdicts come from a judge of one side's own model family.")

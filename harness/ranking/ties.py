@@ -14,7 +14,7 @@ from harness.ranking import ordinal
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.ordinal import pin
 from harness.ranking.reach import PRIOR_PRECISION, is_bounded
-from harness.ranking.scale import Floats
+from harness.ranking.scale import Floats, Ints
 from harness.ranking.votes import Votes
 
 TieModel = Literal["davidson", "rao-kupper"]
@@ -51,11 +51,14 @@ def fit(votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None
 
 def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
     # Multinomial logit over (first wins, tie, second wins) with utilities (η/2, log ν, −η/2).
-    size, n = len(votes.systems), len(votes)
+    size = len(votes.systems)
+    # Equal verdicts of one context are counted, not repeated.
+    rows = np.stack([votes.context, votes.first, votes.second, np.sign(votes.level)])
+    (context, first, second, outcome), count = np.unique(rows, axis=1, return_counts=True)
+    n = count.size
     x = np.zeros((n, size + 1))
-    x[np.arange(n), votes.first] = 0.5
-    x[np.arange(n), votes.second] = -0.5
-    outcome = np.sign(votes.level)
+    x[np.arange(n), first] = 0.5
+    x[np.arange(n), second] = -0.5
     system = penalty.system
     if system is None:
         system = 0.0 if is_bounded(wins_by_context(votes, weighted=False).sum(axis=0)) else PRIOR_PRECISION
@@ -66,7 +69,7 @@ def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
         lean, tie = x @ beta, beta[size]
         chosen = np.where(outcome == 0, tie, outcome * lean)
         total = np.logaddexp(np.logaddexp(lean, -lean), tie)
-        return float((chosen - total).sum() - 0.5 * ridge @ beta**2)
+        return float(count @ (chosen - total) - 0.5 * ridge @ beta**2)
 
     def slopes(beta: Floats) -> tuple[Floats, Floats, Floats]:
         lean, tie = x @ beta, beta[size]
@@ -74,13 +77,13 @@ def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
         win, loss, even = np.exp(lean - top), np.exp(-lean - top), np.exp(tie - top)
         score = x * (outcome - (win - loss))[:, None]
         score[:, size] = (outcome == 0) - even
-        return score, win - loss, even
+        return score * count[:, None], win - loss, even
 
     beta = np.zeros(size + 1)
     reached = value(beta)
     for _ in range(STEPS):
         score, lead, even = slopes(beta)
-        bread = _bread(x, lead, even).sum(axis=0) + np.diag(ridge)
+        bread = _bread(x, lead, even, count).sum(axis=0) + np.diag(ridge)
         step = np.linalg.solve(pin(bread, size), score.sum(axis=0) - ridge * beta)
         if np.abs(step).max() < TOLERANCE:
             break
@@ -91,20 +94,20 @@ def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
         beta[:size] -= beta[:size].mean()
         reached = value(beta)
     score, lead, even = slopes(beta)
-    each = _bread(x, lead, even)
+    each = _bread(x, lead, even, count)
     scores = np.zeros((len(votes.contexts), size + 1))
     breads = np.zeros((len(votes.contexts), size + 1, size + 1))
-    np.add.at(scores, votes.context, score)
-    np.add.at(breads, votes.context, each)
+    np.add.at(scores, context, score)
+    np.add.at(breads, context, each)
     return TieFit(beta[:size], float(beta[size]), breads.sum(axis=0) + np.diag(ridge), scores, breads)
 
 
-def _bread(x: Floats, lead: Floats, even: Floats) -> Floats:
-    """(votes, P, P): minus the Hessian of each vote."""
+def _bread(x: Floats, lead: Floats, even: Floats, count: Ints) -> Floats:
+    """(verdicts, P, P): minus the Hessian of each verdict, times its count."""
     size = x.shape[1] - 1
     bread = x[:, :, None] * x[:, None, :] * ((1 - even) - lead**2)[:, None, None]
     cross = -(x * (lead * even)[:, None])
     bread[:, size, :] += cross
     bread[:, :, size] += cross
     bread[:, size, size] = even * (1 - even)
-    return np.asarray(bread, dtype=np.float64)
+    return np.asarray(bread * count[:, None, None], dtype=np.float64)

@@ -86,3 +86,14 @@ def test_frontier_and_best_by_hand():
     ms = np.array([[900.0, 300.0, 200.0, 950.0]])
     assert on_frontier(elo, ms).tolist() == [[True, True, True, False]]
     assert best_within(elo, ms, 500).tolist() == [[False, True, False, False]]
+
+
+def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate):
+    rows = [r for r in simulate(20, 3, 1, seed=2) if "s0" not in (r.system_a, r.system_b) or r.context < "c005"]
+    latencies = _latencies({"s0": 300, "s1": 400}, 20)
+    latencies["s1"] = dict(list(latencies["s1"].items())[:6])
+    by = {p.system: p for p in joint(rows, latencies, draws=100)}
+    assert by["s0"].elo_interval is None
+    assert by["s0"].ttfa_p50_interval is not None
+    assert by["s1"].elo_interval is not None
+    assert by["s1"].ttfa_p50_interval is None

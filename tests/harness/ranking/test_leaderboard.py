@@ -161,3 +161,14 @@ def test_differences_of_all_pairs_are_one_family(simulate):
     assert all(d.elo >= 0 and d.p_value <= d.p_adjusted <= 1 for d in found.values())
     assert any(d.p_adjusted > d.p_value for d in found.values())
     assert all(d.p_adjusted is None for d in leaderboard(simulate(7, 3, 1)).differences().values())
+
+
+def test_a_system_judged_in_few_contexts_has_no_interval_of_its_own(simulate):
+    rows = [r for r in simulate(30, 3, 2, seed=13) if "s0" not in (r.system_a, r.system_b) or r.context < "c005"]
+    board = leaderboard(rows, bootstrap_draws=50)
+    assert board["s0"].contexts == 5
+    assert board["s0"].interval is None
+    assert board["s0"].bootstrap_interval is None
+    assert board["s1"].interval is not None
+    assert board.difference("s0", "s1").interval is None
+    assert any("without an interval: s0" in w for w in board.warnings)
