@@ -2,39 +2,62 @@
 
 An energy pass looks backwards from the window that the model accepted. Over digital silence the onset is where the 8 ms
 level comes within 40 dB of the speech that follows, the definition that `audio.level` gives for the end of the caller's
-turn and that an editor shows. Over noise that edge is buried, so the level must rise 10 dB over the floor instead; the
-floor is measured in the sound right before, never in the speech itself.
+turn and that an editor shows.
 
-What is joined to the speech: a piece that is separated from it by less than the closure of a stop consonant (the /s/ of
-"stay"). What is not: a click, which is shorter than any speech sound and stands apart.
+Over noise that edge is buried and a threshold would come late, by more the softer the attack. There the onset is the most
+likely *change point*: every half millisecond is weighed by how much likelier its power is as "noise plus some speech" than
+as the noise that was measured right before, and the sound starts where the sum of the weights to its right is greatest
+(CUSUM). What speech will look like is not known beforehand, so all levels from −3 to 25 dB over the noise are held equally
+likely, and a share of the time it is silent between glottal pulses. What the noise hides of the attack is given back from
+the slope of the visible part.
+
+Joined to the speech is a piece separated from it by less than the closure of a stop consonant (the /s/ of "stay"). A click
+is not: it is shorter than any speech sound and stands apart.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import soxr
 from numpy.typing import NDArray
+from scipy.linalg import solve_toeplitz
+from scipy.signal import lfilter
 
 from audio.level import EDGE_DB, WINDOW_S, decibels
 
 BLOCK_S: Final = 0.0005
 """The grid of the search: half a millisecond, half of the bias that is allowed."""
-FLOOR_RISE_DB: Final = 10.0
 CORE_S: Final = 0.064
 """Two windows of the model: speech is surely under way at the end of the second one it accepted."""
 LOOK_BACK_S: Final = 0.25
 """How far before the accepted window the sound may begin: soft attacks of 150 ms and a fricative before the vowel."""
 FLOOR_S: Final = 0.5
 """How much of the sound before that is taken for the floor."""
-FLOOR_MIN_S: Final = 0.04
-FLOOR_PERCENTILE: Final = 10.0
-"""Low, because a soft attack may already lie in what comes before the accepted window."""
-_FLOOR_BLOCKS: Final = 8
+FLOOR_MIN_S: Final = 0.024
+FLOOR_WINDOW_S: Final = 0.006
+FLOOR_PERCENTILE: Final = 25.0
+"""Low, because the attack may already lie in what comes before the accepted window."""
+FLOOR_GROWTH_DB: Final = 6.0
+"""Noise is steady; what grows by more than this from its first quarter to its second is an attack, not a floor."""
+CLEAN_DB: Final = 37.0
+"""A floor this far below the speech hides less than a millisecond of any attack: the level alone decides."""
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
 JOIN_S: Final = 0.012
 """Dips shorter than a pitch period and a half are not gaps."""
+_SPEECH_OVER_NOISE_DB: Final = np.arange(-3.0, 26.0, 3.0)
+_VOICED_SHARE: Final = 0.6
+_NOISE_RATE_HZ: Final = 8_000
+"""The noise above 4 kHz only hides what little speech adds there: p95 at 5 dB is 4.0 ms so, 6.5 ms at 16 kHz."""
+_ORDER: Final = 8
+_WHITE_SHARE: Final = 1e-3
+"""Keeps the filter from raising a band that holds nothing."""
+_SLOPE_SHARE: Final = 0.75
+_OWN_RISE_MS: Final = 10.0
+_MOST_WEIGHT: Final = 3.0
+"""No half millisecond proves more than this, or a click would outweigh the silence that follows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +72,90 @@ class Onset:
 def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int) -> Onset:
     """The start of the vocal sound of which the model accepted the window that begins at sample `accepted`."""
     block = round(rate_hz * BLOCK_S)
-    per_window = round(WINDOW_S / BLOCK_S)
     core_end = min(len(samples), accepted + round(rate_hz * CORE_S))
     begin = max(0, accepted - round(rate_hz * (LOOK_BACK_S + FLOOR_S)))
     begin -= begin % block
-    blocks = (samples[begin:core_end].astype(np.float64) ** 2)[: (core_end - begin) // block * block]
+    blocks = samples[begin:core_end].astype(np.float64)[: (core_end - begin) // block * block] ** 2
     level = blocks.reshape(-1, block).mean(axis=1)
-    trailing = np.convolve(level, np.ones(per_window) / per_window)[: len(level)]
-    speech = float(trailing[-round(CORE_S / BLOCK_S) :].max())
-    search_from = max(0, len(level) - round((CORE_S + LOOK_BACK_S) / BLOCK_S))
-    floor = _floor(level[: -round(CORE_S / BLOCK_S)])
-    threshold = max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (FLOOR_RISE_DB / 10))
-    start = _walk_back(trailing >= min(threshold, speech / 2), search_from)
+    trailing = _trailing(level, round(WINDOW_S / BLOCK_S))
+    core = round(CORE_S / BLOCK_S)
+    speech = float(trailing[-core:].max())
+    search_from = max(0, len(level) - core - round(LOOK_BACK_S / BLOCK_S))
+    floor = _floor(level[:-core])
+    if floor <= speech * 10 ** (-CLEAN_DB / 10):
+        start = _walk_back(trailing >= speech * 10 ** (-EDGE_DB / 10), search_from)
+    else:
+        start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
     return Onset(begin + start * block, decibels(speech), decibels(floor))
 
 
+def _trailing(level: NDArray[np.float64], blocks: int) -> NDArray[np.float64]:
+    """Mean over the last `blocks` blocks up to each one."""
+    mean: NDArray[np.float64] = np.convolve(level, np.ones(blocks) / blocks)[: len(level)]
+    return mean
+
+
 def _floor(level: NDArray[np.float64]) -> float:
-    """Power of the sound before the accepted window: 0 where there was none."""
-    before = level[level > 1e-10]
-    if len(before) * BLOCK_S < FLOOR_MIN_S:
+    """Mean power of steady sound before the accepted window; 0 where there was none."""
+    sounding = np.flatnonzero(level > 1e-10)
+    if len(sounding) * BLOCK_S < FLOOR_MIN_S:
         return 0.0
-    smooth = np.convolve(before, np.ones(_FLOOR_BLOCKS) / _FLOOR_BLOCKS, "valid")
-    return float(np.percentile(smooth, FLOOR_PERCENTILE))
+    before = level[sounding[0] :]
+    quarter = len(before) // 4
+    if before[quarter : 2 * quarter].mean() > before[:quarter].mean() * 10 ** (FLOOR_GROWTH_DB / 10):
+        return 0.0
+    window = round(FLOOR_WINDOW_S / BLOCK_S)
+    return float(np.percentile(np.convolve(before, np.ones(window) / window, "valid"), FLOOR_PERCENTILE))
+
+
+def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
+    """The block, after `search_from`, at which noise most likely turned into noise plus speech."""
+    narrow = soxr.resample(samples.astype(np.float64), rate_hz, _NOISE_RATE_HZ, quality="HQ")
+    block = round(_NOISE_RATE_HZ * BLOCK_S)
+    first = int(np.flatnonzero(level > 1e-10)[0])
+    noise_end = first + max(round(FLOOR_MIN_S / BLOCK_S), (len(level) - round(CORE_S / BLOCK_S) - first) // 2)
+    white = lfilter(_whitener(narrow[first * block : noise_end * block]), [1.0], narrow)
+    blocks = (white[: len(white) // block * block] ** 2).reshape(-1, block).mean(axis=1)
+    noise = blocks[first + _ORDER // block + 1 : noise_end]
+    begin = max(search_from, first + _ORDER // block + 1)
+    freedom = float(np.clip(noise.mean() ** 2 / max(noise.var(), 1e-30), 0.5, block / 2))
+    ratio = blocks[begin:] / noise.mean()
+    variance = 1 + 10 ** (_SPEECH_OVER_NOISE_DB / 10)
+    # Log-likelihood ratio of a gamma variate of that many degrees of freedom, for each level speech may have.
+    each = freedom * (ratio[:, None] * (1 - 1 / variance) - np.log(variance))
+    speech = np.logaddexp.reduce(each, axis=1) - np.log(len(variance))
+    weight = np.logaddexp(np.log(1 - _VOICED_SHARE), np.log(_VOICED_SHARE) + speech)
+    to_the_right = np.cumsum(np.minimum(weight, _MOST_WEIGHT)[::-1])[::-1]
+    change = int(np.argmax(to_the_right))
+    return max(0, begin - search_from + change - _hidden_blocks(ratio[change:]))
+
+
+def _hidden_blocks(ratio: NDArray[np.float64]) -> int:
+    """How much of the attack lies before the change point, under the noise (`ratio`: power over the noise's own).
+
+    A rise of half a cosine to a level Q dB over the noise comes out of it after x = (2/π)·10^(−Q/40) of its length and is
+    6 dB from its top after half of it, so the visible part of the rise tells the hidden one. Speech takes about 10 ms to
+    rise by itself. The rest is the first pitch period, whose energy lies at its end: less of it shows in louder noise.
+    Constants fitted to 400 synthetic onsets (attacks 0–100 ms, 4–25 dB over white and pink noise): at 12 dB and more the
+    p95 error of attacks up to 20 ms fell from 5.4 to 4.5 ms, of slower ones from 20.6 to 9.8 ms.
+    """
+    smooth = _trailing(ratio, round(WINDOW_S / BLOCK_S))
+    top = float(smooth.max())
+    over_db = 10 * np.log10(max(top - 1, 1.0))
+    reach_ms = int(np.argmax(smooth >= top / 4)) * BLOCK_S * 1000
+    hidden = min(2 / np.pi * 10 ** (-over_db / 40), 0.45)
+    slow_ms = _SLOPE_SHARE * min(hidden / (0.5 - hidden), 1.2) * max(0.0, reach_ms - _OWN_RISE_MS)
+    period_ms = float(np.clip(7.0 - 0.25 * over_db, 0, 5))
+    return int((slow_ms + period_ms) / 1000 / BLOCK_S + 0.5)
+
+
+def _whitener(noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The prediction-error filter of the noise: it makes neighbouring blocks independent, as the weights suppose."""
+    lags = np.array([float(noise[: len(noise) - k] @ noise[k:]) for k in range(_ORDER + 1)])
+    lags[0] *= 1 + _WHITE_SHARE
+    if lags[0] <= 0:
+        return np.ones(1)
+    return np.concatenate([[1.0], -solve_toeplitz(lags[:-1], lags[1:])])
 
 
 def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
@@ -78,13 +163,13 @@ def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
     islands = _islands(loud[search_from:])
     if not islands:
         return len(loud) - 1
-    start, end = islands.pop()
+    start, _ = islands.pop()
     while islands:
         before_start, before_end = islands.pop()
         gap_s, length_s = (start - before_end) * BLOCK_S, (before_end - before_start) * BLOCK_S
         if gap_s > CLOSURE_S or (length_s < CLICK_S and gap_s > JOIN_S):
             break
-        start, end = before_start, end
+        start = before_start
     return search_from + start
 
 

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 
@@ -21,6 +22,8 @@ _VOWELS: Final = np.array(
 _BANDWIDTHS_HZ: Final = (80.0, 100.0, 140.0, 200.0, 250.0)
 _UPPER_FORMANTS_HZ: Final = (3500.0, 4500.0)
 _ASPIRATION: Final = 0.01
+_ACCENTS_HZ: Final = 5.0
+"""Syllables a second, each with a pitch of its own: a voice that stands still is taken for music."""
 
 
 def synthetic_voice(
@@ -29,7 +32,9 @@ def synthetic_voice(
     """Continuous vowels with an RMS of 1, starting at full strength with the first sample."""
     n = int(duration_s * rate_hz)
     t = np.arange(n) / rate_hz
-    pitch = pitch_hz * (1 + 0.12 * np.sin(2 * np.pi * 0.7 * t + rng.uniform(0, 6)) + 0.03 * np.sin(2 * np.pi * 4.1 * t))
+    syllables = int(duration_s * _ACCENTS_HZ) + 3
+    accents = rng.uniform(0.06, 0.2, syllables) * (-1.0) ** np.arange(syllables)
+    pitch = pitch_hz * (1 + PchipInterpolator(np.arange(len(accents)) / _ACCENTS_HZ, accents)(t))
     source = _glottal_flow(np.cumsum(pitch) / rate_hz, rate_hz) + _ASPIRATION * rng.standard_normal(n)
     formants, loudness = _articulation(int(np.ceil(duration_s * _FRAMES_HZ)), rng)
     sound = _resonate(source, formants, rate_hz)

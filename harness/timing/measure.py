@@ -7,7 +7,7 @@ make that its best result. Pure: no clock is read, no file opened, nothing rando
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,6 +21,8 @@ from harness.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording import Arrival, Recording, SpokenTurn
 from harness.timing import waterfall
 from harness.timing.chain import Reply, Stamps, heard_reply
+from harness.timing.crosscheck import disagreement
+from harness.timing.echo import without_echo
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
@@ -76,6 +78,7 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     except DetectorMissing as error:
         raise UserError(str(error)) from error
     track = heard(recording)
+    track = replace(track, samples=without_echo(track, recording.caller))
     session = _Session(recording, track, find_sounds(track, detector), Stamps(recording.marks))
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
@@ -108,6 +111,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     replies = [s for s in vocal if times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
+    discarded = _discarded(session, answer, vocal) if answer else None
     early = onset_ms is not None and onset_ms < 0
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
@@ -122,7 +126,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     return TurnTiming(
         method=METHOD,
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
-        ttfa_ms=None if early else onset_ms,
+        ttfa_ms=None if early or discarded else onset_ms,
         signed_ms=onset_ms if early else None,
         first_byte_ms=_first_byte(session, times, audible if early else None, until_ns),
         first_sound_ms=_first_sound(session, times, until_ns),
@@ -149,7 +153,13 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
         loop_lag_max_ms=max(recording.loop_lag_ms, default=None),
+        discarded=discarded,
     )
+
+
+def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:
+    before = [s.end for s in vocal if s.end <= answer.start]
+    return disagreement(session.track.samples, answer.start, max(before, default=0))
 
 
 def _within(times: _Times, sound: Sound, begin_ns: int, until_ns: int | None) -> bool:

@@ -2,7 +2,8 @@
 
 First the track is cut into stretches of any sound; each goes through the speech model on its own, with a little of what
 came before it. Accepted windows that lie close together are one utterance, whose start `audio.onset` then finds. Sound
-that the model does not accept (clicks, music, comfort noise) stays in the list as `nonvocal`: seen, and never an answer.
+that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does what stands still in
+pitch as music does: seen, and never an answer.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 
 from audio.level import WINDOW_S, block_power, speech_power
 from audio.onset import find_onset
+from audio.tonality import MUSICAL, tonality
+from audio.tonality import RATE_HZ as TONALITY_HZ
 from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from harness.playout import HEARD_RATE_HZ, HeardTrack
 
@@ -26,6 +29,8 @@ LEAD_S: Final = 0.32
 """Ten windows of what came before, for the model's memory."""
 FILLER_S: Final = 0.7
 """"mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
+MUSIC_S: Final = 0.8
+"""A shorter stretch is too short for notes to stand still in."""
 SOUND_S: Final = 0.030
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
@@ -92,8 +97,15 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
             found[-1] = Sound(found[-1].start, stop, "speech")
             continue
         onset = find_onset(samples, HEARD_RATE_HZ, accepted).sample
+        if _is_music(samples, onset, min(end, max(stop, onset + round(MUSIC_S * HEARD_RATE_HZ)))):
+            continue
         found.append(Sound(max(onset, found[-1].end if found else 0), stop, "speech"))
-    return found
+    return found or [Sound(start, end, "nonvocal")]
+
+
+def _is_music(samples: NDArray[np.float32], start: int, end: int) -> bool:
+    narrow = soxr.resample(samples[start:end], HEARD_RATE_HZ, TONALITY_HZ, quality="HQ")
+    return tonality(narrow) > MUSICAL
 
 
 def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:

@@ -1,0 +1,39 @@
+"""The analyser's error over the truth suite, and its speed: `python benchmarks/timing.py [trials]`."""
+
+import sys
+import time
+from itertools import groupby
+
+import numpy as np
+
+from harness.calibrate.synthetic import Said, make_recording, silence, voice
+from harness.calibrate.truth_suite import figures, run_suite
+from harness.timing import measure
+
+BARS = {"clean": 2.0, "degraded": 5.0, "hard": 20.0}
+
+
+def main() -> None:
+    """Print one line for each condition, one for each group, and the time a 30 s call takes."""
+    trials = list(run_suite(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
+    print(f"{'condition':32} {'bias':>7} {'p50':>6} {'p95':>6} {'max':>7}  discarded")
+    rows = [(c.name, list(group)) for c, group in groupby(trials, key=lambda t: t.condition)]
+    for group, bar in BARS.items():
+        rows.append((f"{group} (bar {bar:g} ms)", [t for t in trials if t.condition.group == group]))
+    rows.append(("all", trials))
+    for name, some in rows:
+        f = figures(some)
+        print(f"{name:32} {f.bias_ms:7.2f} {f.p50_ms:6.2f} {f.p95_ms:6.2f} {f.max_ms:7.2f}  {f.discarded:.1%}")
+    reply = np.concatenate([part for k in range(4) for part in (voice(5.0, k), silence(0.6))])
+    recording = make_recording(Said(0.5, reply), speech_s=6.0, total_s=30.0).recording
+    measure(recording)
+    took = []
+    for _ in range(5):
+        begun = time.process_time()
+        measure(recording)
+        took.append(time.process_time() - begun)
+    print(f"a 30 s call with 20 s of reply: {min(took):.3f} s of processor time")
+
+
+if __name__ == "__main__":
+    main()

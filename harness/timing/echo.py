@@ -1,0 +1,74 @@
+"""The caller's own voice, coming back in the agent's track, is not an answer.
+
+Lines and bots that mix or loop audio return the caller some tens of milliseconds later and 20–40 dB down. To a speech
+model that is speech. What tells it from an agent is that the caller's signal explains it: while the caller speaks, the
+agent's track correlates with the delayed caller. Where it does, the echo is estimated (delay, then a short impulse
+response by least squares over all frequencies) and taken away before anything is detected. A track without echo is left exactly
+as it is.
+"""
+
+from typing import Final
+
+import numpy as np
+import soxr
+from numpy.typing import NDArray
+
+from harness.playout import HEARD_RATE_HZ, HeardTrack, resample
+from harness.recording import CallerTrack
+
+SEARCH_HZ: Final = 8_000
+LONGEST_DELAY_S: Final = 1.0
+EXPLAINED: Final = 0.3
+"""Correlation above which the caller explains the track. Two different voices of 2 s correlate below 0.12 at any delay;
+an echo through a telephone codec above 0.8."""
+RESPONSE_S: Final = 0.016
+_BEFORE_S: Final = 0.004
+_AUDIBLE: Final = 1e-5
+
+
+def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:
+    """The heard samples with the caller's echo removed; the very same array when there is none."""
+    samples = track.samples
+    said = resample(caller.played, caller.rate_hz)[: len(samples)]
+    active = _active(said)
+    if active is None or not np.any(np.abs(samples[active]) > _AUDIBLE):
+        return samples
+    delay = _delay(said[active], samples, active.start)
+    if delay is None:
+        return samples
+    # The sample that is spoken at t is sent at t; the track's sample m sounds at m / rate. Both begin at t0.
+    shift = max(0, delay - round(_BEFORE_S * HEARD_RATE_HZ))
+    delayed = np.concatenate([np.zeros(shift, np.float32), said])[: len(samples)]
+    delayed = np.pad(delayed, (0, len(samples) - len(delayed)))
+    part = slice(active.start, min(len(samples), active.stop + shift))
+    response = _response(delayed[part], samples[part])
+    echo = np.convolve(delayed, response)[: len(samples)].astype(np.float32)
+    cleaned: NDArray[np.float32] = samples - echo
+    return cleaned
+
+
+def _active(said: NDArray[np.float32]) -> slice | None:
+    loud = np.flatnonzero(np.abs(said) > 0.003)
+    return slice(int(loud[0]), int(loud[-1]) + 1) if len(loud) else None
+
+
+def _delay(said: NDArray[np.float32], samples: NDArray[np.float32], start: int) -> int | None:
+    """The delay at which the caller explains the track while speaking, in samples at 48 kHz."""
+    longest = round(LONGEST_DELAY_S * SEARCH_HZ)
+    one = soxr.resample(said, HEARD_RATE_HZ, SEARCH_HZ, quality="LQ")
+    other = soxr.resample(samples[start : start + len(said)], HEARD_RATE_HZ, SEARCH_HZ, quality="LQ")
+    size = 1 << int(np.ceil(np.log2(len(one) + len(other))))
+    cross = np.fft.irfft(np.fft.rfft(other, size) * np.conj(np.fft.rfft(one, size)))[: min(longest, len(other))]
+    strength = np.abs(cross) / np.sqrt(max(float(one @ one) * float(other @ other), 1e-12))
+    best = int(np.argmax(strength))
+    return best * (HEARD_RATE_HZ // SEARCH_HZ) if strength[best] >= EXPLAINED else None
+
+
+def _response(said: NDArray[np.float32], heard: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The short impulse response that turns the caller into the echo."""
+    taps = round(RESPONSE_S * HEARD_RATE_HZ)
+    size = 1 << int(np.ceil(np.log2(len(said) + taps)))
+    one, other = np.fft.rfft(said, size), np.fft.rfft(heard, size)
+    power = np.abs(one) ** 2
+    response: NDArray[np.float64] = np.fft.irfft(other * np.conj(one) / (power + 1e-4 * power.mean()))[:taps]
+    return response
