@@ -21,6 +21,10 @@ class LlmError(RuntimeError):
     """The model gave no usable answer; one line."""
 
 
+class LlmUnreachable(LlmError):
+    """The endpoint cannot be used at all (no connection, no such model, key refused): asking again changes nothing."""
+
+
 def ask(complete: Complete, messages: Sequence[Message], schema: type[Answer]) -> Answer:
     """One answer, parsed strictly. Raises `LlmError` on what is not JSON of the schema."""
     text = complete(messages, schema)
@@ -37,7 +41,7 @@ def endpoint(
 ) -> Complete:
     """Any OpenAI-compatible endpoint as a `Complete`: temperature 0, strict JSON schema, retries on 429 and 5xx.
 
-    Raises `LlmError` when the endpoint refuses, times out, or answers with nothing.
+    Raises `LlmError` when the endpoint refuses, times out, or answers with nothing; `LlmUnreachable` where it cannot be used.
     """
     import openai
 
@@ -51,6 +55,13 @@ def endpoint(
         said: Any = list(messages)
         try:
             reply = client.chat.completions.create(model=model, messages=said, temperature=0, response_format=wanted)
+        except (
+            openai.APIConnectionError,
+            openai.AuthenticationError,
+            openai.PermissionDeniedError,
+            openai.NotFoundError,
+        ) as error:
+            raise LlmUnreachable(f"{model} at {base_url}: {' '.join(str(error).split())[:200]}") from None
         except openai.OpenAIError as error:
             raise LlmError(f"{model} at {base_url}: {' '.join(str(error).split())[:200]}") from None
         if not reply.choices or not reply.choices[0].message.content:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from scenarios.adversarial.profiles import PROFILES, target_curve
 from scenarios.adversarial.validate import LEAST_TURNS, faults, greets
 from scenarios.context import Context, EscalationProfile, SpeechDirections, Turn
-from scenarios.llm import Complete, LlmError, Message, as_json, ask
+from scenarios.llm import Complete, LlmError, LlmUnreachable, Message, as_json, ask
 
 ATTEMPTS = 3
 CANDIDATES_PER_ITEM = 4
@@ -72,6 +72,8 @@ def rewrite(
         try:
             answer = ask(complete, _messages(base, profile, wrong), SeekerTurns)
             item = _with_seeker_turns(base, profile, answer.seeker_turns)
+        except LlmUnreachable:
+            raise
         except (LlmError, ValueError) as error:
             wrong = (" ".join(str(error).split())[:300],)
             continue

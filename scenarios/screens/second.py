@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from scenarios.context import Context
-from scenarios.llm import Complete, LlmError, as_json, ask
+from scenarios.llm import Complete, LlmError, LlmUnreachable, as_json, ask
 from scenarios.screens.finding import Finding
 
 ATTEMPTS = 2
@@ -34,7 +34,10 @@ class Verdict(BaseModel):
 
 
 def second_screen(complete: Complete) -> Callable[[Context], tuple[Finding, ...]]:
-    """A screen for `scenarios.esconv.build` that asks `complete` about each context."""
+    """A screen for `scenarios.esconv.build` that asks `complete` about each context.
+
+    Raises `LlmUnreachable` where there is no model to ask: an empty set would be no answer.
+    """
 
     def screen(context: Context) -> tuple[Finding, ...]:
         told = {"situation": context.situation, "turns": [{"role": t.role, "text": t.plain} for t in context.turns]}
@@ -42,6 +45,8 @@ def second_screen(complete: Complete) -> Callable[[Context], tuple[Finding, ...]
         for _ in range(ATTEMPTS):
             try:
                 verdict = ask(complete, messages, Verdict)
+            except LlmUnreachable:
+                raise
             except LlmError:
                 continue
             return (Finding("second", verdict.reason, verdict.words[:60]),) if verdict.unfit else ()

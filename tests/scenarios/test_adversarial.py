@@ -11,7 +11,7 @@ import pytest
 from scenarios import Context, load_pack
 from scenarios.adversarial import PROFILES, Failure, Rewrite, faults, hostility, rewrite, rewrite_set, target_curve
 from scenarios.adversarial.rewrite import usable
-from scenarios.llm import LlmError, ask, endpoint
+from scenarios.llm import LlmError, LlmUnreachable, ask, endpoint
 from scenarios.screens.second import Verdict, second_screen
 
 PACKS = [load_pack("heart-mini"), load_pack("heart-open")]
@@ -185,6 +185,14 @@ def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_fai
         assert len(server.asked) == 2
     with served(400) as (_, url), pytest.raises(LlmError, match="scripted at"):
         ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
+
+
+def test_an_endpoint_that_is_not_there_ends_the_work_at_once():
+    with served(401) as (_, url), pytest.raises(LlmUnreachable):
+        rewrite(base(), "always-10", endpoint(url, "scripted"))
+    gone = endpoint("http://127.0.0.1:9/v1", "scripted", retries=0)
+    with pytest.raises(LlmUnreachable, match="scripted at"):
+        second_screen(gone)(base())
 
 
 def test_changes_outside_the_seeker_turns_are_faults():

@@ -1,0 +1,54 @@
+"""What an import gives: contexts, and a line for everything in the source that has no place in them.
+
+Silence about what was dropped is how an imported benchmark becomes another benchmark; so each importer must say.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from scenarios.context import Context
+from scenarios.emotions import unknown_emotion
+from scenarios.esconv.write import pack_text
+from scenarios.pauses import fault_in_marks
+
+
+class ImportFault(ValueError):
+    """The source cannot be imported; one line that says where and what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Contexts in the order of the source, and what was left behind, a line each."""
+
+    contexts: tuple[Context, ...]
+    not_carried: tuple[str, ...]
+
+
+def as_id(text: str) -> str:
+    """A context id from any words: lower case, dashes for the rest, at most 80 characters."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "item"
+
+
+def fault_in(context: Context) -> str | None:
+    """What a pack would refuse in this context, or None: unknown emotions and malformed pause marks."""
+    if fault := unknown_emotion(context.emotion):
+        return f"emotion: {fault}"
+    for k, turn in enumerate(context.turns):
+        if fault := fault_in_marks(turn.text):
+            return f"turns[{k}].text: {fault}"
+        if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
+            return f"turns[{k}].speech.emotion: {fault}"
+    return None
+
+
+def write_imported(imported: Imported, out: Path) -> Path:
+    """A pack file that `load_pack` reads. Raises `ImportFault` where `out` exists or cannot be written."""
+    if out.exists():
+        raise ImportFault(f"{out}: exists already; give another name")
+    text = pack_text(out.stem, "Imported.", imported.contexts)
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ImportFault(f"{out}: cannot be written ({error.strerror})") from None
+    return out

@@ -1,0 +1,104 @@
+"""Contexts from a JSON Lines file: one conversation a line, needing no more than its turns.
+
+A line is a context as packs hold it (`line_schema`), with short forms for what other tools write: `messages` for `turns`,
+`content` for `text`, `user` and `assistant` for the roles. What a line leaves out gets a plain default that says so.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scenarios.context import Context, Turn
+from scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from scenarios.marked_yaml import YamlFault, read_text
+
+ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter"}
+DEFAULTS = {"subset": "regular", "emotion": "neutral", "problem": "imported", "licence": "not stated"}
+
+
+def line_schema() -> dict[str, Any]:
+    """JSON Schema of a full line (a short line needs `turns` or `messages` alone)."""
+    return Context.model_json_schema()
+
+
+def import_jsonl(path: Path) -> Imported:
+    """Every conversation of the file. Raises `ImportFault` naming the line of the first that is none."""
+    contexts: list[Context] = []
+    left: list[str] = []
+    seen: dict[str, int] = {}
+    for number, line in _lines(path):
+        context, dropped = _context(line, path, number)
+        if context.id in seen:
+            raise ImportFault(f"{path}:{number}: id {context.id!r} is already used on line {seen[context.id]}")
+        seen[context.id] = number
+        contexts.append(context)
+        left += [f"{path}:{number}: {what}" for what in dropped]
+    if not contexts:
+        raise ImportFault(f"{path}: holds no conversation")
+    return Imported(tuple(contexts), tuple(left))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = read_text(path)
+    except YamlFault as fault:
+        raise ImportFault(f"{path}:{fault.line}: {fault}" if fault.line else f"{path}: {fault}") from None
+    except OSError as error:
+        raise ImportFault(f"{path}: cannot be read ({error.strerror})") from None
+    for number, row in enumerate(text.splitlines(), 1):
+        if not row.strip():
+            continue
+        try:
+            line = json.loads(row)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ImportFault(f"{path}:{number}: not JSON ({getattr(error, 'msg', 'nested too deep')})") from None
+        if not isinstance(line, dict):
+            raise ImportFault(f"{path}:{number}: is no object")
+        yield number, line
+
+
+def _context(line: dict[str, Any], path: Path, number: int) -> tuple[Context, list[str]]:
+    raw_turns = line.get("turns", line.get("messages"))
+    if not isinstance(raw_turns, list):
+        raise ImportFault(f"{path}:{number}: has neither 'turns' nor 'messages'")
+    dropped = [f"{key!r} is not carried over" for key in line if key not in Context.model_fields and key != "messages"]
+    turns = [turn for turn in (_turn(raw, k, dropped, f"{path}:{number}") for k, raw in enumerate(raw_turns)) if turn]
+    while turns and turns[-1]["role"] == "supporter":
+        turns.pop()
+        dropped.append("the last supporter turn is not carried over: a context ends on the seeker")
+    known = {key: value for key, value in line.items() if key in Context.model_fields}
+    told = {
+        "id": as_id(f"{path.stem}-{number}"),
+        "source": f"{path.name}, line {number}",
+        **DEFAULTS,
+        **known,
+        "turns": turns,
+    }
+    try:
+        context = Context.model_validate(told)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise ImportFault(
+            f"{path}:{number}: {where + ': ' if where else ''}{fault['msg'].removeprefix('Value error, ')}"
+        ) from None
+    if wrong := fault_in(context):
+        raise ImportFault(f"{path}:{number}: {wrong}")
+    return context, dropped
+
+
+def _turn(raw: Any, k: int, dropped: list[str], where: str) -> dict[str, Any] | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("role"), str):
+        raise ImportFault(f"{where}: turns[{k}] has no 'role'")
+    role = ROLES.get(raw["role"])
+    if role is None:
+        dropped.append(f"turns[{k}] with role {raw['role']!r} is not carried over")
+        return None
+    kept = {
+        key: value for key, value in raw.items() if key in Turn.model_fields and key not in ("audio", "audio_sha256")
+    }
+    dropped += [f"turns[{k}].{key} is not carried over" for key in raw if key not in kept and key != "content"]
+    return {**kept, "role": role, "text": raw.get("text", raw.get("content"))}

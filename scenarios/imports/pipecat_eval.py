@@ -1,0 +1,106 @@
+"""Contexts from pipecat's eval scenarios: `context:` is the history, the first `user:` is what the caller says.
+
+pipecat writes only the user's side; what the bot is to answer is an expectation, not a text. So a scenario gives one context:
+the turns after the first would follow replies that nobody wrote, and are named as left behind. Its own loader reads
+the file, so includes and defaults mean what they mean there; `pause_ms` becomes a pause mark of the same length.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from scenarios.context import Context
+from scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from scenarios.imports.jsonl import ROLES
+
+LICENCE = "not stated"
+
+
+def import_pipecat_eval(path: Path) -> Imported:
+    """One context for each scripted scenario of the file. Raises `ImportFault` with one line."""
+    from pipecat.evals.scenario import EvalScenarioFile
+    from pipecat.evals.script import EvalScriptScenario
+
+    try:
+        file = EvalScenarioFile.load(path)
+    except OSError as error:
+        raise ImportFault(f"{path}: cannot be read ({error.strerror})") from None
+    except Exception as error:  # whatever its loader raises on a stranger's file is that file's fault
+        raise ImportFault(f"{path}: no pipecat eval scenario ({' '.join(str(error).split())[:200]})") from None
+    contexts: list[Context] = []
+    left: list[str] = []
+    for scenario in file.scenarios:
+        if not isinstance(scenario, EvalScriptScenario):
+            left.append(f"{scenario.name}: a simulated caller is not carried over")
+            continue
+        context = _context(scenario, path, left)
+        if context is not None:
+            contexts.append(context)
+    if not contexts:
+        raise ImportFault(f"{path}: no scenario has a spoken user turn")
+    return Imported(tuple(contexts), tuple(left))
+
+
+def _context(scenario: Any, path: Path, left: list[str]) -> Context | None:
+    spoken = [turn for turn in scenario.turns if turn.user]
+    if not spoken:
+        left.append(f"{scenario.name}: has no 'user:' turn")
+        return None
+    left += _left_behind(scenario, spoken[0])
+    turns = _history(scenario, left)
+    turns.append({"role": "seeker", "text": _text(spoken[0])})
+    try:
+        context = Context.model_validate(
+            {
+                "id": as_id(scenario.name),
+                "subset": "regular",
+                "emotion": "neutral",
+                "problem": "imported",
+                "turns": turns,
+                "source": f"pipecat eval scenario {scenario.name} in {path.name}",
+                "licence": LICENCE,
+            }
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise ImportFault(f"{path}: {scenario.name}: {fault['msg'].removeprefix('Value error, ')}") from None
+    if wrong := fault_in(context):
+        raise ImportFault(f"{path}: {scenario.name}: {wrong}")
+    return context
+
+
+def _left_behind(scenario: Any, first: Any) -> list[str]:
+    left = []
+    for k, turn in enumerate(scenario.turns):
+        where = f"{scenario.name}: turns[{k}]"
+        if turn.user and turn is not first:
+            left.append(f"{where}.user follows a reply that is not written")
+        dropped = (key for key in ("dtmf", "audio", "image", "send_after") if getattr(turn, key, None))
+        left += [f"{where}.{key} is not carried over" for key in dropped]
+        if getattr(turn, "expect", None):
+            left.append(f"{where}.expect is not carried over: replies are judged, not matched")
+    return left
+
+
+def _history(scenario: Any, left: list[str]) -> list[dict[str, str]]:
+    turns: list[dict[str, str]] = []
+    for k, message in enumerate(scenario.context):
+        role, text = ROLES.get(str(message.get("role"))), message.get("content")
+        if role is None or not isinstance(text, str) or not text.strip():
+            left.append(f"{scenario.name}: context[{k}] ({message.get('role')}) is not carried over")
+        elif turns and turns[-1]["role"] == role:
+            turns[-1]["text"] += f" {text.strip()}"
+        else:
+            turns.append({"role": role, "text": text.strip()})
+    if turns and turns[-1]["role"] == "seeker":
+        left.append(f"{scenario.name}: the last user message of context: has no reply and is not carried over")
+        turns.pop()
+    return turns
+
+
+def _text(turn: Any) -> str:
+    parts = getattr(turn, "parts", None)
+    if not parts:
+        return str(turn.user)
+    return " ".join(f"<pause {part}>" if isinstance(part, int) else str(part) for part in parts)
