@@ -17,12 +17,14 @@ from typing import Protocol
 import numpy as np
 
 from audio.pcm import Float32, Int16, resample_float, to_int16
+from audio.prosody import Prosody, Speaker, reshape
+from audio.prosody_emotions import prosody_for
 from audio.speech_cache import load_rendering, save_rendering
-from audio.speech_edges import level_db, shorten_silences, trim
+from audio.speech_edges import MOST_UNMARKED_MS, level_db, scale_silences, trim
 from audio.speech_text import SpeechTextError, for_synthesis, parse_marked, without_marks
-from audio.synthesis import Manner, Synthesiser
+from audio.synthesis import Synthesiser
 
-RENDERER_VERSION = "1"
+RENDERER_VERSION = "2"
 """Part of every key: renderings of another version are never taken for these."""
 
 RATE_HZ = 16_000
@@ -31,10 +33,15 @@ RATE_HZ = 16_000
 SPEECH_LEVEL_DBFS = -26.0
 """The nominal active speech level of telephone tests (ITU-T P.800, measured by P.56)."""
 
-SENTENCE_GAP_MS = 160.0
-"""Between sentences that no mark divides: short of 200 ms, from which on a silence must be marked."""
+GAP_MS = 130.0
+"""Between sentences and at commas, where no mark divides them: within fluent speech's own gaps, and with room below 200 ms
+for emotions that halt."""
 
-LEAST_CREST_ROOM = 0.98
+RATE_BOUNDS = (0.65, 1.5)
+"""A pack's rate times the emotion's; beyond this the voice slurs or drawls as no caller does."""
+
+JUST_THE_VOICE = Speaker()
+MOST_PEAK = 0.98
 """Peaks end here; a loud turn is turned down as a whole rather than clipped."""
 
 
@@ -80,38 +87,54 @@ class RenderedTurn:
 
 
 def render_turn(
-    turn_text: str, directions: Directions | None, synthesiser: Synthesiser, cache_dir: Path | None
+    turn_text: str,
+    directions: Directions | None,
+    synthesiser: Synthesiser,
+    cache_dir: Path | None,
+    speaker: Speaker = JUST_THE_VOICE,
 ) -> RenderedTurn:
     """Speak a turn; from `cache_dir` if it was spoken before (None keeps nothing).
 
-    Raises `SpeechTextError` for marks or text that cannot be spoken, `audio.synthesis.VoiceError` if the voice fails.
+    Raises `SpeechTextError` for marks or text that cannot be spoken, `audio.prosody_emotions.UnknownEmotion`, and
+    `audio.synthesis.VoiceError` if the voice fails.
     """
     said = directions or PlainDirections()
-    key = rendering_key(turn_text, said, synthesiser.identity)
+    key = rendering_key(turn_text, said, synthesiser.identity, speaker)
     if cache_dir is not None and (kept := load_rendering(cache_dir, key)) is not None:
         return RenderedTurn(kept.samples, kept.rate_hz, kept.pauses, without_marks(turn_text))
-    turn = _render(turn_text, said, synthesiser, seed=int(key[:15], 16))
+    turn = _render(turn_text, said, synthesiser, speaker, _noise_seed(turn_text, synthesiser.identity))
     if cache_dir is not None:
         save_rendering(cache_dir, key, turn.samples, turn.rate_hz, turn.pauses)
     return turn
 
 
-def rendering_key(turn_text: str, directions: Directions, voice_identity: str) -> str:
+def rendering_key(
+    turn_text: str, directions: Directions, voice_identity: str, speaker: Speaker = JUST_THE_VOICE
+) -> str:
     """SHA-256 over everything that a rendering depends on."""
     said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
-    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said)]
+    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, seed: int) -> RenderedTurn:
+def _noise_seed(turn_text: str, voice_identity: str) -> int:
+    """The same noise for every emotion of a turn, so that only the directions tell two renderings of it apart."""
+    return int(hashlib.sha256(f"{voice_identity}\n{turn_text}".encode()).hexdigest()[:15], 16)
+
+
+def _render(
+    turn_text: str, directions: Directions, synthesiser: Synthesiser, speaker: Speaker, seed: int
+) -> RenderedTurn:
     segments = parse_marked(turn_text)
-    spoken = synthesiser.speak([for_synthesis(segment) for segment in segments], Manner(rate=directions.rate), seed)
-    voiced = [_join_sentences(sentences, synthesiser.rate_hz) for sentences in spoken]
+    prosody = prosody_for(directions.emotion, directions.intensity)
+    rate = float(np.clip(directions.rate * prosody.rate_factor, *RATE_BOUNDS))
+    spoken = synthesiser.speak([for_synthesis(segment) for segment in segments], seed)
+    voiced = _joined(_reshaped(spoken, synthesiser.rate_hz, speaker, prosody, rate), prosody)
     silent = [segment.text for segment, signal in zip(segments, voiced, strict=True) if signal.size == 0]
     if silent:
         raise SpeechTextError(f"the voice {synthesiser.identity} says nothing for {silent[0][:60]!r}")
-    gain_db = SPEECH_LEVEL_DBFS + directions.loudness_db - level_db(np.concatenate(voiced), RATE_HZ)
-    gain = min(10 ** (gain_db / 20), LEAST_CREST_ROOM / max(float(np.abs(signal).max()) for signal in voiced))
+    gain_db = SPEECH_LEVEL_DBFS + directions.loudness_db + prosody.energy_db - level_db(np.concatenate(voiced), RATE_HZ)
+    gain = min(10 ** (gain_db / 20), MOST_PEAK / max(float(np.abs(signal).max()) for signal in voiced))
     pieces: list[Int16] = []
     pauses: list[tuple[int, int]] = []
     length = 0
@@ -126,14 +149,26 @@ def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, se
     return RenderedTurn(np.concatenate(pieces), RATE_HZ, tuple(pauses), without_marks(turn_text))
 
 
-def _join_sentences(sentences: Sequence[Float32], rate_hz: int) -> Float32:
-    """Sentences of one segment at 16 kHz, equally loud, a short gap between them, cut to where they sound."""
-    gap = np.zeros(round(SENTENCE_GAP_MS * RATE_HZ / 1000), dtype=np.float32)
-    pieces: list[Float32] = []
-    for sentence in sentences:
-        sound = trim(shorten_silences(resample_float(sentence, rate_hz, RATE_HZ), RATE_HZ), RATE_HZ)
-        if sound.size == 0:
-            continue
-        level = level_db(sound, RATE_HZ)
-        pieces += [sound * np.float32(10 ** ((SPEECH_LEVEL_DBFS - level) / 20)), gap]
-    return np.concatenate(pieces[:-1]) if pieces else np.zeros(0, dtype=np.float32)
+def _reshaped(
+    spoken: Sequence[Sequence[Float32]], rate_hz: int, speaker: Speaker, prosody: Prosody, rate: float
+) -> list[list[Float32]]:
+    """All sentences of a turn at 16 kHz through the vocoder together, since the melody's centre is the turn's."""
+    at_16k = [[resample_float(sentence, rate_hz, RATE_HZ) for sentence in sentences] for sentences in spoken]
+    moved = iter(reshape([sentence for sentences in at_16k for sentence in sentences], RATE_HZ, speaker, prosody, rate))
+    return [[next(moved) for _ in sentences] for sentences in at_16k]
+
+
+def _joined(segments: Sequence[Sequence[Float32]], prosody: Prosody) -> list[Float32]:
+    """Sentences of each segment equally loud, a gap between them, cut to where they sound."""
+    gap_ms = min(GAP_MS * prosody.gap_factor, MOST_UNMARKED_MS)
+    gap = np.zeros(round(gap_ms * RATE_HZ / 1000), dtype=np.float32)
+    joined: list[Float32] = []
+    for sentences in segments:
+        pieces: list[Float32] = []
+        for sentence in sentences:
+            sound = trim(scale_silences(sentence, RATE_HZ, prosody.gap_factor, gap_ms), RATE_HZ)
+            if sound.size:
+                gain_db = SPEECH_LEVEL_DBFS - level_db(sound, RATE_HZ)
+                pieces += [sound * np.float32(10 ** (gain_db / 20)), gap]
+        joined.append(np.concatenate(pieces[:-1]) if pieces else np.zeros(0, dtype=np.float32))
+    return joined

@@ -25,6 +25,9 @@ MOST_UNMARKED_MS = 190.0
 """Silences that no mark asked for end below 200 ms, where the mix of marked pauses begins: so every pause that an agent
 could take for the end of the turn is marked and counted."""
 
+LEAST_GAP_MS = 56.0
+"""Shorter silences are closures of plosives: part of a word, never stretched or cut."""
+
 
 def level_db(signal: Float32, rate_hz: int) -> float:
     """Speech level in dB relative to full scale: RMS over the active 8 ms windows; -inf for digital silence."""
@@ -68,19 +71,22 @@ def trim(signal: Float32, rate_hz: int) -> Float32:
     return _ramped(signal[active[0] * width : (active[-1] + 1) * width], rate_hz)
 
 
-def shorten_silences(signal: Float32, rate_hz: int, most_ms: float = MOST_UNMARKED_MS) -> Float32:
-    """Cut the middle out of every inner silence longer than `most_ms`, so that exactly that much stays."""
+def scale_silences(signal: Float32, rate_hz: int, factor: float, most_ms: float) -> Float32:
+    """Every inner silence of a gap's length made `factor` times as long, and never longer than `most_ms`."""
     width = window_samples(rate_hz)
-    keep_windows = max(1, int(most_ms / WINDOW_MS))
     pieces: list[Float32] = []
     taken_from = 0
     for start, end in silent_runs(signal, rate_hz):
-        if end - start > keep_windows:
-            half = keep_windows // 2
-            pieces.append(_ramped(signal[taken_from : (start + half) * width], rate_hz))
-            taken_from = (end - (keep_windows - half)) * width
-    pieces.append(signal[taken_from:] if taken_from == 0 else _ramped(signal[taken_from:], rate_hz))
-    return np.concatenate(pieces)
+        length = end - start
+        if length * WINDOW_MS < LEAST_GAP_MS:
+            continue
+        wanted = max(1, int(min(length * factor, most_ms / WINDOW_MS)))
+        kept = min(length, wanted)
+        cut_from, cut_to = (start + kept // 2) * width, (end - (kept - kept // 2)) * width
+        pieces += [_ramped(signal[taken_from:cut_from], rate_hz), np.zeros((wanted - kept) * width, dtype=np.float32)]
+        taken_from = cut_to
+    rest = signal[taken_from:]
+    return np.concatenate([*pieces, _ramped(rest, rate_hz)]) if pieces else rest
 
 
 def silent_runs(signal: Float32, rate_hz: int) -> list[tuple[int, int]]:

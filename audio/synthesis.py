@@ -11,25 +11,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from audio.pcm import Float32
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a synthesiser itself is asked to speak; 1.0 leaves the voice as it was trained."""
-
-    rate: float = 1.0
-    """Speaking rate relative to the voice's own."""
-    liveliness: float = 1.0
-    """How much the voice varies in timbre and melody (Piper's noise scale)."""
-    unevenness: float = 1.0
-    """How much the lengths of sounds vary (Piper's noise width)."""
 
 
 class Synthesiser(Protocol):
@@ -41,7 +28,7 @@ class Synthesiser(Protocol):
     @property
     def rate_hz(self) -> int: ...
 
-    def speak(self, texts: Sequence[str], manner: Manner, seed: int) -> list[list[Float32]]:
+    def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """For each text its sentences as signals at `rate_hz`, as the voice makes them, silence at their edges included.
 
         The same arguments give the same samples.
@@ -81,18 +68,13 @@ class PiperSynthesiser:
     def rate_hz(self) -> int:
         return int(self._config.sample_rate)
 
-    def speak(self, texts: Sequence[str], manner: Manner, seed: int) -> list[list[Float32]]:
+    def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """See `Synthesiser.speak`. Sentences come peak-normalised, so levels are set afterwards."""
-        from piper import PiperVoice, SynthesisConfig
+        from piper import PiperVoice
 
         voice = PiperVoice(session=self._session(seed), config=self._config)
-        scales = SynthesisConfig(
-            length_scale=self._config.length_scale / manner.rate,
-            noise_scale=self._config.noise_scale * manner.liveliness,
-            noise_w_scale=self._config.noise_w_scale * manner.unevenness,
-        )
         return [
-            [np.asarray(chunk.audio_float_array, dtype=np.float32) for chunk in voice.synthesize(text, scales)]
+            [np.asarray(chunk.audio_float_array, dtype=np.float32) for chunk in voice.synthesize(text)]
             for text in texts
         ]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audio.pcm import Float32
-from audio.synthesis import Manner, PiperSynthesiser
+from audio.synthesis import PiperSynthesiser
 from harness.models import resolve
 
 
@@ -20,18 +20,18 @@ class BuzzVoice:
     identity: str = "buzz:1"
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
-    def speak(self, texts: Sequence[str], manner: Manner, seed: int) -> list[list[Float32]]:
+    def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         self.calls.append(tuple(texts))
         rng = np.random.default_rng(seed)
         edge = np.zeros(round(0.09 * self.rate_hz), dtype=np.float32)
         spoken = []
         for text in texts:
             sentences = [s for s in text.replace("?", ".").split(".") if any(c.isalnum() for c in s)]
-            spoken.append([np.concatenate([edge, self._buzz(s, manner, rng), edge]) for s in sentences])
+            spoken.append([np.concatenate([edge, self._buzz(s, rng), edge]) for s in sentences])
         return spoken
 
-    def _buzz(self, text: str, manner: Manner, rng: np.random.Generator) -> Float32:
-        time_s = np.arange(round(0.06 * len(text) / manner.rate * self.rate_hz)) / self.rate_hz
+    def _buzz(self, text: str, rng: np.random.Generator) -> Float32:
+        time_s = np.arange(round(0.06 * len(text) * self.rate_hz)) / self.rate_hz
         wave = sum(np.sin(2 * np.pi * 120 * k * time_s + rng.uniform(0, 6)) / k for k in range(1, 12))
         return np.asarray(0.3 * wave, dtype=np.float32)
 
