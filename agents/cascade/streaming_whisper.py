@@ -38,10 +38,10 @@ from agents.cascade.session_marks import SessionMarks
 from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
-_LEAD_IN_SAMPLES: Final = RATE_HZ // 4
+LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
-_TAIL_SAMPLES: Final = RATE_HZ // 10
-_FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
+TAIL_SAMPLES: Final = RATE_HZ // 10
+FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
 """A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
 better with context, so it is left to grow."""
 
@@ -127,7 +127,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     async def _follow(self, event: SpeechEvent | None) -> None:
         if event is SpeechEvent.STARTED:
             self._session.stamp(marks.SPEECH_STARTED)
-            self._turn = _Turn(max(self._audio_start, self._tracker.speech_start - _LEAD_IN_SAMPLES))
+            self._turn = _Turn(max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES))
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
@@ -145,9 +145,9 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         resumed_at = self._tracker.position - 2 * WINDOW_SAMPLES
         self._policy.observe_pause((resumed_at - self._tracker.silence_start) / RATE_HZ * 1000)
         assert self._turn is not None
-        if pause.text is not None and self._tracker.silence_start - self._turn.piece_start >= _FREEZE_FROM_SAMPLES:
+        if pause.text is not None and self._tracker.silence_start - self._turn.piece_start >= FREEZE_FROM_SAMPLES:
             self._turn.settled.append(pause.piece)
-            self._turn.piece_start = max(self._tracker.silence_start, resumed_at - _LEAD_IN_SAMPLES)
+            self._turn.piece_start = max(self._tracker.silence_start, resumed_at - LEAD_IN_SAMPLES)
 
     async def _hear(self, pause: _Pause) -> None:
         """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
@@ -156,7 +156,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             if pause is not self._pause or self._turn is None:
                 return
             turn = self._turn
-            samples = self._slice(turn.piece_start, self._tracker.silence_start + _TAIL_SAMPLES)
+            samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
             heard = await self._transcribe(samples)
         if pause is not self._pause:
             return
@@ -202,7 +202,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         return piece.astype(np.float32) / np.float32(32768)
 
     def _forget_old_audio(self) -> None:
-        keep_from = self._tracker.position - _LEAD_IN_SAMPLES - 4 * WINDOW_SAMPLES
+        keep_from = self._tracker.position - LEAD_IN_SAMPLES - 4 * WINDOW_SAMPLES
         if self._turn is not None:
             keep_from = min(keep_from, self._turn.piece_start)
         drop = keep_from - self._audio_start
