@@ -21,8 +21,9 @@ CLOSE = 3e-4
 draw is fitted alone), so what remains is below 0.1 Elo."""
 CHORD_STEPS = 12
 DRAWS_AT_ONCE = 32
-ROWS_AT_ONCE = 4096
-"""32 × 4096 doubles are 1 MiB: they stay in the second-level cache."""
+PRODUCT_SIZE = 2**18
+"""Multiplications in one matrix product. OpenBLAS keeps smaller ones on the calling thread; larger ones wait for the other
+cores, and on a machine that was busy with speech models that wait made a thousand refits take 60 s instead of 2 s."""
 
 
 def refit(fitted: OrdinalFit, votes: Votes, often: Floats) -> Floats:
@@ -89,8 +90,9 @@ def _refit_some(fitted: OrdinalFit, often: Floats, ridge: Floats, slopes: Floats
 def _slopes(d: ordinal.Design, beta: Floats, often: Floats, span_count: Floats) -> Floats:
     """(draws, parameters): exact slope of each draw's log-likelihood at its own parameters."""
     found = np.zeros_like(beta)
-    for low in range(0, d.rows.shape[0], ROWS_AT_ONCE):
-        part = slice(low, low + ROWS_AT_ONCE)
+    at_once = max(32, PRODUCT_SIZE // (beta.shape[0] * d.size))
+    for low in range(0, d.rows.shape[0], at_once):
+        part = slice(low, low + at_once)
         rows = d.rows[part]
         # σ(z) = (1 + tanh(z/2)) / 2: numpy's tanh is four times as fast as scipy's expit, which is most of the time here.
         miss = np.tanh(beta @ (rows.T / 2))
