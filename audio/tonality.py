@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter, median_filter
+from scipy.ndimage import maximum_filter, uniform_filter1d
 
 RATE_HZ: Final = 8_000
 WINDOW: Final = 1024
@@ -20,8 +20,8 @@ STEADY_FRAMES: Final = 5
 MUSICAL: Final = 0.75
 """Midway between the steadiest speech and the liveliest music measured."""
 _BAND_HZ: Final = (300, 3_400)
-_PEAK: Final = 10.0
-"""A line stands 10 dB over the median of the 400 Hz around it."""
+_PEAK_DB: Final = 10.0
+"""A line stands this far over the mean level of the 400 Hz around it."""
 _AROUND: Final = 51
 
 
@@ -30,7 +30,9 @@ def tonality(samples: NDArray[np.float32]) -> float:
     padded = np.pad(samples.astype(np.float64), (0, max(0, WINDOW - len(samples))))
     frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP] * np.hanning(WINDOW)
     power = np.abs(np.fft.rfft(frames, axis=1)) ** 2
-    peaks = (power == maximum_filter(power, size=(1, 5))) & (power > _PEAK * median_filter(power, size=(1, _AROUND)))
+    decibels = 10 * np.log10(power + 1e-20)
+    standing_out = decibels > uniform_filter1d(decibels, _AROUND, axis=1) + _PEAK_DB
+    peaks = (power == maximum_filter(power, size=(1, 5))) & standing_out
     lines = _steady(maximum_filter(peaks, size=(1, 3)))
     low, high = (round(hz * WINDOW / RATE_HZ) for hz in _BAND_HZ)
     whole = float(power[:, low:high].sum())
@@ -42,8 +44,11 @@ def _steady(peaks: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Peaks that belong to a run of at least `STEADY_FRAMES` frames in the same bin."""
     if len(peaks) < STEADY_FRAMES:
         return np.zeros_like(peaks)
-    runs: NDArray[np.bool_] = np.lib.stride_tricks.sliding_window_view(peaks, STEADY_FRAMES, axis=0).all(axis=-1)
+    starts = len(peaks) - STEADY_FRAMES + 1
+    runs = np.ones((starts, peaks.shape[1]), np.bool_)
+    for k in range(STEADY_FRAMES):
+        runs &= peaks[k : k + starts]
     steady = np.zeros_like(peaks)
     for k in range(STEADY_FRAMES):
-        steady[k : k + len(runs)] |= runs
+        steady[k : k + starts] |= runs
     return steady

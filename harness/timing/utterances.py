@@ -18,6 +18,8 @@ from audio.onset import find_onset
 from audio.tonality import MUSICAL, tonality
 from audio.tonality import RATE_HZ as TONALITY_HZ
 from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from audio.voicing import FRAME, HOP_S, VOICED, voicing
+from audio.voicing import RATE_HZ as PITCH_HZ
 from harness.playout import HEARD_RATE_HZ, HeardTrack
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
@@ -29,8 +31,14 @@ LEAD_S: Final = 0.32
 """Ten windows of what came before, for the model's memory."""
 FILLER_S: Final = 0.7
 """"mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
-MUSIC_S: Final = 0.8
-"""A shorter stretch is too short for notes to stand still in."""
+MUSIC_S: Final = 1.5
+"""Enough for several notes, or several syllables."""
+NOISY_DB: Final = 15.0
+"""With less between speech and noise the model's first accepted window was up to 150 ms late."""
+PITCH_BEFORE_S: Final = 0.4
+PITCH_GAP: Final = 10
+"""Frames without pitch, 50 ms, that do not interrupt a voice in noise."""
+PITCH_ERROR_S: Final = 0.010
 SOUND_S: Final = 0.030
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
@@ -96,11 +104,30 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
         if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
             found[-1] = Sound(found[-1].start, stop, "speech")
             continue
-        onset = find_onset(samples, HEARD_RATE_HZ, accepted).sample
-        if _is_music(samples, onset, min(end, max(stop, onset + round(MUSIC_S * HEARD_RATE_HZ)))):
+        onset = _onset(samples, accepted, found[-1].end if found else 0)
+        if _is_music(samples, onset, min(end, onset + round(MUSIC_S * HEARD_RATE_HZ))):
             continue
         found.append(Sound(max(onset, found[-1].end if found else 0), stop, "speech"))
     return found or [Sound(start, end, "nonvocal")]
+
+
+def _onset(samples: NDArray[np.float32], accepted: int, previous_end: int) -> int:
+    """The onset behind an accepted window; in noise, where the model wakes up late, looked for again from the first pitch."""
+    onset = find_onset(samples, HEARD_RATE_HZ, accepted)
+    if onset.level_db - onset.floor_db > NOISY_DB:
+        return onset.sample
+    begin = max(previous_end, accepted - round(PITCH_BEFORE_S * HEARD_RATE_HZ))
+    narrow = soxr.resample(samples[begin:accepted], HEARD_RATE_HZ, PITCH_HZ, quality="HQ")
+    pitched = voicing(narrow.astype(np.float32)) >= VOICED
+    frames = np.flatnonzero(pitched)
+    if not len(frames) or len(pitched) - frames[-1] > PITCH_GAP:
+        return onset.sample
+    interrupted = np.flatnonzero(np.diff(frames) > PITCH_GAP)
+    start = int(frames[interrupted[-1] + 1] if len(interrupted) else frames[0])
+    first = begin + round((start * HOP_S + FRAME / PITCH_HZ / 2) * HEARD_RATE_HZ)
+    if first >= onset.sample - round(PITCH_ERROR_S * HEARD_RATE_HZ):
+        return onset.sample
+    return min(onset.sample, find_onset(samples, HEARD_RATE_HZ, first).sample)
 
 
 def _is_music(samples: NDArray[np.float32], start: int, end: int) -> bool:

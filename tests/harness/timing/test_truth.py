@@ -1,0 +1,120 @@
+"""The analyser's promises, over everything that makes an onset hard to see (the benchmark runs the same suite longer)."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import soxr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from harness.calibrate.sounds import coloured_noise, music
+from harness.calibrate.synthetic import (
+    AGENT_HZ,
+    CALLER_HZ,
+    LEAD_S,
+    Said,
+    make_recording,
+    noise,
+    onset_ms,
+    pcm,
+    silence,
+    voice,
+)
+from harness.calibrate.truth_suite import Trial, figures, run_suite
+from harness.playout import HEARD_RATE_HZ, heard, resample
+from harness.timing import measure
+from harness.timing.crosscheck import EARLIER_PITCH, NO_PITCH, disagreement
+from harness.timing.echo import without_echo
+
+
+@pytest.fixture(scope="module")
+def trials() -> list[Trial]:
+    return list(run_suite(6, seed=2))
+
+
+@pytest.mark.parametrize(("group", "p95_ms"), [("clean", 2), ("degraded", 5), ("hard", 20)])
+def test_the_error_is_as_small_as_promised(trials: list[Trial], group: str, p95_ms: float) -> None:
+    found = figures([t for t in trials if t.condition.group == group])
+    assert found.p95_ms <= p95_ms
+    assert found.missed == 0
+    if group == "clean":
+        assert abs(found.bias_ms) <= 1
+
+
+def test_little_is_discarded(trials: list[Trial]) -> None:
+    assert figures(trials).discarded <= 0.04
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng: coloured_noise(30 * AGENT_HZ, -50, rng, "pink"),
+        lambda rng: coloured_noise(30 * AGENT_HZ, -45, rng),
+        lambda rng: music(30, -40, AGENT_HZ, rng),
+        lambda rng: music(30, -45, AGENT_HZ, rng, note_s=0.2),
+    ],
+    ids=["pink comfort noise", "white comfort noise", "music on hold", "lively music"],
+)
+def test_what_is_no_voice_is_no_answer(make: Callable[[np.random.Generator], NDArray[np.float64]]) -> None:
+    sound = make(np.random.default_rng(4))
+    timing = measure(make_recording(Said(0.2, sound), total_s=34).recording)
+    assert timing.no_reply
+    assert timing.discarded is None
+    assert timing.first_sound_ms is not None
+
+
+@pytest.mark.parametrize("through", [np.array([1.0]), np.array([0.6, 0.3, 0.1])], ids=["plain", "filtered"])
+def test_the_caller_s_echo_is_no_answer_and_hides_none(through: NDArray[np.float64]) -> None:
+    made = make_recording(speech_s=3.0, pauses_s=[(1.0, 0.5)])
+    begin = round(LEAD_S * CALLER_HZ)
+    said = made.recording.caller.dry[begin : begin + 3 * CALLER_HZ].astype(np.float64) / 32768
+    echo = np.convolve(soxr.resample(said, CALLER_HZ, AGENT_HZ), through) * 10 ** (-30 / 20)
+    sound = np.concatenate([echo, silence(0.8)])
+    answered = np.concatenate([sound, voice(1.5)])
+    alone = measure(make_recording(Said(-2.85, sound), speech_s=3.0, pauses_s=[(1.0, 0.5)]).recording)
+    assert alone.no_reply
+    assert not alone.cut_in
+    assert alone.pauses_cut == 0
+    both = measure(make_recording(Said(-2.85, answered), speech_s=3.0, pauses_s=[(1.0, 0.5)]).recording)
+    assert both.ttfa_ms == pytest.approx(-2850 + len(sound) / AGENT_HZ * 1000 + onset_ms(voice(1.5)), abs=2)
+
+
+def test_a_track_without_echo_is_left_exactly_as_it_is() -> None:
+    recording = make_recording(Said(-0.5, voice(2.0))).recording
+    track = heard(recording)
+    assert without_echo(track, recording.caller) is track.samples
+
+
+def test_sound_that_the_model_accepts_but_has_no_pitch_is_discarded_by_name() -> None:
+    recording = make_recording(Said(0.5, noise(1.0, -20))).recording
+    track = heard(recording)
+    onset = int(np.flatnonzero(np.abs(track.samples) > 0.01)[0])
+    assert disagreement(track.samples, onset, 0) == NO_PITCH
+    timing = measure(recording, vocal=lambda x: np.ones(len(x) // 512, np.float32))
+    assert timing.discarded == NO_PITCH
+    assert timing.ttfa_ms is None
+    assert not timing.no_reply
+
+
+def test_an_onset_put_too_late_is_discarded_by_name() -> None:
+    samples = resample(pcm(np.concatenate([silence(0.5), voice(1.5)])), AGENT_HZ)
+    true = round((0.5 + onset_ms(voice(1.5)) / 1000) * HEARD_RATE_HZ)
+    assert disagreement(samples, true, 0) is None
+    assert disagreement(samples, true + round(0.12 * HEARD_RATE_HZ), 0) == EARLIER_PITCH
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(delay_ms=st.integers(20, 3_000), message_ms=st.sampled_from([10, 20, 40, 100, 400]), lead_ms=st.integers(0, 300))
+def test_a_later_answer_is_later_by_exactly_as_much(delay_ms: int, message_ms: int, lead_ms: int) -> None:
+    sound = np.concatenate([silence(lead_ms / 1000), voice(0.8, seed=5)])
+    timing = measure(make_recording(Said(delay_ms / 1000, sound, message_ms)).recording)
+    assert timing.ttfa_ms == pytest.approx(delay_ms + onset_ms(sound), abs=1.0)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(db=st.floats(-45, -12))
+def test_how_loud_the_answer_is_moves_nothing(db: float) -> None:
+    timing = measure(make_recording(Said(0.5, voice(0.8, seed=5, db=db))).recording)
+    assert timing.ttfa_ms == pytest.approx(500 + onset_ms(voice(0.8, seed=5)), abs=1.5)
