@@ -83,14 +83,17 @@ def silence(seconds: float) -> np.ndarray[Any, np.dtype[np.int16]]:
     return np.zeros(round(seconds * RATE_HZ), np.int16)
 
 
-def recording(ttfa_s: float) -> Recording:
-    """0.5 s of silence, 1 s of caller, 0.4 s of pause, 1 s of caller, then 1 s of agent after `ttfa_s`."""
-    signal = np.concatenate([silence(0.5), tone(1, 200), silence(0.4), tone(1, 200), silence(ttfa_s + 2)])
-    pause = Pause(round(1.5 * RATE_HZ), round(1.9 * RATE_HZ))
-    bounds = round(0.5 * RATE_HZ), round(2.9 * RATE_HZ)
+def recording(ttfa_s: float, unit_s: float = 1.0) -> Recording:
+    """0.5 s of silence, a unit of caller, 0.4 s of pause, a unit of caller, then a unit of agent after `ttfa_s`."""
+    end_s = 0.9 + 2 * unit_s
+    signal = np.concatenate(
+        [silence(0.5), tone(unit_s, 200), silence(0.4), tone(unit_s, 200), silence(ttfa_s + unit_s + 1)]
+    )
+    pause = Pause(round((0.5 + unit_s) * RATE_HZ), round((0.9 + unit_s) * RATE_HZ))
+    bounds = round(0.5 * RATE_HZ), round(end_s * RATE_HZ)
     frames = len(signal) * 50 // RATE_HZ
-    agent = tone(1, 500)
-    heard_ns = SECOND_NS + round((2.9 + ttfa_s) * SECOND_NS)
+    agent = tone(unit_s, 500)
+    heard_ns = SECOND_NS + round((end_s + ttfa_s) * SECOND_NS)
     return Recording(
         caller=CallerTrack(
             rate_hz=RATE_HZ, dry=signal, played=signal, t0_ns=SECOND_NS,
@@ -101,14 +104,15 @@ def recording(ttfa_s: float) -> Recording:
         agent_rate_hz=RATE_HZ,
         agent_pcm=agent,
         arrivals=(Arrival(heard_ns, 0, len(agent)),),
-        marks=(Mark("turn_decided", SECOND_NS + round(3.1 * SECOND_NS), heard_ns),),
+        marks=(Mark("turn_decided", SECOND_NS + round((end_s + 0.2) * SECOND_NS), heard_ns),),
     )  # fmt: skip
 
 
-def timing(ttfa_ms: float) -> TurnTiming:
+def timing(ttfa_ms: float, unit_s: float = 1.0) -> TurnTiming:
     return TurnTiming(
-        method="test", spoken_end_ms=2_900.0, ttfa_ms=ttfa_ms, ttft_ms=ttfa_ms * 0.3, first_sound_ms=ttfa_ms,
-        first_speech_ms=ttfa_ms, utterances=(Utterance(ttfa_ms, ttfa_ms + 1_000, "speech"),), pauses_marked=1, pauses_cut=0,
+        method="test", spoken_end_ms=900.0 + 2_000 * unit_s, ttfa_ms=ttfa_ms, ttft_ms=ttfa_ms * 0.3, first_sound_ms=ttfa_ms,
+        first_speech_ms=ttfa_ms, utterances=(Utterance(ttfa_ms, ttfa_ms + 1_000 * unit_s, "speech"),),
+        pauses_marked=1, pauses_cut=0,
         pause_durations_ms=(400.0,), pause_was_cut=(False,),
         waterfall=Waterfall(
             (Stage("endpointing", 0, 200), Stage("llm", 200, ttfa_ms - 230), Stage("unexplained", ttfa_ms - 30, 30))
@@ -132,7 +136,7 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
     """Write a run of two agents: `quick` answers after 400 ms, `slow` after 1.2 s."""
 
     def made(
-        *, contexts: int = 2, text: str = "I just sat there <pause 400> and said nothing."
+        *, contexts: int = 2, text: str = "I just sat there <pause 400> and said nothing.", unit_s: float = 1.0
     ) -> tuple[RunStore, RunSummary]:
         items = [context(n, text) for n in range(contexts)]
         entries = [AgentEntry(name=n, kind="cascade", profile_hash="h", profile_text="") for n in ("quick", "slow")]
@@ -146,9 +150,9 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
             for agent, ttfa_s in (("quick", 0.4), ("slow", 1.2)):
                 key = SessionKey(item.id, "c", agent, "h", "seeded", "clean", 0)
                 partial = store.partial_folder(key)
-                recording_files.save(recording(ttfa_s), partial)
+                recording_files.save(recording(ttfa_s, unit_s), partial)
                 store.commit_session(
-                    key, partial=partial, written_text=text, understood_text=text, timing=timing(ttfa_s * 1_000),
+                    key, partial=partial, written_text=text, understood_text=text, timing=timing(ttfa_s * 1_000, unit_s),
                     started_ns=SECOND_NS * (n * 10 + 1),
                 )  # fmt: skip
                 store.set_heard(f"{item.id}__{agent}__seeded__clean__r0", text, ())

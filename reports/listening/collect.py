@@ -1,0 +1,138 @@
+"""Replies by people: a vetted contributor hears a conversation and speaks or types what they would say.
+
+HEART has three people a conversation from a pool of twelve, none twice on the same one, and no help by a program. Coverage
+goes to the least covered conversations first. What is kept becomes a reference `human:<pseudonym>`, with sound where it
+was spoken.
+"""
+
+import base64
+import binascii
+import io
+import re
+import secrets
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+import soxr
+
+from reports.listening import sound
+from reports.listening.material import Material
+from reports.listening.session import Refused
+from reports.listening.votes import Rater, VoteStore
+from scenarios.context import Reference
+
+PEOPLE_PER_CONVERSATION = 3
+POOL = 12
+MOST_WORDS = 80
+"""About twice the paper's 40 words; 1–3 sentences are asked for."""
+SHORTEST_S, LONGEST_S = 0.8, 60.0
+SPOKEN = "(spoken)"
+"""The text of a recorded reply until somebody has transcribed it."""
+_SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
+
+
+class Collection:
+    """Hands out conversations and takes replies."""
+
+    def __init__(self, votes: VoteStore, material: Material) -> None:
+        self._votes = votes
+        self._material = material
+        self._folder = votes.folder / "completions"
+
+    def next_for(self, rater: Rater) -> dict[str, Any]:
+        """The conversation with fewest replies that this person has not met; `done` when there is none."""
+        done = self._votes.completions()
+        mine = {row["context"] for row in done if row["rater"] == rater.id}
+        covered = self.coverage()
+        contributors = {row["rater"] for row in done}
+        full = rater.id not in contributors and len(contributors) >= POOL
+        # A conversation that this person rates is never theirs to answer; who begins here has no plan and rates none.
+        rated = {item.context for item in rater.plan}
+        open_ = [
+            c for c in self._material.conversations
+            if c.id not in mine and c.id not in rated and covered[c.id] < PEOPLE_PER_CONVERSATION
+        ]  # fmt: skip
+        progress = {"given": len(mine), "covered": sum(min(n, PEOPLE_PER_CONVERSATION) for n in covered.values())}
+        progress["wanted"] = PEOPLE_PER_CONVERSATION * len(self._material.conversations)
+        if full or not open_:
+            return {"kind": "done", **progress}
+        chosen = min(open_, key=lambda c: (covered[c.id], c.id))
+        spoken = any(reply.session is not None for reply in chosen.replies.values())
+        return {
+            "kind": "conversation", "context": chosen.id, "history": [list(turn) for turn in chosen.history],
+            "sound": f"/collect/sound/{chosen.id}" if spoken else None, **progress,
+        }  # fmt: skip
+
+    def coverage(self) -> Counter[str]:
+        """Conversation → people who have replied; zero for one without."""
+        found = Counter({c.id: 0 for c in self._material.conversations})
+        found.update(row["context"] for row in self._votes.completions())
+        return found
+
+    def sound(self, rater: Rater, context: str) -> Path | None:
+        """The caller's turn of the conversation that is due; None for any other."""
+        due = self.next_for(rater)
+        return self._material.caller(context) if due.get("context") == context and due.get("sound") else None
+
+    def take(self, rater: Rater, body: Mapping[str, Any]) -> None:
+        """Keep a reply.
+
+        Raises:
+            Refused: it is not for the conversation that is due, is not attested, or is too short or long.
+        """
+        due = self.next_for(rater)
+        if due["kind"] == "done" or body.get("context") != due["context"]:
+            raise Refused("This conversation is not yours to answer now. Please reload the page.")
+        if body.get("no_help") is not True:
+            raise Refused("Please confirm that the words are your own and no program helped.")
+        text, audio = body.get("text"), body.get("audio")
+        if isinstance(audio, str) and audio:
+            name = self._keep_recording(audio)
+            given = text.strip() if isinstance(text, str) and text.strip() else SPOKEN
+        elif isinstance(text, str) and text.strip():
+            name, given = None, text.strip()
+            _check_text(given)
+        else:
+            raise Refused("Please speak or write a reply.")
+        if not self._votes.add_completion(rater, due["context"], given, name):
+            raise Refused("You have answered this conversation already.")
+
+    def _keep_recording(self, encoded: str) -> str:
+        try:
+            samples, rate_hz = soundfile.read(
+                io.BytesIO(base64.b64decode(encoded, validate=True)), dtype="float32", always_2d=True
+            )
+        except (binascii.Error, soundfile.LibsndfileError) as error:
+            raise Refused("The recording cannot be read; please record again.") from error
+        mono = samples.mean(axis=1)
+        if not SHORTEST_S <= len(mono) / rate_hz <= LONGEST_S:
+            raise Refused(f"Please speak for between one and {LONGEST_S:.0f} seconds.")
+        if float(np.sqrt(np.mean(mono**2))) < 1e-4:
+            raise Refused("The recording is silent; please check the microphone.")
+        even = soxr.resample(mono, rate_hz, sound.RATE_HZ, quality="HQ").astype(np.float32)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        name = f"{secrets.token_hex(12)}.flac"
+        (self._folder / name).write_bytes(sound.flac(even))
+        return name
+
+    def references(self) -> dict[str, list[tuple[Reference, Path | None]]]:
+        """Conversation → replies by people as references, with their sound."""
+        found: dict[str, list[tuple[Reference, Path | None]]] = {}
+        for row in self._votes.completions():
+            author = row["rater"].replace("rater-", "p")
+            reference = Reference(id=f"human-{author}", author=f"human:{author}", text=row["text"][:2_000])
+            audio = self._folder / row["audio"] if row["audio"] else None
+            found.setdefault(row["context"], []).append((reference, audio))
+        return found
+
+
+def _check_text(text: str) -> None:
+    words = len(text.split())
+    if words < 2:
+        raise Refused("Please write at least a few words, as you would say them.")
+    if words > MOST_WORDS or len(text) > 2_000 or len(_SENTENCE_END.findall(text + " ")) > 5:
+        raise Refused("Please keep to one to three sentences, as you would say them aloud.")

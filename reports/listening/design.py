@@ -1,0 +1,74 @@
+"""What a listening test asks: a design, in a file or by name.
+
+`ab` is the paper's protocol: two replies, five options, a required reason, no rubric. `acr` is absolute category rating after
+ITU-T P.800 and P.808: five points for each reply, on empathy and on naturalness. Delay is a factor of the design: replies
+play after the silence the caller would have lived through, or after the same short gap for all, or the same items both
+ways, so that what waiting does to perceived empathy can be measured within each rater.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.judgment import Presentation
+
+Delays = Literal["without", "with", "both"]
+
+
+class ListeningDesign(BaseModel):
+    """One test. Times in milliseconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["ab", "acr"] = "ab"
+    medium: Literal["sound", "text"] = "sound"
+    delays: Delays = "without"
+    items: Annotated[int, Field(ge=1, le=200)] = 20
+    """Items per rater, without practice and checks; P.808 keeps a session under about half an hour."""
+    practice: Annotated[int, Field(ge=0, le=5)] = 1
+    gold: Annotated[int, Field(ge=0, le=10)] = 2
+    attention: Annotated[int, Field(ge=0, le=5)] = 1
+    headphone_trials: Annotated[int, Field(ge=0, le=6)] = 3
+    """Antiphase tones (Woods et al. 2017); none in text."""
+    break_every: Annotated[int, Field(ge=3)] = 10
+    even_gap_ms: Annotated[float, Field(ge=0, le=2_000)] = 200.0
+    """The gap before every reply when delays are off: what people leave between turns on average (HEART, section 9.7)."""
+    longest_delay_ms: Annotated[float, Field(ge=0)] = 15_000.0
+    reason_characters: Annotated[int, Field(ge=1)] = 3
+    seed: int = 1
+
+    @property
+    def audible_delay(self) -> tuple[bool, ...]:
+        """Which versions of an item there are: True with its delay."""
+        if self.medium == "text":
+            return (False,)
+        return {"without": (False,), "with": (True,), "both": (False, True)}[self.delays]
+
+    def presentation(self, with_delay: bool) -> Presentation:
+        """What a vote of this design is a vote on."""
+        if self.medium == "text":
+            return "heard_text"
+        return "audio_with_delay" if with_delay else "audio"
+
+
+CHOICES: tuple[tuple[int, str], ...] = (
+    (-2, "A is much better"),
+    (-1, "A is slightly better"),
+    (0, "They are the same"),
+    (1, "B is slightly better"),
+    (2, "B is much better"),
+)
+"""The five options of the paper (section 9.6), in our words; the number is what is stored."""
+SCALES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "empathy": (
+        "How well does the reply respond to how this person feels?",
+        ("1 not at all", "2 poorly", "3 fairly", "4 well", "5 very well"),
+    ),
+    "naturalness": ("How natural does the voice sound?", ("1 bad", "2 poor", "3 fair", "4 good", "5 excellent")),
+}
+"""Absolute category rating: the labels of naturalness are those of ITU-T P.800."""
+
+
+def scales(medium: str) -> tuple[str, ...]:
+    """The scales of an `acr` item: a text has no voice to be natural."""
+    return ("empathy", "naturalness") if medium == "sound" else ("empathy",)

@@ -1,0 +1,167 @@
+"""What a run offers to a listening test: conversations, and of each the replies that can be read or heard.
+
+A stimulus is named by the hash of what it is, made when it is first needed, and kept in the run's folder.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+import soundfile
+
+from harness.errors import UserError
+from harness.store import RunStore, Session
+from reports.listening import sound
+from reports.listening.design import ListeningDesign
+
+FOLDER = "listening"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One system's reply to one conversation. `session` is None for a reference, which has no sound."""
+
+    context: str
+    system: str
+    text: str
+    session: str | None = None
+    spoken_end_ms: float = 0.0
+    onset_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """History as (role, text), the spoken turn last and without its pause marks."""
+
+    id: str
+    subset: str
+    history: tuple[tuple[str, str], ...]
+    replies: Mapping[str, Reply]
+
+
+class Material:
+    """The conversations of a run that a design can use, and their sounds."""
+
+    def __init__(self, store: RunStore, design: ListeningDesign) -> None:
+        """Raises UserError: the run has too little for this design."""
+        self._store = store
+        self._sessions = {s.id: s for s in store.sessions()}
+        self._folder = store.folder / FOLDER / "stimuli"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        needed = 2 if design.kind == "ab" else 1
+        found = [c for c in _conversations(store, list(self._sessions.values()), design) if len(c.replies) >= needed]
+        if not found:
+            what = "heard" if design.medium == "sound" else "read"
+            raise UserError(
+                f"{store.folder}: has no conversation with {needed} {'replies' if needed > 1 else 'reply'} that can be {what}; "
+                "play the run first, or choose medium = text"
+            )
+        self.conversations: tuple[Conversation, ...] = tuple(found)
+        self.by_id: Mapping[str, Conversation] = {c.id: c for c in found}
+
+    def stimulus(self, context: str, system: str, *, gap_ms: float, degraded: bool = False) -> Path:
+        """The file of one reply after its gap."""
+        reply = self.by_id[context].replies[system]
+        name = _name("reply", reply.session or "", f"{gap_ms:.1f}", str(degraded))
+
+        def make() -> sound.Sound:
+            recording = self._store.recording(self._session(reply))
+            spoken = sound.reply(recording, reply.spoken_end_ms, reply.onset_ms)
+            if degraded:
+                spoken = sound.degraded(spoken, seed=len(spoken))
+            return sound.after_gap(sound.caller_turn(recording), spoken, gap_ms)
+
+        return self._kept(name, make)
+
+    def caller(self, context: str) -> Path:
+        """The file of the caller's last turn; every agent heard the same one."""
+        reply = next(r for r in self.by_id[context].replies.values() if r.session is not None)
+        return self._kept(
+            _name("caller", reply.session or ""), lambda: sound.caller_turn(self._store.recording(self._session(reply)))
+        )
+
+    def prepare(self, design: ListeningDesign, progress: Callable[[int, int], None] | None = None) -> None:
+        """Make every sound that the design can ask for, so that no rater waits for one."""
+        if design.medium == "text":
+            return
+        jobs: list[Callable[[], Path]] = [self.level, *(partial(self.headphones, k) for k in (1, 2, 3))]
+        for conversation in self.conversations:
+            jobs.append(partial(self.caller, conversation.id))
+            for system, reply in conversation.replies.items():
+                gaps = {design.even_gap_ms}
+                if True in design.audible_delay:
+                    gaps.add(audible_gap_ms(reply, design))
+                jobs += [partial(self.stimulus, conversation.id, system, gap_ms=gap) for gap in sorted(gaps)]
+                if design.kind == "acr" and design.gold:
+                    jobs.append(
+                        partial(self.stimulus, conversation.id, system, gap_ms=design.even_gap_ms, degraded=True)
+                    )
+        for number, job in enumerate(jobs, 1):
+            job()
+            if progress is not None:
+                progress(number, len(jobs))
+
+    def level(self) -> Path:
+        """The file of the level check."""
+        return self._kept(_name("level"), sound.level_tone)
+
+    def headphones(self, quietest: int) -> Path:
+        """The file of one headphone trial."""
+        return self._kept(_name("headphones", str(quietest)), lambda: sound.headphone_trial(quietest))
+
+    def _session(self, reply: Reply) -> Session:
+        if reply.session is None:
+            raise KeyError(f"{reply.system} has no sound")
+        return self._sessions[reply.session]
+
+    def _kept(self, name: str, make: Callable[[], sound.Sound]) -> Path:
+        path = self._folder / name
+        if not path.exists():
+            part = path.with_suffix(f".{os.getpid()}.part")
+            part.write_bytes(sound.flac(make()))
+            part.replace(path)
+        return path
+
+
+def audible_gap_ms(reply: Reply, design: ListeningDesign) -> float:
+    """The silence the caller lived through before this reply; a reply that began too early gets none."""
+    return min(max(reply.onset_ms, 0.0), design.longest_delay_ms)
+
+
+@lru_cache(maxsize=20_000)
+def seconds(path: Path) -> float:
+    """How long a stimulus plays."""
+    return float(soundfile.info(path).duration)
+
+
+def _name(*parts: str) -> str:
+    return hashlib.sha256("\0".join(("stimulus-1", *parts)).encode()).hexdigest()[:32] + ".flac"
+
+
+def _conversations(store: RunStore, sessions: list[Session], design: ListeningDesign) -> list[Conversation]:
+    found = []
+    for context in store.contexts():
+        replies = {
+            s.key.agent: reply
+            for s in sessions
+            if s.key.context_id == context.id and s.key.repeat == 0 and (reply := _reply(s, design)) is not None
+        }
+        if design.medium == "text":
+            replies |= {f"ref:{r.id}": Reply(context.id, f"ref:{r.id}", r.text) for r in context.references}
+        history = tuple((turn.role, turn.plain) for turn in context.turns)
+        found.append(Conversation(context.id, context.subset, history, replies))
+    return found
+
+
+def _reply(session: Session, design: ListeningDesign) -> Reply | None:
+    timing = session.timing
+    text = session.heard_text if session.heard_text is not None else session.written_text
+    if session.status != "finished" or timing is None or not text:
+        return None
+    if design.medium == "sound" and (timing.ttfa_ms is None or not (session.folder / "agent.flac").exists()):
+        return None
+    onset = timing.ttfa_ms if timing.ttfa_ms is not None else 0.0
+    return Reply(session.key.context_id, session.key.agent, text, session.id, timing.spoken_end_ms, onset)

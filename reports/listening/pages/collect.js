@@ -1,0 +1,106 @@
+/* A contributor hears a conversation and speaks or types a reply. A recording is turned into plain PCM here, in the browser. */
+const byId = (id) => document.getElementById(id);
+const stage = byId("stage");
+const el = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "class") node.className = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
+  return node;
+};
+const tell = (text) => { byId("problem").textContent = text ?? ""; byId("problem").hidden = !text; };
+const post = async (path, body) => {
+  const reply = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return { ok: reply.ok, data: await reply.json() };
+};
+const RATE_HZ = 24000;
+const LONGEST_MS = 60000;
+const wav = (samples) => {
+  const bytes = new DataView(new ArrayBuffer(44 + 2 * samples.length));
+  const text = (at, letters) => [...letters].forEach((letter, k) => bytes.setUint8(at + k, letter.charCodeAt(0)));
+  text(0, "RIFF"); bytes.setUint32(4, 36 + 2 * samples.length, true); text(8, "WAVEfmt ");
+  bytes.setUint32(16, 16, true); bytes.setUint16(20, 1, true); bytes.setUint16(22, 1, true); bytes.setUint32(24, RATE_HZ, true);
+  bytes.setUint32(28, 2 * RATE_HZ, true); bytes.setUint16(32, 2, true); bytes.setUint16(34, 16, true); text(36, "data"); bytes.setUint32(40, 2 * samples.length, true);
+  samples.forEach((value, k) => bytes.setInt16(44 + 2 * k, Math.max(-1, Math.min(1, value)) * 32767, true));
+  return new Uint8Array(bytes.buffer);
+};
+const base64 = (bytes) => { let out = ""; for (let k = 0; k < bytes.length; k += 32768) out += String.fromCharCode(...bytes.subarray(k, k + 32768)); return btoa(out); };
+const decoded = async (blob) => {
+  const context = new OfflineAudioContext(1, 1, RATE_HZ);
+  const sound = await context.decodeAudioData(await blob.arrayBuffer());
+  return wav(sound.getChannelData(0));
+};
+const recorder = (onChange) => {
+  const state = el("span", { class: "state", role: "status" }, "nothing recorded");
+  const again = el("audio", { controls: true, hidden: true, "aria-label": "Your recording" });
+  const button = el("button", { type: "button" }, "Record");
+  let running = null;
+  let kept = null;
+  button.addEventListener("click", async () => {
+    if (running) { running.stop(); return; }
+    try {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      const parts = [];
+      running = new MediaRecorder(stream);
+      const stop = setTimeout(() => running?.stop(), LONGEST_MS);
+      running.ondataavailable = (event) => parts.push(event.data);
+      running.onstop = async () => {
+        clearTimeout(stop);
+        stream.getTracks().forEach((track) => track.stop());
+        running = null;
+        kept = await decoded(new Blob(parts));
+        again.src = URL.createObjectURL(new Blob([kept], { type: "audio/wav" }));
+        again.hidden = false;
+        button.textContent = "Record again";
+        state.textContent = "recorded";
+        onChange();
+      };
+      running.start();
+      button.textContent = "Stop recording";
+      state.textContent = "recording; speak now";
+    } catch { tell("The microphone could not be used. You can write instead."); }
+  });
+  return { node: el("div", { class: "hear" }, button, again, state), audio: () => (kept ? base64(kept) : null) };
+};
+const show = (due) => {
+  byId("welcome").hidden = true;
+  if (due.kind === "done") {
+    stage.replaceChildren(el("h1", {}, "Thank you"), el("p", {}, `You have given ${due.given} ${due.given === 1 ? "reply" : "replies"}. There is nothing more to answer now.`),
+      el("p", {}, "Some of this was heavy. Do something kind for yourself, and talk to somebody you trust if it stays with you."));
+    return;
+  }
+  const button = el("button", { type: "submit", class: "main", disabled: true }, "Send");
+  const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": "The person's last words" }) : null;
+  if (player) fetch(due.sound).then((reply) => reply.blob()).then((blob) => { player.src = URL.createObjectURL(blob); });
+  const words = el("textarea", { id: "words", name: "text", maxlength: 2000 });
+  const own = el("input", { type: "checkbox", name: "own" });
+  const check = () => { button.disabled = !(own.checked && (spoken.audio() || words.value.trim())); };
+  const spoken = recorder(check);
+  stage.replaceChildren(el("form", { oninput: check, onsubmit: async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    const { ok, data } = await post("/collect/reply", { context: due.context, text: words.value, audio: spoken.audio(), no_help: own.checked });
+    tell(ok ? "" : data.error);
+    if (ok) show(data); else button.disabled = false;
+  } },
+  el("h1", { tabindex: -1 }, "What would you say?"),
+  el("ol", { class: "talk" }, due.history.map(([role, text]) => el("li", { class: role, dir: "auto" }, el("b", {}, role === "seeker" ? "the person" : "the listener"), text))),
+  player ? el("div", { class: "card" }, el("h2", {}, "Hear the person's last words"), player) : null,
+  el("div", { class: "card" }, el("h2", {}, "Say it"), spoken.node),
+  el("div", { class: "card" }, el("h2", {}, el("label", { for: "words" }, "or write it, in one to three sentences")), words),
+  el("label", { class: "check" }, own, el("span", {}, "These words are my own. No program helped me to find or write them.")), button,
+  el("p", { class: "quiet" }, `You have given ${due.given}. Together we have ${due.covered} of ${due.wanted}.`)));
+  scrollTo(0, 0);
+  stage.querySelector("h1").focus({ preventScroll: true });
+};
+const next = async () => { const reply = await fetch("/collect/next"); return { ok: reply.ok, data: await reply.json() }; };
+byId("consent").addEventListener("change", (event) => { byId("begin").disabled = !event.target.checked; });
+byId("begin").addEventListener("click", async () => {
+  const begun = await post("/begin", { consent: true, purpose: "collect" });
+  const due = begun.ok ? await next() : begun;
+  if (due.ok) show(due.data); else tell(due.data.error);
+});

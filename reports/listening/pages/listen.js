@@ -1,0 +1,137 @@
+/* One rater's session. The server says what is due; this page plays it, asks, and sends the answer until it is taken. */
+const byId = (id) => document.getElementById(id);
+const stage = byId("stage");
+const el = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "class") node.className = value;
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
+  return node;
+};
+const tell = (text) => { byId("problem").textContent = text ?? ""; byId("problem").hidden = !text; };
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+/* A lost server is asked again, with growing patience; an answer sent twice is kept once. */
+const ask = async (path, body) => {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const reply = await fetch(path, body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+      if (reply.status >= 500) throw new Error(String(reply.status));
+      tell("");
+      return { ok: reply.ok, status: reply.status, data: await reply.json() };
+    } catch {
+      tell("The connection is lost. Your answer is kept on this page and sent again.");
+      await wait(Math.min(500 * 2 ** attempt, 8000));
+    }
+  }
+};
+let sounding = null;
+/* A sound counts as heard when it has played to its end; it can be heard again, but not skipped through. */
+const listener = (label, address, onHeard) => {
+  const bar = el("progress", { max: 1, value: 0, "aria-label": `${label}: played` });
+  const state = el("span", { class: "state" }, "not heard yet");
+  const button = el("button", { type: "button", disabled: true, "aria-label": `Play ${label}` }, "Play");
+  const audio = new Audio();
+  let heard = false;
+  const load = async () => {
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      try {
+        const reply = await fetch(address);
+        if (!reply.ok) throw new Error(String(reply.status));
+        audio.src = URL.createObjectURL(await reply.blob());
+        button.disabled = false;
+        return;
+      } catch { await wait(500 * 2 ** attempt); }
+    }
+    tell("A sound could not be loaded. Please reload the page.");
+  };
+  audio.addEventListener("timeupdate", () => { if (audio.duration) bar.value = audio.currentTime / audio.duration; });
+  audio.addEventListener("ended", () => { bar.value = 1; button.textContent = "Again"; state.textContent = "heard"; if (!heard) { heard = true; onHeard(); } });
+  audio.addEventListener("play", () => { if (sounding && sounding !== audio) { sounding.pause(); sounding.currentTime = 0; } sounding = audio; state.textContent = "playing"; button.textContent = "Playing"; });
+  audio.addEventListener("pause", () => { if (!audio.ended) { state.textContent = heard ? "heard" : "not heard yet"; button.textContent = heard ? "Again" : "Play"; } });
+  button.addEventListener("click", () => { if (!audio.paused) return; audio.currentTime = 0; audio.play().catch(() => tell("Your browser did not allow sound. Please press Play again.")); });
+  load();
+  return el("div", { class: "hear" }, button, bar, state);
+};
+const options = (name, legend, choices) => el("fieldset", {}, el("legend", {}, legend),
+  el("div", { class: "options" }, choices.map(([value, text]) => el("label", {}, el("input", { type: "radio", name, value }), el("span", {}, text)))));
+const talk = (history) => el("ol", { class: "talk" }, history.map(([role, text]) => el("li", { class: role, dir: "auto", tabindex: text.length > 1200 ? 0 : null }, el("b", {}, role === "seeker" ? "the person" : "the listener"), text)));
+const picked = (form, name) => { const found = form.querySelector(`input[name="${name}"]:checked`); return found ? Number(found.value) : null; };
+const send = async (step, answer, button) => {
+  button.disabled = true;
+  if (sounding) sounding.pause();
+  const { ok, data, status } = await ask("/answer", { position: step.position, answer });
+  if (ok) { show(data); return; }
+  tell(data.error);
+  button.disabled = false;
+  if (status === 401) location.reload();
+};
+/* The way on opens when every sound was heard and every question has an answer. */
+const form = (step, heading, parts, sounds, ready, answer) => {
+  let left = sounds;
+  const button = el("button", { type: "submit", class: "main", disabled: true }, "Next");
+  const hint = el("p", { class: "quiet" });
+  const check = () => { const open = left <= 0 && ready(node); button.disabled = !open; hint.textContent = left > 0 ? `Still to hear: ${left}.` : ""; };
+  const node = el("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); if (!button.disabled) send(step, answer(node), button); }, oninput: check },
+    el("h1", { tabindex: -1 }, heading), parts(() => { left -= 1; check(); }), hint, button);
+  stage.replaceChildren(node);
+  check();
+};
+const screens = {
+  level: (step) => form(step, "Set your volume", (heard) => [el("p", {}, "Please use headphones if you can, and sit somewhere quiet. Play the noise and set the volume so that it is as loud as somebody talking to you, then leave it there."),
+    el("div", { class: "card" }, listener("the noise", step.sounds[0], heard))], 1, () => true, () => ({})),
+  headphones: (step) => form(step, "Which tone is the softest?", (heard) => [el("p", {}, "You will hear three tones. One is softer than the others. This is easy on headphones and hard on loudspeakers."),
+    el("div", { class: "card" }, listener("the three tones", step.sounds[0], heard)), options("tone", "The softest was", [[1, "the first"], [2, "the second"], [3, "the third"]])],
+  1, (node) => picked(node, "tone") !== null, (node) => ({ tone: picked(node, "tone") })),
+  break: (step) => form(step, "Time for a breath", () => [el("p", {}, "Look away from the screen for a moment, stretch, drink something. Go on when you like. If the conversations weigh on you, it is fine to stop for good.")], 0, () => true, () => ({})),
+  pair: (step) => item(step, step.practice ? "Practice: which reply is better?" : "Which reply is better?", [
+    options("choice", "For this person, in this moment", step.choices),
+    el("fieldset", {}, el("legend", {}, el("label", { for: "reason" }, "Why? A few words are enough.")), el("textarea", { id: "reason", name: "reason", maxlength: 20000, required: true }))],
+  (node) => picked(node, "choice") !== null && node.elements.reason.value.trim().length >= step.reason_characters,
+  (node) => ({ choice: picked(node, "choice"), reason: node.elements.reason.value })),
+  rating: (step) => item(step, step.practice ? "Practice: how good is this reply?" : "How good is this reply?",
+    step.scales.map(([name, question, labels]) => options(name, question, labels.map((text, k) => [k + 1, text]))),
+    (node) => step.scales.every(([name]) => picked(node, name) !== null),
+    (node) => Object.fromEntries(step.scales.map(([name]) => [name, picked(node, name)]))),
+  done: () => goodbye("Thank you", "That was the last one. Every answer has been kept."),
+};
+const item = (step, heading, questions, ready, answer) => form(step, heading, (heard) => [
+  step.practice ? el("p", { class: "quiet" }, "This one is for practice and does not count.") : null,
+  el("h2", {}, "What was said"), talk(step.history),
+  step.caller ? el("div", { class: "card" }, el("h2", {}, "Hear the person's last words"), listener("the person", step.caller, heard)) : null,
+  step.replies.map((reply) => el("div", { class: "card" }, el("h2", {}, reply.label),
+    reply.sound ? listener(reply.label, reply.sound, heard) : el("p", { class: "said", dir: "auto", tabindex: reply.text.length > 1200 ? 0 : null }, reply.text))),
+  step.instruction ? el("p", { class: "note" }, step.instruction) : null, questions],
+(step.caller ? 1 : 0) + step.replies.filter((reply) => reply.sound).length, ready, answer);
+const goodbye = (title, text) => {
+  byId("top").hidden = true;
+  stage.replaceChildren(el("h1", { tabindex: -1 }, title), el("p", {}, text),
+    el("div", { class: "card" }, el("p", {}, "Some of what you heard was heavy. Do something kind for yourself. If it stays with you, talk to somebody you trust, or to a crisis line in your country."),
+      el("p", { class: "quiet" }, "The replies came from machines, and perhaps from some people. None of them was advice, and none shows how to treat a person in distress.")));
+  stage.querySelector("h1").focus();
+};
+const show = (step) => {
+  byId("welcome").hidden = true;
+  byId("top").hidden = false;
+  byId("progress").max = Math.max(step.total, 1);
+  byId("progress").value = step.position;
+  screens[step.kind](step);
+  scrollTo(0, 0);
+  stage.querySelector("h1")?.focus({ preventScroll: true });
+};
+byId("consent").addEventListener("change", (event) => { byId("begin").disabled = !event.target.checked; });
+byId("begin").addEventListener("click", async () => {
+  const { ok, data } = await ask("/begin", { consent: true, purpose: "listen" });
+  if (!ok) { tell(data.error); return; }
+  show((await ask("/step")).data);
+});
+byId("stop").addEventListener("click", async () => {
+  if (sounding) sounding.pause();
+  await ask("/leave", {});
+  goodbye("Stopped", "What you have answered until now is kept. You can come back to this page and go on.");
+});
+const known = await ask("/step");
+if (known.data.kind !== "welcome") show(known.data);

@@ -1,0 +1,210 @@
+"""What one rater is asked, in which order: dealt out once, when the rater begins, and never changed.
+
+Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. Sides are
+balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the same
+pair comes twice, once in each half, so that neither memory nor fatigue falls on one version alone.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
+from itertools import combinations
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from reports.listening.design import CHOICES, ListeningDesign
+from reports.listening.material import Conversation, audible_gap_ms
+
+Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
+Coverage = Mapping[tuple[str, ...], int]
+"""(conversation, system…) → votes already dealt out on it."""
+
+
+class Slot(BaseModel):
+    """One reply of an item, as the rater meets it. `context` differs from the item's for a check with a misplaced reply."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    context: str
+    system: str
+    gap_ms: float = 0.0
+    degraded: bool = False
+
+
+class Item(BaseModel):
+    """One step of a session. `expected` is the known answer of a check: a choice's sign, an exact choice, or a tone."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role
+    context: str | None = None
+    slots: tuple[Slot, ...] = ()
+    with_delay: bool = False
+    expected: int | None = None
+    instruction: str = ""
+
+    @property
+    def is_check(self) -> bool:
+        return self.expected is not None and self.role != "practice"
+
+
+def deal(
+    conversations: Sequence[Conversation],
+    design: ListeningDesign,
+    coverage: Coverage,
+    seed: int,
+    taken: Set[str] = frozenset(),
+) -> tuple[Item, ...]:
+    """The items of one rater. `taken`: conversations this person knows from another role and must not meet."""
+    rng = random.Random(seed)
+    free = [c for c in conversations if c.id not in taken]
+    rng.shuffle(free)
+    free.sort(key=lambda c: sum(count for key, count in coverage.items() if key[0] == c.id))
+    checks = _reserved(len(free), design)
+    kept = free[len(free) - checks :] if checks else []
+    main = free[: len(free) - checks][: design.items]
+    practice, gold = kept[: min(design.practice, checks // 2)], kept[min(design.practice, checks // 2) :]
+    asked = _main(main, design, coverage, rng)
+    for item in [*_gold(gold, conversations, design, rng), *_attention(asked, design, rng)]:
+        asked.insert(rng.randint(min(1, len(asked)), len(asked)), item)
+    return (*_before(design, rng), *_practice(practice, design, rng), *_with_breaks(asked, design))
+
+
+def _reserved(available: int, design: ListeningDesign) -> int:
+    """How many conversations checks may take: never more than a third, none of fewer than four."""
+    return min(design.practice + design.gold, available // 3) if available >= 4 else 0
+
+
+def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
+    if design.medium == "text":
+        return []
+    trials = [Item(role="headphones", expected=rng.randint(1, 3)) for _ in range(design.headphone_trials)]
+    return [Item(role="level"), *trials]
+
+
+def _main(
+    chosen: Sequence[Conversation], design: ListeningDesign, coverage: Coverage, rng: random.Random
+) -> list[Item]:
+    versions = design.audible_delay
+    first: list[Item] = []
+    second: list[Item] = []
+    seen: Counter[str] = Counter()
+    for number, conversation in enumerate(chosen):
+        systems = _systems(conversation, design, coverage, seen, rng)
+        seen.update(systems)
+        # Alternating sides over a shuffled list balances them exactly, up to one.
+        order = systems if number % 2 == 0 else systems[::-1]
+        made = [_item("main", conversation, order, design, with_delay) for with_delay in versions]
+        if len(made) == 1:
+            first += made
+            continue
+        rng.shuffle(made)
+        first.append(made[0])
+        second.append(made[1])
+    rng.shuffle(first)
+    rng.shuffle(second)
+    return first + second
+
+
+def _systems(
+    conversation: Conversation, design: ListeningDesign, coverage: Coverage, seen: Counter[str], rng: random.Random
+) -> tuple[str, ...]:
+    size = 2 if design.kind == "ab" else 1
+    options = list(combinations(sorted(conversation.replies), size))
+    rng.shuffle(options)
+    return min(options, key=lambda pair: (coverage.get((conversation.id, *pair), 0), sum(seen[s] for s in pair)))
+
+
+def _item(
+    role: Role, conversation: Conversation, systems: Sequence[str], design: ListeningDesign, with_delay: bool
+) -> Item:
+    slots = tuple(
+        Slot(context=conversation.id, system=system, gap_ms=_gap_ms(conversation, system, design, with_delay))
+        for system in systems
+    )
+    return Item(role=role, context=conversation.id, slots=slots, with_delay=with_delay)
+
+
+def _gap_ms(conversation: Conversation, system: str, design: ListeningDesign, with_delay: bool) -> float:
+    if design.medium == "text":
+        return 0.0
+    if not with_delay:
+        return design.even_gap_ms
+    return audible_gap_ms(conversation.replies[system], design)
+
+
+def _practice(chosen: Sequence[Conversation], design: ListeningDesign, rng: random.Random) -> list[Item]:
+    size = 2 if design.kind == "ab" else 1
+    return [_item("practice", c, rng.sample(sorted(c.replies), size), design, False) for c in chosen]
+
+
+def _gold(
+    chosen: Sequence[Conversation], conversations: Sequence[Conversation], design: ListeningDesign, rng: random.Random
+) -> list[Item]:
+    """Checks with known answers: a reply against the same system's reply to another conversation; or speech under noise."""
+    found = []
+    for number, conversation in enumerate(chosen):
+        others = [c for c in conversations if c.id != conversation.id and set(c.replies) & set(conversation.replies)]
+        if not others:
+            continue
+        other = rng.choice(others)
+        system = rng.choice(sorted(set(other.replies) & set(conversation.replies)))
+        gap = design.even_gap_ms if design.medium == "sound" else 0.0
+        right = Slot(context=conversation.id, system=system, gap_ms=gap)
+        slots: tuple[Slot, ...]
+        if design.kind == "ab":
+            wrong = Slot(context=other.id, system=system, gap_ms=gap)
+            slots, expected = ((right, wrong), -1) if number % 2 == 0 else ((wrong, right), 1)
+        elif design.medium == "sound":
+            slots, expected = (right.model_copy(update={"degraded": True}),), 1
+        else:
+            slots, expected = (Slot(context=other.id, system=system),), 1
+        found.append(Item(role="gold", context=conversation.id, slots=slots, expected=expected))
+    return found
+
+
+def _attention(asked: Sequence[Item], design: ListeningDesign, rng: random.Random) -> list[Item]:
+    """Turn that many of the rater's own items into checks: what to answer stands in the item itself."""
+    if len(asked) < 4 or not design.attention:
+        return []
+    found = []
+    for _ in range(design.attention):
+        like = rng.choice([item for item in asked if item.role == "main"])
+        if design.kind == "ab":
+            value, words = rng.choice([choice for choice in CHOICES if choice[0] != 0])
+            told = f"This one is a check. Please choose “{words}” and write “check” as the reason, whatever you think."
+        else:
+            value = rng.choice((1, 2, 4))
+            told = f"This one is a check. Please choose {value} everywhere, whatever you think."
+        found.append(Item(role="attention", context=like.context, slots=like.slots, expected=value, instruction=told))
+    return found
+
+
+def _with_breaks(asked: Sequence[Item], design: ListeningDesign) -> list[Item]:
+    out: list[Item] = []
+    for number, item in enumerate(asked):
+        if number and number % design.break_every == 0:
+            out.append(Item(role="break"))
+        out.append(item)
+    return out
+
+
+def passed(item: Item, answer: Mapping[str, object], design: ListeningDesign) -> bool | None:
+    """Whether a check was answered as it must be; None for an item that is no check."""
+    if not item.is_check or item.expected is None:
+        return None
+    if item.role == "headphones":
+        return answer.get("tone") == item.expected
+    if design.kind == "ab":
+        choice = answer.get("choice")
+        if not isinstance(choice, int):
+            return False
+        return choice == item.expected if item.role == "attention" else choice * item.expected > 0
+    given = [value for name, value in answer.items() if name in ("empathy", "naturalness") and isinstance(value, int)]
+    if item.role == "attention":
+        return bool(given) and all(value == item.expected for value in given)
+    scale = "naturalness" if any(slot.degraded for slot in item.slots) else "empathy"
+    value = answer.get(scale)
+    # P.808 allows a scale point of leeway around the expected end.
+    return isinstance(value, int) and value <= item.expected + 1

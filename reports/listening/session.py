@@ -1,0 +1,167 @@
+"""One rater's session: what the page may know of a step, and which answers are taken.
+
+The page is told labels, texts and sealed addresses of sounds; never a system, a file, a role or a known answer. A check
+looks to it like any other item. An answer is taken only for the step that is due, only when every sound of it was sent,
+and not before they can have been heard.
+"""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
+from reports.listening.material import Material, seconds
+from reports.listening.plan import Item, passed
+from reports.listening.votes import Rater, VoteStore
+
+Json = dict[str, Any]
+HEARING_SLACK = 0.9
+"""A sound counts as heard after nine tenths of its length: clocks of browser and server are not one."""
+LONGEST_REASON = 100_000
+LETTERS = "AB"
+
+
+class Refused(Exception):
+    """An answer that is not taken; the message is for the rater."""
+
+
+class Sessions:
+    """Everything that happens between a rater and the test, without the web."""
+
+    def __init__(self, votes: VoteStore, material: Material, design: ListeningDesign) -> None:
+        self._votes = votes
+        self._material = material
+        self._design = design
+        self._secret = votes.media_secret
+
+    def step(self, rater: Rater) -> Json:
+        """What the page shows now."""
+        position = self._votes.position(rater)
+        total = len(rater.plan)
+        if position >= total:
+            return {"kind": "done", "position": position, "total": total}
+        item = rater.plan[position]
+        self._votes.serve(rater, position)
+        shown: Json = {
+            "kind": self._kind(item),
+            "position": position,
+            "total": total,
+            "practice": item.role == "practice",
+        }
+        if item.role in ("level", "headphones"):
+            shown["sounds"] = [self._address(rater, position, "0")]
+        if shown["kind"] in ("pair", "rating"):
+            shown |= self._replies(rater, position, item)
+        return shown
+
+    def _kind(self, item: Item) -> str:
+        if item.role in ("level", "headphones", "break"):
+            return item.role
+        return "pair" if self._design.kind == "ab" else "rating"
+
+    def _replies(self, rater: Rater, position: int, item: Item) -> Json:
+        assert item.context is not None
+        conversation = self._material.by_id[item.context]
+        sound = self._design.medium == "sound"
+        texts = [self._material.by_id[slot.context].replies[slot.system].text for slot in item.slots]
+        return {
+            "history": [list(turn) for turn in conversation.history],
+            "caller": self._address(rater, position, "caller") if sound else None,
+            "replies": [
+                {
+                    "label": f"Reply {LETTERS[k]}" if len(item.slots) > 1 else "The reply",
+                    "sound": self._address(rater, position, str(k)) if sound else None,
+                    "text": None if sound else texts[k],
+                }
+                for k in range(len(item.slots))
+            ],
+            "instruction": item.instruction,
+            "choices": [list(choice) for choice in CHOICES] if self._design.kind == "ab" else [],
+            "scales": [[name, SCALES[name][0], list(SCALES[name][1])] for name in scales(self._design.medium)]
+            if self._design.kind == "acr"
+            else [],
+            "reason_characters": self._design.reason_characters,
+        }
+
+    def _address(self, rater: Rater, position: int, place: str) -> str:
+        return f"/sound/{self._key(rater, position, place)}"
+
+    def _key(self, rater: Rater, position: int, place: str) -> str:
+        return hmac.new(self._secret, f"{rater.id}\0{position}\0{place}".encode(), hashlib.sha256).hexdigest()[:40]
+
+    def sound(self, rater: Rater, key: str) -> Path | None:
+        """The file behind an address of the step that is due, to this rater alone; None for any other."""
+        position = self._votes.position(rater)
+        if position >= len(rater.plan):
+            return None
+        for place, path in self._sounds(rater.plan[position]).items():
+            if hmac.compare_digest(self._key(rater, position, place), key):
+                self._votes.fetch(rater, position, place)
+                return path
+        return None
+
+    def _sounds(self, item: Item) -> dict[str, Path]:
+        if self._design.medium == "text" or item.role == "break":
+            return {}
+        if item.role == "level":
+            return {"0": self._material.level()}
+        if item.role == "headphones":
+            return {"0": self._material.headphones(item.expected or 1)}
+        assert item.context is not None
+        found = {
+            str(k): self._material.stimulus(slot.context, slot.system, gap_ms=slot.gap_ms, degraded=slot.degraded)
+            for k, slot in enumerate(item.slots)
+        }
+        return {"caller": self._material.caller(item.context), **found}
+
+    def take(self, rater: Rater, position: object, answer: Mapping[str, object]) -> None:
+        """Keep an answer. The same one sent again is no error and changes nothing.
+
+        Raises:
+            Refused: it is not due, not complete, or came before it can have been heard.
+        """
+        due = self._votes.position(rater)
+        if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position <= due:
+            raise Refused("That step is not due yet. Please reload the page.")
+        if position < due:
+            return
+        if position == len(rater.plan):
+            raise Refused("Everything has been answered. Thank you.")
+        item = rater.plan[position]
+        kept = self._checked(item, answer)
+        first_shown_s = self._votes.serve(rater, position)
+        took_s = time.time() - first_shown_s
+        sounds = self._sounds(item)
+        if not set(sounds) <= self._votes.fetched(rater, position):
+            raise Refused("Please listen to everything first.")
+        if took_s < HEARING_SLACK * sum(seconds(path) for path in sounds.values()):
+            raise Refused("Please listen to everything to its end first.")
+        self._votes.answer(rater, position, kept, passed(item, kept, self._design), took_s)
+
+    def _checked(self, item: Item, answer: Mapping[str, object]) -> dict[str, object]:
+        """The parts of an answer that belong to the item, and nothing else."""
+        if item.role in ("level", "break"):
+            return {}
+        if item.role == "headphones":
+            return {"tone": _whole(answer.get("tone"), 1, 3, "Please choose one of the three sounds.")}
+        if self._design.kind == "acr":
+            return {
+                name: _whole(answer.get(name), 1, 5, "Please answer every question.")
+                for name in scales(self._design.medium)
+            }
+        choice = _whole(answer.get("choice"), -2, 2, "Please choose one of the five.")
+        reason = answer.get("reason")
+        if not isinstance(reason, str) or len(reason.strip()) < self._design.reason_characters:
+            raise Refused("Please say in a few words why.")
+        if len(reason) > LONGEST_REASON:
+            raise Refused("That reason is too long; please shorten it.")
+        return {"choice": choice, "reason": reason.strip()}
+
+
+def _whole(value: object, low: int, high: int, otherwise: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise Refused(otherwise)
+    return value

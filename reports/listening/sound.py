@@ -1,0 +1,119 @@
+"""The sounds of a listening test: replies at one loudness after their gap, and the tones of the level and headphone checks.
+
+Every reply is brought to the same active speech level (ITU-T P.56, −26 dB of full scale, the customary level of listening
+tests), or the louder one would win. The gap is silence inside the file, so that no browser's timer can stretch it, and a
+reply begins with the end of the caller's turn, because a silence is only felt between two voices. All files are made
+alike: 24 kHz, mono, 16 bit, FLAC without tags, so that nothing about a file but its sound tells where it came from.
+"""
+
+import io
+
+import numpy as np
+import soundfile
+import soxr
+from numpy.typing import NDArray
+
+from audio.level import speech_power
+from harness import playout
+from harness.recording import Recording
+
+RATE_HZ = 24_000
+LEVEL_DB = -26.0
+LEAD_S = 2.5
+"""How much of the caller's turn is heard before a reply: a sentence's end, enough to feel the gap after it."""
+TAIL_S = 0.3
+
+Sound = NDArray[np.float32]
+
+
+def levelled(sound: Sound) -> Sound:
+    """The sound at −26 dB active speech level, lowered further only if it would clip."""
+    power = speech_power(sound, RATE_HZ)
+    if power <= 0:
+        return sound
+    gain = 10 ** (LEVEL_DB / 20) / np.sqrt(power)
+    peak = float(np.max(np.abs(sound)))
+    out: Sound = (sound * min(gain, 0.98 / peak)).astype(np.float32)
+    return out
+
+
+def caller_turn(recording: Recording) -> Sound:
+    """The caller's last turn as it was spoken, levelled."""
+    caller = recording.caller
+    turn = caller.turns[-1]
+    return levelled(_at_rate(caller.played[turn.start_sample : turn.end_sample], caller.rate_hz))
+
+
+def reply(recording: Recording, spoken_end_ms: float, onset_ms: float) -> Sound:
+    """What was heard of the agent from its onset on, levelled. Both times on the recording's timeline."""
+    heard = playout.heard(recording).samples
+    begin = max(0, round((spoken_end_ms + onset_ms) * playout.HEARD_RATE_HZ / 1_000))
+    part = heard[begin:]
+    loud = np.flatnonzero(np.abs(part) > 1e-4)
+    part = part[: loud[-1] + 1] if loud.size else part[:0]
+    resampled: Sound = soxr.resample(part, playout.HEARD_RATE_HZ, RATE_HZ, quality="HQ").astype(np.float32)
+    return levelled(resampled)
+
+
+def after_gap(caller: Sound, reply_sound: Sound, gap_ms: float) -> Sound:
+    """The end of the caller's turn, `gap_ms` of silence, the reply."""
+    lead = caller[-round(LEAD_S * RATE_HZ) :]
+    return np.concatenate([_faded_in(lead), _silence(gap_ms / 1_000), reply_sound, _silence(TAIL_S)])
+
+
+def degraded(sound: Sound, seed: int) -> Sound:
+    """The same speech under noise as loud as itself: a check with a known answer on naturalness."""
+    noise = np.random.default_rng(seed).normal(0, 1, len(sound)).astype(np.float32)
+    power = max(speech_power(sound, RATE_HZ), 1e-8)
+    return levelled((sound + noise * np.float32(np.sqrt(power))).astype(np.float32))
+
+
+def level_tone(seconds: float = 4.0) -> Sound:
+    """Noise in the shape of speech's long-term spectrum, at the level of the replies: for setting the volume."""
+    white = np.random.default_rng(0).normal(0, 1, round(seconds * RATE_HZ))
+    spectrum = np.fft.rfft(white)
+    at = np.maximum(np.fft.rfftfreq(len(white), 1 / RATE_HZ), 1.0)
+    shaped = np.fft.irfft(spectrum * np.where(at < 100, 0.0, 1 / np.maximum(at / 500, 1.0)), len(white))
+    sound = shaped / np.sqrt(np.mean(shaped**2)) * 10 ** (LEVEL_DB / 20)
+    out: Sound = np.clip(sound, -0.98, 0.98).astype(np.float32)
+    return out
+
+
+def headphone_trial(quietest: int) -> Sound:
+    """Three stereo tones; number `quietest` (1–3) is 6 dB softer, another is in antiphase.
+
+    On loudspeakers the antiphase tone cancels and sounds softest; on headphones it does not (Woods et al. 2017).
+    """
+    at = np.arange(RATE_HZ) / RATE_HZ
+    ramp = np.minimum(1, np.minimum(at, at[::-1]) / 0.1)
+    tone = (0.15 * np.sin(2 * np.pi * 200 * at) * ramp).astype(np.float32)
+    antiphase = quietest % 3 + 1
+    parts = []
+    for k in (1, 2, 3):
+        left = tone * np.float32(0.5) if k == quietest else tone
+        parts += [np.stack([left, -left if k == antiphase else left], axis=1), np.zeros((RATE_HZ // 2, 2), np.float32)]
+    return np.concatenate(parts)
+
+
+def flac(sound: Sound) -> bytes:
+    """The file of a sound; mono for (n,), stereo for (n, 2)."""
+    out = io.BytesIO()
+    soundfile.write(out, np.clip(sound, -1, 1), RATE_HZ, format="FLAC", subtype="PCM_16")
+    return out.getvalue()
+
+
+def _at_rate(samples: NDArray[np.int16], rate_hz: int) -> Sound:
+    floats = samples.astype(np.float32) / np.float32(32_768)
+    out: Sound = soxr.resample(floats, rate_hz, RATE_HZ, quality="HQ").astype(np.float32)
+    return out
+
+
+def _silence(seconds: float) -> Sound:
+    return np.zeros(round(seconds * RATE_HZ), np.float32)
+
+
+def _faded_in(sound: Sound) -> Sound:
+    steps = min(len(sound), RATE_HZ // 50)
+    out = sound.copy()
+    out[:steps] *= np.linspace(0, 1, steps, dtype=np.float32)
+    return out
