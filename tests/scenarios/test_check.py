@@ -2,8 +2,10 @@
 
 import pytest
 
+from audio.prosody_emotions import RENDERED_AS
 from scenarios import Pack, load_pack, shipped_packs
 from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
+from scenarios.emotions import EMOTIONS
 from scenarios.pauses import MIX
 from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 
@@ -94,3 +96,7 @@ def test_listing_and_showing():
     assert shown["context"]["id"] == OPEN.contexts[0].id
     assert shown["pauses_ms"]
     assert shown["findings"] == []
+
+
+def test_every_emotion_a_pack_may_use_can_be_rendered():
+    assert set(EMOTIONS) <= set(RENDERED_AS)
