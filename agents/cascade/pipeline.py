@@ -4,6 +4,7 @@ import asyncio
 from contextlib import nullcontext
 from typing import Any, Final, cast
 
+import httpx
 from fastapi import WebSocket
 from loguru import logger
 from pipecat.pipeline.pipeline import Pipeline
@@ -148,6 +149,10 @@ class Session:
             return
         self._context.set_messages(cast(list[LLMContextMessage], history))
         if self._settings.llm.warm_prefix and self._prompt is not None:
-            await self._prompt.warm(history)
+            try:
+                await self._prompt.warm(history)
+            except httpx.HTTPError as failed:
+                await rtvi.send_error_response(message, f"language model failed on the history: {failed}")
+                return
         logger.info("history of {} messages taken", len(history))
         await rtvi.send_server_response(message, {"accepted": len(history)})

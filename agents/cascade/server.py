@@ -53,6 +53,8 @@ async def serve(settings: CascadeSettings, models: Models, port: int) -> None:
         log_config=None,
         # Compressing audio frames costs processor time that the models need.
         ws_per_message_deflate=False,
+        # A busy machine answers a ping late; a session must not end for that.
+        ws_ping_interval=None,
         timeout_graceful_shutdown=_GRACE_S,
         lifespan="off",
     )

@@ -147,7 +147,9 @@ class LlmSettings(_Settings):
     repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
     """A llama.cpp setting; only sent to a server that the agent started itself."""
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
-    threads: Threads = 2
+    threads: Threads = 1
+    """llama.cpp's threads wait for one another by spinning: with as many threads as cores, one that the caller or the
+    voice pushes aside stalls the other. One fewer than the cores is the safe choice."""
     gpu_layers: Annotated[int, Field(ge=0)] = 0
     slots: Annotated[int, Field(ge=1, le=64)] = 1
     """Conversations that the embedded server keeps apart; they share `context_tokens`."""

@@ -5,15 +5,9 @@ Not the harness's caller, which is tested with it: this one lets the cascade's t
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,34 +54,6 @@ class Call:
         return [(m["at_ns"] - self.speech_end_ns) / 1e6 for m in self.marks if m["name"] == name]
 
 
-@contextmanager
-def agent(profile: Path, weights: Mapping[str, str], *extra: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Run a cascade in a process of its own; yields its URL and process, and ends it with SIGTERM."""
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "agents.cascade",
-            "--profile",
-            str(profile),
-            "--weights",
-            json.dumps(dict(weights)),
-            *extra,
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line, "the agent ended before it was ready"
-        yield json.loads(line)["url"], process
-    finally:
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGTERM)
-        process.wait(10)
-
-
 async def call(
     url: str,
     speech: NDArray[np.int16],
@@ -100,14 +66,14 @@ async def call(
     The lead-in is half a second of silence. `speech` should end on its last loud sample.
     """
     heard = Call()
-    async with websockets.connect(url, compression=None, max_size=None) as socket:
+    async with websockets.connect(url, compression=None, max_size=None, ping_interval=None) as socket:
         acknowledged = asyncio.Event()
         listening = asyncio.create_task(_listen(socket, heard, acknowledged))
         await socket.send(_message({"type": "client-ready", "id": "0", "data": {"version": "2.0.0"}}))
         await socket.send(
             _message({"type": "client-message", "id": "1", "data": {"t": "history", "d": {"messages": list(history)}}})
         )
-        await asyncio.wait_for(acknowledged.wait(), 20)
+        await asyncio.wait_for(acknowledged.wait(), 60)
         track = np.concatenate([np.zeros(RATE_HZ // 2, np.int16), speech])
         start_ns = time.monotonic_ns()
         heard.speech_end_ns = start_ns + len(track) * 1_000_000_000 // RATE_HZ
