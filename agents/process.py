@@ -23,6 +23,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from agents import supervise
+from agents.loopback import is_loopback
 from agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
@@ -199,9 +200,9 @@ class AgentProcess:
     async def _reach_running_agent(self) -> None:
         url = self._profile.running_url or ""
         parts = urlsplit(url)
-        if parts.hostname in ("localhost", "127.0.0.1", "::1"):
+        if is_loopback(url):
             port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
-            if not await _accepts(parts.hostname, port):
+            if not await _accepts(parts.hostname or "127.0.0.1", port):
                 raise self._failed(f"does not answer: nothing listens at {url}", "unreachable")
         self._url = url
 
@@ -347,7 +348,7 @@ async def _answers(url: str) -> bool:
         import httpx
 
         try:
-            async with httpx.AsyncClient(timeout=2.0) as client:
+            async with httpx.AsyncClient(timeout=2.0, trust_env=not is_loopback(url)) as client:
                 return (await client.get(url)).is_success
         except httpx.HTTPError:
             return False

@@ -31,6 +31,9 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHAN_CHECK_S = 1.0
 """A process forked from the harness may hold the life line open after the harness is gone; its parent id tells."""
+_BLIND_CHECK_S = 0.1
+LOG_LIMIT_BYTES = 64 * 1024 * 1024
+"""Hours of a talkative bot. One that prints as fast as it can may pass it by what a disk takes in a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +66,43 @@ def main() -> int:
         _tell(status, {"error": f"{error.filename or orders.command[0]}: {error.strerror or error}"})
         return 127
     _tell(status, {"pid": agent.pid})
-    _watch(agent, orders.harness_pid)
+    _watch(agent, orders)
+    if (died := agent.poll()) is not None:
+        _tell(status, {"exit": died})
     code = _end_all(agent, orders.grace_s)
     _tell(status, {"exit": code})
     return code if code >= 0 else 128 - code
 
 
-def _watch(agent: "subprocess.Popen[bytes]", harness_pid: int) -> None:
+def _watch(agent: "subprocess.Popen[bytes]", orders: Orders) -> None:
     """Return when the agent has ended, or when the harness lets go or is gone."""
-    died = os.pidfd_open(agent.pid)
+    watched, look_s = _what_wakes(agent.pid)
     while agent.poll() is None:
         try:
-            ready, _, _ = select.select([0, died], [], [], _ORPHAN_CHECK_S)
+            ready, _, _ = select.select(watched, [], [], look_s)
         except OSError:
             return
-        if 0 in ready or os.getppid() != harness_pid:
+        if 0 in ready or os.getppid() != orders.harness_pid:
             return
         _reap(agent.pid)
+        _bound(Path(orders.log))
+
+
+def _what_wakes(agent: int) -> tuple[list[int], float]:
+    """The life line and, where the kernel offers it, the agent's death; and how often to look beside them, in seconds."""
+    try:
+        return [0, os.pidfd_open(agent)], _ORPHAN_CHECK_S
+    except OSError:
+        return [0], _BLIND_CHECK_S
+
+
+def _bound(log: Path) -> None:
+    """An agent that prints without end must not fill the disk; its last words are the ones that matter."""
+    with contextlib.suppress(OSError):
+        if log.stat().st_size > LOG_LIMIT_BYTES:
+            os.truncate(log, 0)
+            with log.open("ab") as sink:
+                sink.write(b"[earlier output was dropped: it had passed the limit of the log]\n")
 
 
 def _close_the_life_line(*_: object) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from agents.cascade.prompt import system_instruction
 from agents.cascade.settings import ReplySettings
+from agents.loopback import is_loopback
 from agents.message import Message
 from agents.profile import TextProfile
 
@@ -51,12 +52,13 @@ def complete(profile: TextProfile, history: Sequence[Message], base_url: str | N
     Raises:
         TextFailed: no key where one is needed, or the endpoint cannot be reached, refuses, or answers nothing.
     """
-    from openai import APIConnectionError, APIStatusError, OpenAI, OpenAIError
+    from openai import APIConnectionError, APIStatusError, DefaultHttpxClient, OpenAI, OpenAIError
 
     where = profile.base_url or base_url
     if where is None:
         raise TextFailed(f'agent "{profile.name}": neither base_url nor a started model')
-    client = OpenAI(base_url=where, api_key=_key(profile), timeout=profile.timeout_s, max_retries=0)
+    line = DefaultHttpxClient(trust_env=not is_loopback(where))
+    client = OpenAI(base_url=where, api_key=_key(profile), timeout=profile.timeout_s, max_retries=0, http_client=line)
     with client:
         _open_line(client)
         for tried in range(1, _TRIES + 1):

@@ -11,7 +11,6 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
@@ -25,6 +24,7 @@ from agents.connection import (
     FailureKind,
 )
 from agents.connections.wire import Garbage, Outgoing, Wire
+from agents.loopback import is_loopback
 from agents.message import Message
 
 
@@ -146,7 +146,7 @@ class WebSocketConnection:
                 open_timeout=None,
                 close_timeout=self._limits.close_timeout_s,
                 max_size=self._limits.message_bytes,
-                proxy=None if _is_local(self._url) else True,
+                proxy=None if is_loopback(self._url) else True,
             )
             assert isinstance(socket, _StampedConnection)
             return socket
@@ -236,10 +236,6 @@ class WebSocketConnection:
                 async with asyncio.timeout(self._limits.close_timeout_s):
                     await socket.close()
             socket.transport.abort()
-
-
-def _is_local(url: str) -> bool:
-    return (urlsplit(url).hostname or "") in ("localhost", "127.0.0.1", "::1")
 
 
 def _why_refused(error: Exception) -> str:

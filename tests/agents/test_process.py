@@ -210,3 +210,31 @@ async def test_last_lines_of_a_log_are_safe_to_print(tmp_path: Path, peer: MakeP
     agent = AgentProcess(peer("raw-pcm", "echo"), {}, log)
     assert agent.last_log_lines(2) == ("·[31mred�", "last")
     assert AgentProcess(peer("raw-pcm", "echo"), {}, tmp_path / "none.log").last_log_lines() == ()
+
+
+@pytest.mark.parametrize("proxied", ["http_proxy", "all_proxy"])
+async def test_a_proxy_in_the_environment_does_not_come_between(
+    start: StartPeer, profile_of: ProfileOf, proxied: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(proxied, "http://127.0.0.1:9")
+    agent = await start(
+        profile_of(
+            'kind = "pipecat"\nurl = "ws://127.0.0.1:{port}/"\n[process]\nready_timeout_s = 20\n'
+            'command = ["{python}", "-m", "http.server", "--bind", "127.0.0.1", "{port}"]\n'
+            'ready_url = "http://127.0.0.1:{port}/"\n'
+        )
+    )
+    assert agent.alive
+
+
+async def test_an_agent_that_prints_without_end_does_not_fill_the_disk(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "chatters"))
+
+    def bounded() -> bool:
+        with agent.log_path.open("rb") as log:
+            return log.read(100).startswith(b"[earlier output was dropped")
+
+    async with asyncio.timeout(30):
+        while not bounded():  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    assert agent.alive

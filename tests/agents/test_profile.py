@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.profile import (
@@ -152,6 +152,7 @@ def test_a_family_is_read_from_the_model_unless_stated() -> None:
 KEYS = st.text("abcdefgh-", min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(KEYS, st.integers(0, 2)), min_size=1, max_size=12, unique_by=lambda k: k[0]))
 def test_the_line_of_every_key_is_found(keys: list[tuple[str, int]]) -> None:
     lines: list[str] = []

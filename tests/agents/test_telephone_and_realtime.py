@@ -139,6 +139,7 @@ def test_a_server_that_objects_before_the_call_is_quoted() -> None:
         wire.receive('{"type": "error", "error": {"message": "no such voice"}}', 1)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 50_000)), min_size=1, max_size=20))
 def test_the_playout_clock_agrees_with_playing_sample_by_sample(pieces: list[tuple[int, int]]) -> None:
     clock, now_ns, end_ns = PlayoutClock(), 0, 0

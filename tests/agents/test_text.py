@@ -72,7 +72,8 @@ def profile(endpoint: str) -> Callable[[str], TextProfile]:
     return make
 
 
-def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile]) -> None:
+def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     Endpoint.pieces = [
         (0.0, {"role": "assistant", "content": ""}),
         (0.15, {"content": "That"}),

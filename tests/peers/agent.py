@@ -125,7 +125,7 @@ BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
         does_not_acknowledge, never_greets, clears, turns_away,
     )
 }  # fmt: skip
-BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children")
+BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children", "chatters")
 
 
 def refuse(connection: ServerConnection, request: Request) -> Response:
@@ -161,6 +161,10 @@ async def main() -> None:
     async with serve(session, "127.0.0.1", 0, process_request=gate, compression=None) as server:
         port = server.sockets[0].getsockname()[1]
         print(json.dumps({"event": "ready", "url": f"ws://127.0.0.1:{port}/ws"}), flush=True)
+        if options.behaviour == "chatters":
+            for _ in range(150):
+                os.write(1, (b"x" * 1_023 + b"\n") * 1_024)
+            print("the end", flush=True)
         await server.serve_forever()
 
 
