@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+MOST_TOKENS = 2_000
+"""Twelve rewritten turns are some 600 tokens; a small model that loops would otherwise write until it is cut off."""
+
 Message = dict[str, str]
 Complete = Callable[[Sequence[Message], type[BaseModel]], str]
 """Messages (`role`, `content`) and the schema the answer must have; returns the answer's text."""
@@ -37,7 +40,13 @@ def ask(complete: Complete, messages: Sequence[Message], schema: type[Answer]) -
 
 
 def endpoint(
-    base_url: str, model: str, *, api_key: str = "none", timeout_s: float = 60.0, retries: int = 3
+    base_url: str,
+    model: str,
+    *,
+    api_key: str = "none",
+    timeout_s: float = 60.0,
+    retries: int = 3,
+    most_tokens: int = MOST_TOKENS,
 ) -> Complete:
     """Any OpenAI-compatible endpoint as a `Complete`: temperature 0, strict JSON schema, retries on 429 and 5xx.
 
@@ -54,7 +63,11 @@ def endpoint(
         }
         said: Any = list(messages)
         try:
-            reply = client.chat.completions.create(model=model, messages=said, temperature=0, response_format=wanted)
+            reply = client.chat.completions.create(
+                model=model, messages=said, temperature=0, max_tokens=most_tokens, response_format=wanted
+            )
+        except openai.APITimeoutError:
+            raise LlmError(f"{model} at {base_url}: no answer within {timeout_s:.0f} s") from None
         except (
             openai.APIConnectionError,
             openai.AuthenticationError,

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,9 +56,9 @@ def seeker_turns(profile: str) -> list[str]:
 
 
 class Scripted(ThreadingHTTPServer):
-    """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a str the content."""
+    """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a float seconds of silence."""
 
-    def __init__(self, answers: list[int | str]) -> None:
+    def __init__(self, answers: list[int | float | str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = answers
         self.asked: list[dict] = []
@@ -69,6 +70,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         answer = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        if isinstance(answer, float):
+            time.sleep(answer)
+            answer = 503
         status, body = (answer, {"error": {"message": "no"}}) if isinstance(answer, int) else (200, completion(answer))
         raw = json.dumps(body).encode()
         self.send_response(status)
@@ -183,6 +187,9 @@ def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_fai
     with served(503, good) as (server, url):
         assert isinstance(rewrite(base(), "always-10", endpoint(url, "scripted")), Rewrite)
         assert len(server.asked) == 2
+    with served("slow") as (server, url), pytest.raises(LlmError, match=r"no answer within 0 s"):
+        server.answers = [0.5]
+        ask(endpoint(url, "scripted", timeout_s=0.1, retries=0), [{"role": "user", "content": "hi"}], Verdict)
     with served(400) as (_, url), pytest.raises(LlmError, match="scripted at"):
         ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
 
