@@ -1,0 +1,148 @@
+"""A line condition by name: which stages, in the order of the physical chain, each with its own seeded chance.
+
+Names are written as people say them (`telephone+babble10`), and the order of writing does not matter: sound passes a room,
+meets noise, reaches a microphone that may be weak or overdriven, then a codec, then a network. Two spellings of the same
+condition are one condition, with one name in every table.
+
+Every stage keeps the number of samples and the place in time of what it passes on. A stage that would delay (a filter, a
+resampler, a jitter buffer) is made delay-free or counted as a loss, because latencies are measured from the dry signal.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from audio.conditions.line import clip, low_level, telephone
+from audio.conditions.network import late_packets, lose_packets
+from audio.conditions.noise import FILE_MARK, Noise, add_noise, babble, from_file, hum, street, white
+from audio.conditions.room import reverberate
+from audio.conditions.stage import OnLine, Stage
+from audio.pcm import Int16, to_float, to_int16
+from audio.speech_edges import level_db
+
+CLEAN = "clean"
+NOMINAL_SPEECH_DBFS = -26.0
+
+
+class ConditionError(ValueError):
+    """A condition that does not exist or cannot be applied; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    word: str
+    order: int
+    about: str
+    default: float
+    bounds: tuple[float, float]
+    make: Callable[[float], Stage]
+
+
+def _noise(source: Noise) -> Callable[[float], Stage]:
+    return lambda snr_db: lambda line: add_noise(line, source, line.speech_dbfs - snr_db)
+
+
+_KINDS = (
+    _Kind("room", 0, "room with a reverberation time in ms", 400, (100, 2_000), lambda ms: reverberate(ms / 1000)),
+    _Kind("babble", 1, "several people talking, at an SNR in dB", 10, (-10, 60), _noise(babble)),
+    _Kind("street", 1, "traffic, at an SNR in dB", 10, (-10, 60), _noise(street)),
+    _Kind("hum", 1, "mains hum, at an SNR in dB", 20, (-10, 60), _noise(hum)),
+    _Kind("hiss", 1, "white noise, at an SNR in dB", 20, (-10, 60), _noise(white)),
+    _Kind("quiet", 2, "a caller fainter by so many dB", 20, (1, 50), low_level),
+    _Kind("clip", 3, "peaks cut off by so many dB", 12, (1, 40), clip),
+    _Kind("telephone", 4, "telephone band, G.711 μ-law", 0, (0, 0), lambda _: telephone("ulaw")),
+    _Kind("telephone-alaw", 4, "telephone band, G.711 A-law", 0, (0, 0), lambda _: telephone("alaw")),
+    _Kind(
+        "jitter",
+        5,
+        "packets late by so many ms on average; what misses a 60 ms buffer is lost",
+        20,
+        (1, 200),
+        late_packets,
+    ),
+    _Kind("loss", 5, "percent of packets lost, in bursts", 5, (0.1, 60), lose_packets),
+)
+_BY_WORD = {kind.word: kind for kind in _KINDS}
+_PIECE = re.compile(r"([a-z]+(?:-[a-z]+)?)([0-9]+(?:\.[0-9]+)?|-[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A composed line condition; `name` is its one spelling."""
+
+    name: str
+    _stages: tuple[tuple[str, Stage], ...]
+
+    def apply(self, samples: Int16, rate_hz: int, seed: int, speech_dbfs: float | None = None) -> Int16:
+        """What reaches the agent of `samples` (mono int16). Same length, same timing, same result for the same seed.
+
+        `speech_dbfs` is the level that signal-to-noise ratios refer to; None measures it in `samples`, and takes the
+        nominal -26 dBFS for a silent signal: so the silence around a turn gets the same noise as the turn itself.
+        """
+        if not self._stages or samples.size == 0:
+            return samples.copy()
+        signal = to_float(samples)
+        if speech_dbfs is None:
+            measured = level_db(signal, rate_hz)
+            speech_dbfs = measured if np.isfinite(measured) else NOMINAL_SPEECH_DBFS
+        for name, stage in self._stages:
+            chance = np.random.default_rng([seed & 0xFFFFFFFFFFFFFFFF, zlib.crc32(name.encode())])
+            signal = stage(OnLine(signal, rate_hz, speech_dbfs, chance))
+        return to_int16(signal)
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition that a name stands for: `clean`, or kinds joined by `+`, each with its figure where it has one.
+
+    Noise from a recording is written `file:PATH@SNR`. Raises `ConditionError`.
+    """
+    if text.strip() == CLEAN:
+        return Condition(CLEAN, ())
+    pieces = [piece.strip() for piece in text.strip().split("+")]
+    found = [_file_noise(piece) if piece.startswith(FILE_MARK) else _stage(piece, text) for piece in pieces]
+    found.sort(key=lambda entry: entry[:2])
+    names = [name for _, name, _ in found]
+    if len(set(names)) < len(names):
+        raise ConditionError(f"line condition {text!r} names the same thing twice")
+    return Condition("+".join(names), tuple((name, stage) for _, name, stage in found))
+
+
+def kinds() -> tuple[tuple[str, str], ...]:
+    """All kinds as (example, what it is), for listings."""
+    return tuple((f"{kind.word}{kind.default:g}" if kind.bounds[1] else kind.word, kind.about) for kind in _KINDS)
+
+
+def _stage(piece: str, whole: str) -> tuple[int, str, Stage]:
+    match = _PIECE.fullmatch(piece)
+    kind = _BY_WORD.get(match.group(1)) if match else None
+    if match is None or kind is None:
+        examples = ", ".join(example for example, _ in kinds())
+        raise ConditionError(
+            f"unknown line condition {piece!r} in {whole!r}; there are: {CLEAN}, {examples}, file:PATH@10, joined by +"
+        )
+    figure = float(match.group(2)) if match.group(2) else kind.default
+    low, high = kind.bounds
+    if match.group(2) and not high:
+        raise ConditionError(f"line condition {piece!r}: {kind.word} takes no figure")
+    if not low <= figure <= high:
+        raise ConditionError(f"line condition {piece!r}: {figure:g} is outside {low:g} to {high:g} ({kind.about})")
+    return kind.order, f"{kind.word}{figure:g}" if high else kind.word, kind.make(figure)
+
+
+def _file_noise(piece: str) -> tuple[int, str, Stage]:
+    path, at, snr = piece.removeprefix(FILE_MARK).rpartition("@")
+    if not at or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", snr):
+        raise ConditionError(
+            f"line condition {piece!r}: noise from a recording is written file:PATH@SNR, e.g. file:cafe.wav@10"
+        )
+    try:
+        source = from_file(Path(path))
+    except ValueError as error:
+        raise ConditionError(f"line condition {piece!r}: {error}") from error
+    return 1, f"{FILE_MARK}{path}@{float(snr):g}", _noise(source)(float(snr))
