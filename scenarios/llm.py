@@ -67,7 +67,7 @@ def endpoint(
                 model=model, messages=said, temperature=0, max_tokens=most_tokens, response_format=wanted
             )
         except openai.APITimeoutError:
-            raise LlmError(f"{model} at {base_url}: no answer within {timeout_s:.0f} s") from None
+            raise LlmError(f"{model} at {base_url}: no answer within {timeout_s:g} s") from None
         except (
             openai.APIConnectionError,
             openai.AuthenticationError,

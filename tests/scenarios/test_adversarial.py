@@ -91,7 +91,7 @@ def completion(content: str) -> dict:
 
 
 @contextmanager
-def served(*answers: int | str) -> Iterator[tuple[Scripted, str]]:
+def served(*answers: int | float | str) -> Iterator[tuple[Scripted, str]]:
     server = Scripted(list(answers))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -187,9 +187,9 @@ def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_fai
     with served(503, good) as (server, url):
         assert isinstance(rewrite(base(), "always-10", endpoint(url, "scripted")), Rewrite)
         assert len(server.asked) == 2
-    with served("slow") as (server, url), pytest.raises(LlmError, match=r"no answer within 0 s"):
-        server.answers = [0.5]
-        ask(endpoint(url, "scripted", timeout_s=0.1, retries=0), [{"role": "user", "content": "hi"}], Verdict)
+    slow = {"timeout_s": 0.1, "retries": 0}
+    with served(0.5) as (_, url), pytest.raises(LlmError, match=r"no answer within 0.1 s"):
+        ask(endpoint(url, "scripted", **slow), [{"role": "user", "content": "hi"}], Verdict)
     with served(400) as (_, url), pytest.raises(LlmError, match="scripted at"):
         ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
 
