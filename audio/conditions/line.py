@@ -42,7 +42,7 @@ def telephone(law: Law) -> Stage:
     """300 to 3,400 Hz at 8 kHz through G.711, back at the signal's rate."""
 
     def stage(line: OnLine) -> Float32:
-        from scipy.line.signal import butter, sosfiltfilt
+        from scipy.signal import butter, sosfiltfilt
 
         narrow = resample_float(line.signal, line.rate_hz, TELEPHONE_RATE_HZ)
         band = butter(BAND_ORDER, BAND_HZ, "bandpass", fs=TELEPHONE_RATE_HZ, output="sos")

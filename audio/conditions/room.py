@@ -22,7 +22,7 @@ def reverberate(rt60_s: float) -> Stage:
     """A room whose sound falls by 60 dB in `rt60_s`."""
 
     def stage(line: OnLine) -> Float32:
-        from scipy.line.signal import fftconvolve
+        from scipy.signal import fftconvolve
 
         tail = room_tail(rt60_s, line.rate_hz, line.chance)
         reflected = np.asarray(fftconvolve(line.signal, tail)[: line.signal.size], dtype=np.float32)
