@@ -18,6 +18,7 @@ from harness.summary import AgentSummary, Quantiles, RunSummary
 from harness.turn_timing import HiddenWork, Stage, TurnTiming
 from reports import audits, drawing, latencies, ratings, strategies
 from reports.drawing import Drawing
+from reports.listening.section import listening_views
 from reports.provenance import provenance
 from reports.view import (
     METRICS,
@@ -92,6 +93,7 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
         agreement=audits.agreements(rows),
         audits=audits.audits(rows, texts),
         strategies=strategies.used(store.folder, texts),
+        listening=listening_views(store),
         provenance=provenance(manifest, summary),
         onset_error_ms=float(error) if isinstance(error, int | float) else None,
         budget_ttft_ms=summary.budgets_ms.get("ttft", 500.0),

@@ -32,6 +32,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("interaction", "Interaction", "sections/interaction.html.jinja"),
     ("strategies", "Strategies", "sections/strategies.html.jinja"),
     ("trust", "Judges", "sections/audits.html.jinja"),
+    ("listening", "People", "sections/listening.html.jinja"),
     ("conversations", "Conversations", "sections/contexts.html.jinja"),
     ("missing", "Missing", "sections/failures.html.jinja"),
     ("provenance", "How it was run", "sections/provenance.html.jinja"),

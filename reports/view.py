@@ -283,6 +283,25 @@ class BaselineView:
 
 
 @dataclass(frozen=True, slots=True)
+class TableView:
+    """A table of words and figures; the first column names each row."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningView:
+    """One listening test, in words and tables."""
+
+    title: str
+    summary: str
+    notes: tuple[str, ...]
+    tables: tuple[TableView, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """Everything one report shows."""
 
@@ -306,6 +325,7 @@ class PageView:
     audits: tuple[Finding, ...] = ()
     strategies: StrategiesView | None = None
     baseline: BaselineView | None = None
+    listening: tuple[ListeningView, ...] = ()
     budget_ttft_ms: float = 500.0
     budget_ttfa_ms: float = 500.0
     comfort_ms: float = 1_000.0

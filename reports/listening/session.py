@@ -137,9 +137,10 @@ class Sessions:
         sounds = self._sounds(item)
         if not set(sounds) <= self._votes.fetched(rater, position):
             raise Refused("Please listen to everything first.")
-        if took_s < HEARING_SLACK * sum(seconds(path) for path in sounds.values()):
+        hearing_s = sum(seconds(path) for path in sounds.values())
+        if took_s < HEARING_SLACK * hearing_s:
             raise Refused("Please listen to everything to its end first.")
-        self._votes.answer(rater, position, kept, passed(item, kept, self._design), took_s)
+        self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0))
 
     def _checked(self, item: Item, answer: Mapping[str, object]) -> dict[str, object]:
         """The parts of an answer that belong to the item, and nothing else."""

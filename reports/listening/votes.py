@@ -19,6 +19,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from reports.listening.design import ListeningDesign
 from reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
@@ -55,7 +56,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer with the item it answers. `took_s` from the item's first showing."""
+    """One answer with the item it answers. `took_s` counts from its first showing, beyond hearing it once."""
 
     rater: str
     position: int
@@ -136,6 +137,11 @@ class VoteStore:
         """Who answers to this secret."""
         rows = self._read("SELECT * FROM raters WHERE hash = ?", (_hash(secret),))
         return _rater(rows[0]) if rows else None
+
+    def design(self) -> ListeningDesign | None:
+        """The test that the answers were given to; None before the first rater."""
+        rows = self._read("SELECT design FROM raters ORDER BY began_s LIMIT 1")
+        return ListeningDesign.model_validate_json(rows[0][0]) if rows else None
 
     def raters(self) -> list[Rater]:
         return [_rater(row) for row in self._read("SELECT * FROM raters ORDER BY id")]

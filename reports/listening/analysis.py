@@ -1,0 +1,151 @@
+"""From answers to figures: the judging rows, mean opinion scores, and what waiting does to perceived empathy.
+
+Rows of different presentations never meet: votes on sound with its delay are rated on a board of their own and never
+enter the joint figure. The effect of delay is taken within raters, from the same pair judged with and without: how much less
+the later reply is preferred once its delay is heard.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from harness.judgment import Judgment
+from harness.ranking.bootstrap import percentile_interval
+from reports.latencies import DRAWS, SEED
+from reports.listening.design import ListeningDesign
+from reports.listening.votes import Answer
+from reports.view import Estimate
+
+FEWEST_RATERS = 8
+"""An interval over people needs as many of them as one over conversations needs conversations."""
+_STRENGTH = {1: 1, 2: 2}
+"""Slightly and much: two levels on each side of the tie make the paper's five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """Mean opinion score of one system on one scale, 1–5."""
+
+    system: str
+    scale: str
+    with_delay: bool
+    mean: Estimate
+    votes: int
+    raters: int
+
+
+@dataclass(frozen=True, slots=True)
+class DelayEffect:
+    """`shift`: in `ab`, steps of the five-point scale towards the sooner reply; in `acr`, points lost once the delay is heard.
+
+    Positive means that waiting costs. `pairs` counts the same item judged both ways by one rater.
+    """
+
+    scale: str
+    shift: Estimate
+    pairs: int
+    raters: int
+
+
+def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: dict[str, str]) -> list[Judgment]:
+    """Every vote of an `ab` test as a judging row; practice and checks are no votes."""
+    rows = []
+    for answer in answers:
+        item, choice = answer.item, answer.answer.get("choice")
+        if design.kind != "ab" or item.role != "main" or item.context is None or not isinstance(choice, int):
+            continue
+        shown = [slot.system for slot in item.slots]
+        # Identities in a fixed order, so that a row does not depend on who stood left.
+        first, second = sorted(shown)
+        towards_first = -choice if shown[0] == first else choice
+        winner: Literal["a", "b", "tie"] = "tie" if choice == 0 else "a" if towards_first > 0 else "b"
+        rows.append(
+            Judgment(
+                context=item.context, subset=subset_of.get(item.context, "regular"), system_a=first, system_b=second,
+                source="human", judge=answer.rater, winner=winner, strength=_STRENGTH.get(abs(choice), 1),
+                shown_first="a" if shown[0] == first else "b", presentation=design.presentation(item.with_delay),
+                rationale=str(answer.answer.get("reason", "")),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
+    """Mean opinion scores of an `acr` test, with intervals that resample raters."""
+    found: dict[tuple[str, str, bool], list[tuple[str, float]]] = defaultdict(list)
+    for answer in answers:
+        if answer.item.role == "main" and len(answer.item.slots) == 1:
+            for scale in ("empathy", "naturalness"):
+                value = answer.answer.get(scale)
+                if isinstance(value, int):
+                    key = (answer.item.slots[0].system, scale, answer.item.with_delay)
+                    found[key].append((answer.rater, float(value)))
+    return tuple(
+        Opinion(system, scale, delayed, mean_by_rater(values), len(values), len({rater for rater, _ in values}))
+        for (system, scale, delayed), values in sorted(found.items())
+    )
+
+
+def delay_effects(answers: Sequence[Answer]) -> tuple[DelayEffect, ...]:
+    """What hearing the delay costs, where the same item was judged both ways; empty where it never was."""
+    pairs: dict[tuple[str, tuple[str, ...]], dict[bool, Answer]] = defaultdict(dict)
+    for answer in answers:
+        if answer.item.role == "main" and answer.item.context is not None:
+            systems = tuple(sorted(slot.system for slot in answer.item.slots))
+            pairs[answer.rater, (answer.item.context, *systems)][answer.item.with_delay] = answer
+    both = [versions for versions in pairs.values() if set(versions) == {False, True}]
+    scales: dict[str, Callable[[dict[bool, Answer]], float | None]] = {
+        "preference": _towards_sooner,
+        "empathy": lambda versions: _lost(versions, "empathy"),
+        "naturalness": lambda versions: _lost(versions, "naturalness"),
+    }
+    effects = []
+    for scale, of in scales.items():
+        values = [(versions[True].rater, value) for versions in both if (value := of(versions)) is not None]
+        if values:
+            effects.append(DelayEffect(scale, mean_by_rater(values), len(values), len({rater for rater, _ in values})))
+    return tuple(effects)
+
+
+def _towards_sooner(versions: dict[bool, Answer]) -> float | None:
+    delayed = versions[True]
+    choices = {which: answer.answer.get("choice") for which, answer in versions.items()}
+    if len(delayed.item.slots) != 2 or not all(isinstance(choice, int) for choice in choices.values()):
+        return None
+    gaps = {slot.system: slot.gap_ms for slot in delayed.item.slots}
+    if len(set(gaps.values())) == 1:
+        return None
+    sooner = min(gaps, key=lambda system: gaps[system])
+
+    def towards(answer: Answer) -> float:
+        choice = answer.answer["choice"]
+        assert isinstance(choice, int)
+        return float(-choice if answer.item.slots[0].system == sooner else choice)
+
+    return towards(delayed) - towards(versions[False])
+
+
+def _lost(versions: dict[bool, Answer], scale: str) -> float | None:
+    without, with_delay = versions[False].answer.get(scale), versions[True].answer.get(scale)
+    if not isinstance(without, int) or not isinstance(with_delay, int):
+        return None
+    return float(without - with_delay)
+
+
+def mean_by_rater(values: Sequence[tuple[str, float]]) -> Estimate:
+    """Mean of all votes; the interval resamples raters, all votes of each together, from eight raters on."""
+    raters = sorted({rater for rater, _ in values})
+    place = {rater: k for k, rater in enumerate(raters)}
+    sums, counts = np.zeros(len(raters)), np.zeros(len(raters))
+    for rater, value in values:
+        sums[place[rater]] += value
+        counts[place[rater]] += 1
+    mean = float(sums.sum() / counts.sum())
+    if len(raters) < FEWEST_RATERS:
+        return Estimate(mean)
+    picked = np.random.default_rng(SEED).integers(0, len(raters), (DRAWS, len(raters)))
+    low, high = percentile_interval(sums[picked].sum(axis=1) / counts[picked].sum(axis=1), len(raters))
+    return Estimate(mean, float(low), float(high))

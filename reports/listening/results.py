@@ -1,0 +1,143 @@
+"""What the listening tests of a run found, for the report: with all raters, and with those who count."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.judgment import Judgment
+from harness.ranking import leaderboard
+from harness.ranking.agreement import agreement
+from harness.store import RunStore
+from reports.listening import analysis
+from reports.listening.analysis import DelayEffect, Opinion
+from reports.listening.design import ListeningDesign
+from reports.listening.quality import RaterQuality, rater_quality
+from reports.listening.serve import vote_folders
+from reports.listening.votes import Answer, VoteStore
+from reports.view import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class HumanElo:
+    """A system's rating by people, on one presentation, with all raters and without the excluded."""
+
+    system: str
+    presentation: str
+    counted: Estimate
+    everybody: Estimate
+    votes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListeningResults:
+    """One test of a run."""
+
+    name: str
+    design: ListeningDesign
+    quality: tuple[RaterQuality, ...]
+    elo: tuple[HumanElo, ...] = ()
+    opinions: tuple[Opinion, ...] = ()
+    opinions_everybody: tuple[Opinion, ...] = ()
+    delay: tuple[DelayEffect, ...] = ()
+    with_judges: Estimate | None = None
+    """Majority of judges against majority of people, on the same text."""
+    completions: int = 0
+
+
+def listening_results(store: RunStore) -> tuple[ListeningResults, ...]:
+    """Every listening test of the run that has at least one rater or one person's reply."""
+    found = (_results(store, folder) for folder in vote_folders(store.folder))
+    return tuple(result for result in found if result is not None)
+
+
+def human_rows(store: RunStore) -> list[Judgment]:
+    """Votes of the raters who count, as judging rows: what the ranking core and exports read."""
+    rows: list[Judgment] = []
+    for folder in vote_folders(store.folder):
+        loaded = _load(folder)
+        if loaded is not None:
+            design, answers = loaded
+            counted = {q.rater for q in rater_quality(answers) if q.counts}
+            rows += _named(
+                analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder
+            )
+    return rows
+
+
+def _results(store: RunStore, folder: Path) -> ListeningResults | None:
+    loaded = _load(folder)
+    if loaded is None:
+        return None
+    design, answers = loaded
+    quality = rater_quality(answers)
+    counted = {q.rater for q in quality if q.counts}
+    kept = [a for a in answers if a.rater in counted]
+    rows = analysis.judgments(kept, design, _subsets(store))
+    every = analysis.judgments(answers, design, _subsets(store))
+    votes = VoteStore(folder)
+    completions = len(votes.completions())
+    votes.close()
+    return ListeningResults(
+        name=folder.name,
+        design=design,
+        quality=quality,
+        elo=_elo(rows, every),
+        opinions=analysis.opinions(kept),
+        opinions_everybody=analysis.opinions(answers),
+        delay=analysis.delay_effects(kept),
+        with_judges=_with_judges(store, rows),
+        completions=completions,
+    )
+
+
+def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
+    votes = VoteStore(folder)
+    try:
+        answers, design = votes.answers(), votes.design()
+    finally:
+        votes.close()
+    return None if design is None else (design, answers)
+
+
+def _subsets(store: RunStore) -> dict[str, str]:
+    return {context.id: context.subset for context in store.contexts()}
+
+
+def _named(rows: Sequence[Judgment], folder: Path) -> list[Judgment]:
+    """Two tests number their raters alike, and are not the same people."""
+    return [row.model_copy(update={"judge": f"{folder.name}/{row.judge}"}) for row in rows]
+
+
+def _elo(counted: Sequence[Judgment], everybody: Sequence[Judgment]) -> tuple[HumanElo, ...]:
+    presentations = sorted({row.presentation for row in everybody})
+    found = []
+    for presentation in presentations:
+        here = _ratings([row for row in counted if row.presentation == presentation])
+        there = _ratings([row for row in everybody if row.presentation == presentation])
+        votes: dict[str, int] = defaultdict(int)
+        for row in counted:
+            if row.presentation == presentation:
+                votes[row.system_a] += 1
+                votes[row.system_b] += 1
+        found += [
+            HumanElo(system, presentation, here.get(system, Estimate()), rating, votes[system])
+            for system, rating in sorted(there.items(), key=lambda pair: -(pair[1].value or 0.0))
+        ]
+    return tuple(found)
+
+
+def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
+    if not rows:
+        return {}
+    return {row.system: Estimate(row.elo, *(row.interval or (None, None))) for row in leaderboard(rows).systems}
+
+
+def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
+    """Agreement needs both sides to have met the same thing: the text that judges read."""
+    read = [row for row in people if row.presentation == "heard_text"]
+    judged = [row for row in store.judgments() if row.presentation == "heard_text" and row.purpose == "main"]
+    if not read or not judged:
+        return None
+    figure = agreement([*judged, *read]).judge_human
+    return None if figure is None else Estimate(figure.value, *(figure.interval or (None, None)))

@@ -1,0 +1,110 @@
+"""What a rater is dealt: balance, roles, checks, coverage."""
+
+from collections import Counter
+
+import pytest
+
+from reports.listening.design import ListeningDesign
+from reports.listening.material import Conversation, Reply
+from reports.listening.plan import Item, Slot, deal, passed
+
+
+def conversations(count: int, systems: tuple[str, ...] = ("a", "b", "c")) -> list[Conversation]:
+    return [
+        Conversation(
+            f"c{n}", "regular", (("seeker", "hm"),),
+            {s: Reply(f"c{n}", s, "text", session=f"{n}{s}", onset_ms=400.0 * (k + 1)) for k, s in enumerate(systems)},
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_conversation_has_one_role_for_a_rater(seed: int) -> None:
+    plan = deal(conversations(24), ListeningDesign(items=12, practice=2, gold=2, attention=0), {}, seed)
+    roles: dict[str, set[str]] = {}
+    for item in plan:
+        if item.context is not None:
+            roles.setdefault(item.context, set()).add(item.role)
+    assert all(len(found) == 1 for found in roles.values())
+    assert Counter(item.role for item in plan if item.context) == {"main": 12, "practice": 2, "gold": 2}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sides_are_balanced_and_systems_are_spread(seed: int) -> None:
+    plan = [
+        i for i in deal(conversations(24), ListeningDesign(items=12, gold=0, attention=0), {}, seed) if i.role == "main"
+    ]
+    left_first = sum(item.slots[0].system < item.slots[1].system for item in plan)
+    assert left_first == 6
+    counts = Counter(slot.system for item in plan for slot in item.slots)
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_what_was_dealt_least_comes_first() -> None:
+    items = conversations(6, ("a", "b"))
+    coverage = {(c.id, "a", "b"): 5 for c in items[:4]}
+    design = ListeningDesign(items=2, practice=0, gold=0, attention=0)
+    plan = deal(items, design, coverage, seed=3)
+    assert {item.context for item in plan if item.role == "main"} == {"c4", "c5"}
+
+
+def test_delay_as_a_factor_brings_the_same_pair_twice_once_in_each_half() -> None:
+    design = ListeningDesign(items=8, delays="both", practice=0, gold=0, attention=0, break_every=100)
+    plan = [item for item in deal(conversations(8), design, {}, seed=1) if item.role == "main"]
+    halves = plan[:8], plan[8:]
+    assert {item.context for item in halves[0]} == {item.context for item in halves[1]}
+    for first in halves[0]:
+        (second,) = [item for item in halves[1] if item.context == first.context]
+        assert [slot.system for slot in first.slots] == [slot.system for slot in second.slots]
+        assert first.with_delay != second.with_delay
+    delayed = next(item for item in plan if item.with_delay)
+    even = next(item for item in plan if not item.with_delay)
+    assert len({slot.gap_ms for slot in delayed.slots}) == 2
+    assert {slot.gap_ms for slot in even.slots} == {200.0}
+    assert 0 < sum(item.with_delay for item in halves[0]) < 8
+
+
+def test_a_tiny_run_gives_its_conversations_to_votes_not_to_checks() -> None:
+    plan = deal(conversations(3), ListeningDesign(items=20), {}, seed=1)
+    assert sum(item.role == "main" for item in plan) == 3
+    assert not [item for item in plan if item.role in ("practice", "gold")]
+
+
+def test_a_person_never_meets_a_conversation_taken_by_another_role() -> None:
+    plan = deal(conversations(12), ListeningDesign(), {}, seed=1, taken=frozenset({"c1", "c2"}))
+    assert not {"c1", "c2"} & {item.context for item in plan}
+
+
+def test_gold_sets_a_reply_against_the_same_systems_reply_to_somebody_else() -> None:
+    plan = deal(conversations(12), ListeningDesign(gold=2), {}, seed=4)
+    for item in (item for item in plan if item.role == "gold"):
+        right = [k for k, slot in enumerate(item.slots) if slot.context == item.context]
+        assert len({slot.system for slot in item.slots}) == 1
+        assert right == ([0] if item.expected == -1 else [1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "role", "expected", "degraded", "answer", "good"),
+    [
+        ("ab", "gold", -1, False, {"choice": -2}, True), ("ab", "gold", -1, False, {"choice": 0}, False),
+        ("ab", "gold", 1, False, {"choice": 1}, True), ("ab", "attention", 2, False, {"choice": 1}, False),
+        ("ab", "attention", 2, False, {"choice": 2}, True), ("acr", "gold", 1, True, {"empathy": 5, "naturalness": 2}, True),
+        ("acr", "gold", 1, True, {"empathy": 1, "naturalness": 4}, False),
+        ("acr", "gold", 1, False, {"empathy": 2}, True),
+        ("acr", "attention", 4, False, {"empathy": 4, "naturalness": 3}, False),
+        ("ab", "headphones", 3, False, {"tone": 3}, True), ("ab", "main", None, False, {"choice": 1}, None),
+    ],
+)  # fmt: skip
+def test_checks_know_their_answer(
+    kind: str, role: str, expected: int | None, degraded: bool, answer: dict[str, object], good: bool | None
+) -> None:
+    item = Item.model_validate(
+        {
+            "role": role,
+            "context": "c",
+            "slots": (Slot(context="c", system="a", degraded=degraded),),
+            "expected": expected,
+        }
+    )
+    assert passed(item, answer, ListeningDesign.model_validate({"kind": kind})) is good
