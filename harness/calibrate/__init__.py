@@ -1,1 +1,9 @@
-"""How wrong this harness is, on this machine: known sounds after known delays, and the error of what is measured."""
+"""How wrong this harness is, on this machine: known sounds after known delays, and the error of what is measured.
+
+`calibrate` is the library function behind `harness calibrate`; `newest` is what runs quote.
+"""
+
+from harness.calibrate.result import Calibration, newest
+from harness.calibrate.run import calibrate
+
+__all__ = ["Calibration", "calibrate", "newest"]

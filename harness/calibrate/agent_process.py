@@ -1,0 +1,60 @@
+"""The metrology agent's process, seen from outside: start it, ask for the truth, end it."""
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import AgentError
+
+_LINE_LIMIT = 256 * 1024 * 1024
+"""The truth of hundreds of sessions, with the arrival of every frame, is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningAgent:
+    """A metrology agent that accepts calls."""
+
+    url: str
+    pid: int
+    _process: asyncio.subprocess.Process
+
+    async def truth(self) -> dict[str, Any]:
+        """What every session so far really was, by the path it was called on."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(b"truth\n")
+        return dict(json.loads(await self._process.stdout.readline()))
+
+
+@asynccontextmanager
+async def metrology_agent(seed: int, sessions: int, *, keep_arrivals: bool) -> AsyncIterator[RunningAgent]:
+    """A metrology agent in a process of its own, with the replies of `sessions` calls prepared.
+
+    Raises:
+        AgentError: it does not start.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "harness.calibrate.agent", str(seed), str(sessions), str(int(keep_arrivals)),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        line = await process.stdout.readline()
+        if not line:
+            raise AgentError(f"the metrology agent did not start (exit {await process.wait()})")
+        yield RunningAgent(json.loads(line)["url"], process.pid, process)
+    finally:
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(5):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

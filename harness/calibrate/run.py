@@ -1,0 +1,179 @@
+"""`harness calibrate`: the error of this harness on this machine, over a real socket, against a truth it cannot see.
+
+Everything is the real thing: the caller's process paces real frames, another process answers over a socket, the recording is
+measured by the analyser. The true TTFA is the agent's own send stamp, plus where in its audio the voice begins, minus when the
+caller's last sample was spoken; both processes read the same monotonic clock. What remains is the error: the way
+through the socket, the stamping of arrivals, the playout model and the onset.
+"""
+
+import asyncio
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+from agents.connections import ConnectionSpec
+from harness.calibrate import independent
+from harness.calibrate.agent_process import metrology_agent
+from harness.calibrate.result import (
+    Calibration,
+    Independent,
+    LoopLag,
+    PacingError,
+    TtfaError,
+    keep,
+    machine_id,
+)
+from harness.calibrate.voice import synthetic_voice
+from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
+from harness.clock import NS_PER_MS, samples_to_ns
+from harness.errors import AgentError
+from harness.playout import HEARD_RATE_HZ, stereo
+from harness.recording import FRAME_MS, Recording
+from harness.recording_files import load
+from harness.timing import METHOD, measure
+from harness.timing.pacing import errors_ms
+from harness.turn_timing import TurnTiming
+
+RATE_HZ = 16_000
+TURN_S = 1.2
+LEAD_IN_MS = 300.0
+LIMITS = Limits(quiet_s=0.3, no_reply_s=4.0, total_s=8.0)
+NO_ANSWER = "no answer measured"
+
+Progress = Callable[[int, int], None]
+"""Trials done, trials in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    recording: Recording
+    timing: TurnTiming
+    truth: dict[str, Any]
+    starts_s: list[float]
+
+    @property
+    def true_ms(self) -> float:
+        caller = self.recording.caller
+        spoken_end_ns = caller.t0_ns + samples_to_ns(caller.speech_end_sample, caller.rate_hz)
+        return float((self.truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + self.truth["onset_ms"])
+
+
+async def calibrate(
+    trials: int = 60, *, at_once: int = 4, seed: int | None = None, progress: Progress | None = None, store: bool = True
+) -> Calibration:
+    """Run the trials, store the result as this machine's newest, and return it. Takes about 3 s × trials ÷ `at_once`.
+
+    Raises:
+        AgentError: the metrology agent does not start, or hardly any trial could be measured.
+        UserError: the speech detector is not installed.
+    """
+    drawn = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+    turn = _caller_turn(drawn)
+    caller = CallerProcess()
+    await caller.start()
+    try:
+        async with metrology_agent(drawn, trials, keep_arrivals=True) as agent:
+            with tempfile.TemporaryDirectory(prefix="calibrate-") as parent:
+                lanes = asyncio.Semaphore(at_once)
+                done = Counter[str]()
+
+                async def play(k: int) -> Path:
+                    folder = Path(parent) / str(k)
+                    folder.mkdir()
+                    async with lanes:
+                        spec = ConnectionSpec("raw-pcm", f"{agent.url}/{k}")
+                        plan = SessionPlan(spec, (turn,), RATE_HZ, lead_in_ms=LEAD_IN_MS, limits=LIMITS)
+                        await caller.play(plan, folder)
+                    done["played"] += 1
+                    if progress is not None:
+                        progress(done["played"], trials)
+                    return folder
+
+                folders = await asyncio.gather(*(play(k) for k in range(trials)))
+                truths = await agent.truth()
+                played = [_measured(folder, truths[f"/{k}"]) for k, folder in enumerate(folders)]
+    finally:
+        await caller.stop()
+    result = _result(played, caller.priority)
+    if store:
+        keep(result)
+    return result
+
+
+def _caller_turn(seed: int) -> CallerTurn:
+    voice = synthetic_voice(TURN_S, RATE_HZ, np.random.default_rng(seed)) * 0.08 * 32768
+    return CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
+
+
+def _measured(folder: Path, truth: dict[str, Any]) -> _Trial:
+    recording = load(folder)
+    timing = measure(recording)
+    starts: list[float] = []
+    if truth["program"]["snr_db"] is None and independent.available():
+        exported = folder / "heard.flac"
+        soundfile.write(exported, stereo(recording), HEARD_RATE_HZ)
+        starts = independent.sound_starts_s(exported, truth["program"]["level_db"] - independent.DETECTOR_DB_BELOW)
+    return _Trial(recording, timing, truth, starts)
+
+
+def _result(played: list[_Trial], priority: str) -> Calibration:
+    measured = [t for t in played if t.timing.ttfa_ms is not None]
+    discarded = Counter(t.timing.discarded or NO_ANSWER for t in played if t.timing.ttfa_ms is None)
+    if len(measured) < max(2, len(played) // 2):
+        raise AgentError(f"only {len(measured)} of {len(played)} trials could be measured: {dict(discarded)}")
+    errors = np.array([(t.timing.ttfa_ms or 0.0) - t.true_ms for t in measured])
+    size = np.abs(errors)
+    lags = np.array([lag for t in played for lag in t.recording.loop_lag_ms])
+    return Calibration(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        machine=machine_id(),
+        method=METHOD,
+        priority=priority,
+        trials=len(played),
+        discarded=dict(discarded),
+        ttfa_error_ms=TtfaError(
+            bias=float(errors.mean()),
+            p50=float(np.percentile(size, 50)),
+            p95=float(np.percentile(size, 95)),
+            p99=float(np.percentile(size, 99)),
+            max=float(size.max()),
+        ),
+        pacing_error_ms=_pacing(np.concatenate([errors_ms(t.recording.caller) for t in played])),
+        arrival_error_ms=_pacing(np.concatenate([_arrival_errors_ms(t) for t in played])),
+        loop_lag_ms=LoopLag(p99=float(np.percentile(lags, 99)), max=float(lags.max())),
+        independent=_independent(measured),
+    )
+
+
+def _pacing(errors: NDArray[np.float64]) -> PacingError:
+    size = np.abs(errors)
+    return PacingError(p99=float(np.percentile(size, 99)), p999=float(np.percentile(size, 99.9)), max=float(size.max()))
+
+
+def _arrival_errors_ms(trial: _Trial) -> NDArray[np.float64]:
+    arrivals = np.array(trial.truth["arrivals_ns"], np.int64)
+    due = trial.recording.caller.t0_ns + (np.arange(len(arrivals), dtype=np.int64) + 1) * FRAME_MS * NS_PER_MS
+    late: NDArray[np.float64] = (arrivals - due) / NS_PER_MS
+    return late
+
+
+def _independent(measured: list[_Trial]) -> Independent | None:
+    """How far ffmpeg's first sound after the spoken end lies from ours, on clean trials."""
+    apart = []
+    for trial in measured:
+        onset_s = (trial.timing.spoken_end_ms + (trial.timing.ttfa_ms or 0.0)) / 1000
+        if trial.starts_s:
+            apart.append(min(abs(start - onset_s) for start in trial.starts_s) * 1000)
+    if not apart:
+        return None
+    return Independent(
+        tool="ffmpeg silencedetect", trials=len(apart), p95_ms=float(np.percentile(apart, 95)), max_ms=max(apart)
+    )

@@ -1,0 +1,49 @@
+"""A calibration finds the error of this machine, and is kept for the runs that quote it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from harness.calibrate import calibrate, newest
+from harness.calibrate.independent import sound_starts_s
+from harness.calibrate.program import AGENT_HZ, draw, render
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEART_HARNESS_CACHE", str(tmp_path))
+
+
+async def test_known_delays_are_measured_and_kept() -> None:
+    seen: list[tuple[int, int]] = []
+    result = await calibrate(6, at_once=3, seed=11, progress=lambda done, of: seen.append((done, of)))
+    assert result.trials == 6
+    assert sum(result.discarded.values()) <= 1
+    assert result.ttfa_error_ms.p50 < 20
+    assert result.arrival_error_ms.p99 >= result.pacing_error_ms.p99 > 0
+    assert result.independent is not None
+    assert result.independent.trials >= 1
+    assert seen[-1] == (6, 6)
+    assert newest() == result
+    assert set(result.quoted()) >= {"ttfa_p95_error_ms", "pacing_p99_error_ms", "loop_lag_p99_ms"}
+
+
+def test_without_a_calibration_there_is_none_to_quote() -> None:
+    assert newest() is None
+
+
+def test_programs_are_repeatable_and_their_onset_is_where_the_voice_begins() -> None:
+    program = draw(np.random.default_rng(5))
+    samples, onset_ms = render(program)
+    again, _ = render(draw(np.random.default_rng(5)))
+    assert np.array_equal(samples, again)
+    assert program.lead_s * 1000 <= onset_ms <= program.lead_s * 1000 + 1000 * program.attack_s + 3
+    assert len(samples) > AGENT_HZ * program.lead_s
+
+
+def test_the_independent_tool_finds_an_edge_to_the_sample(tmp_path: Path) -> None:
+    sound = np.concatenate([np.zeros(4_800), np.full(4_800, 0.25), np.zeros(4_800), np.full(4_800, 0.25)])
+    soundfile.write(tmp_path / "x.flac", np.stack([np.zeros(len(sound)), sound], axis=1), 48_000)
+    assert sound_starts_s(tmp_path / "x.flac", -40) == pytest.approx([0.1, 0.3], abs=0.0005)
