@@ -1,0 +1,47 @@
+"""A turn that a person recorded, made the equal of a rendered one: one channel, the caller's rate and level, its edges cut.
+
+Where a rendering knows its pauses, a recording has them found: inner silences of 200 ms and more, by the same 40 dB rule
+that finds the end of speech. That rule wants a quiet room: in a recording whose noise lies less than 40 dB below the voice
+nothing is silent, no pause is found, and speech ends where the file does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from audio.pcm import resample_float, to_int16
+from audio.speech import MOST_PEAK, RATE_HZ, SPEECH_LEVEL_DBFS, RenderedTurn
+from audio.speech_edges import WINDOW_MS, level_db, silent_runs, trim, window_samples
+
+LEAST_PAUSE_MS = 200.0
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be used; the message is one line."""
+
+
+def load_turn(path: Path, text: str, loudness_db: float = 0.0) -> RenderedTurn:
+    """The recording at `path` (any format libsndfile reads) as a turn that says `text`.
+
+    Raises `RecordingError` for a file that cannot be read or in which nothing sounds.
+    """
+    try:
+        samples, recorded_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    except (soundfile.LibsndfileError, OSError, RuntimeError) as error:
+        raise RecordingError(f"{path} is not audio that libsndfile reads") from error
+    mono = np.asarray(samples.mean(axis=1), dtype=np.float32)
+    signal = trim(resample_float(mono, recorded_hz, RATE_HZ), RATE_HZ)
+    if signal.size == 0:
+        raise RecordingError(f"{path} holds no sound")
+    gain = 10 ** ((SPEECH_LEVEL_DBFS + loudness_db - level_db(signal, RATE_HZ)) / 20)
+    gain = min(gain, MOST_PEAK / float(np.abs(signal).max()))
+    width = window_samples(RATE_HZ)
+    pauses = tuple(
+        (start * width, end * width)
+        for start, end in silent_runs(signal, RATE_HZ)
+        if (end - start) * WINDOW_MS >= LEAST_PAUSE_MS
+    )
+    return RenderedTurn(to_int16(signal * gain), RATE_HZ, pauses, text)

@@ -1,0 +1,72 @@
+"""Rendering many turns at once, on every core, into the cache that all later rendering reads.
+
+A turn is rendered on one thread so that its samples do not depend on the machine; many turns are independent, so they are
+shared out to processes. Small remainders are not worth the second that a process takes to start.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from audio.prosody import Speaker
+from audio.speech import Directions, PlainDirections, render_turn
+from audio.synthesis import PiperSynthesiser
+
+WORTH_A_PROCESS = 3
+"""Fewer turns than this a core are rendered where we are."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderJob:
+    """A turn to be spoken: marked text, directions, the voice's model and who seems to speak."""
+
+    text: str
+    directions: Directions | None
+    model: Path
+    speaker: Speaker
+
+
+def render_missing(
+    jobs: Sequence[RenderJob], cache: Path, step: Callable[[], None] | None = None, workers: int | None = None
+) -> None:
+    """Make sure that every job's rendering is in `cache`. `step` is called as each one is there.
+
+    Raises what `audio.speech.render_turn` raises, for the first job that fails; the others are kept.
+    """
+    workers = workers or len(os.sched_getaffinity(0))
+    plain = [RenderJob(job.text, _plain(job.directions), job.model, job.speaker) for job in jobs]
+    if workers == 1 or len(plain) < WORTH_A_PROCESS * workers:
+        for job in plain:
+            _render(job, cache)
+            if step is not None:
+                step()
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(_render, job, cache) for job in plain]
+        try:
+            for done in as_completed(waiting):
+                done.result()
+                if step is not None:
+                    step()
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _plain(directions: Directions | None) -> PlainDirections | None:
+    if directions is None:
+        return None
+    return PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
+
+
+def _render(job: RenderJob, cache: Path) -> None:
+    render_turn(job.text, job.directions, _synthesiser(job.model), cache, job.speaker)
+
+
+@lru_cache(maxsize=4)
+def _synthesiser(model: Path) -> PiperSynthesiser:
+    return PiperSynthesiser(model)
