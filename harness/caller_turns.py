@@ -1,9 +1,11 @@
 """From contexts to the sound that the caller plays: rendered once, before any call, and kept by content.
 
 Rendering costs a core for a second or two a turn, so it is all done before the first agent is spoken to; what is played
-is then only read from memory.
+is then only read from memory. Line conditions are applied here, to the rendered turn, with a seed of their own per
+context, so that every agent hears the very same noise.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.message import Message
-from audio.pcm import resample
+from audio.conditions import CLEAN, parse_condition
+from audio.pcm import Int16, resample
 from audio.speech import RenderedTurn
 from harness.asking import as_message
 from harness.caller import CallerTurn
@@ -25,6 +28,8 @@ from scenarios.context import Context, Turn
 AFTER_REPLY_MS = 700.0
 """Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
 hard conversation takes longer (HEART, section 4.6, on conversational gaps)."""
+LINE_NOISE_S = 4.0
+"""Repeated as long as needed: longer than any detector's memory, so that no agent learns the loop."""
 BARGE_IN_WORDS = "Sorry, wait. <pause 250> Can I say something?"
 
 
@@ -47,7 +52,7 @@ class CallerTurns:
             rendered = self.rendered[context.id, index]
             turns.append(
                 CallerTurn(
-                    played=_at_rate(rendered, rate_hz),
+                    played=_conditioned(_at_rate(rendered, rate_hz), key, index, rate_hz),
                     dry=_at_rate(rendered, rate_hz),
                     pauses=_pauses(rendered, rate_hz),
                     start="after_reply" if turns else "lead_in",
@@ -59,7 +64,7 @@ class CallerTurns:
             words = self.barge_in[context.voice]
             turns.append(
                 CallerTurn(
-                    played=_at_rate(words, rate_hz),
+                    played=_conditioned(_at_rate(words, rate_hz), key, -1, rate_hz),
                     dry=_at_rate(words, rate_hz),
                     pauses=_pauses(words, rate_hz),
                     start="into_reply",
@@ -67,6 +72,13 @@ class CallerTurns:
                 )
             )
         return tuple(turns)
+
+    def line_noise(self, key: SessionKey, rate_hz: int) -> Int16 | None:
+        """What the line carries while the caller is silent; None for a clean line."""
+        if key.condition == CLEAN:
+            return None
+        silence = np.zeros(round(LINE_NOISE_S * rate_hz), dtype=np.int16)
+        return _conditioned(silence, key, -2, rate_hz)
 
 
 def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:
@@ -91,10 +103,8 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
     progress.phase("Rendering the caller", len(wanted))
     voices = open_voices(plan.pack)
-    rendered: dict[tuple[str, int], RenderedTurn] = {}
-    for context, index in wanted:
-        rendered[context.id, index] = voices.render(context.turns[index], context.voice)
-        progress.step(context.id)
+    voices.prepare([(c.turns[k], c.voice) for c, k in wanted], lambda: progress.step("rendered"))
+    rendered = {(c.id, k): voices.render(c.turns[k], c.voice) for c, k in wanted}
     barge_in: dict[str, RenderedTurn] = {}
     if plan.options.barge_in_ms is not None:
         for voice in sorted({c.voice for c in plan.contexts}):
@@ -109,3 +119,10 @@ def _at_rate(rendered: RenderedTurn, rate_hz: int) -> NDArray[np.int16]:
 def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:
     ratio = rate_hz / rendered.rate_hz
     return tuple(Pause(round(a * ratio), round(b * ratio)) for a, b in rendered.pauses)
+
+
+def _conditioned(dry: Int16, key: SessionKey, index: int, rate_hz: int) -> Int16:
+    # A seed of what is said, not of who listens: every agent must hear the same noise.
+    text = f"{key.context_hash} {key.condition} {key.repeat} {index}"
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return parse_condition(key.condition).apply(dry, rate_hz, seed)

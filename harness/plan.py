@@ -6,13 +6,14 @@ with one line that says how to mend it, while no process runs and nothing has be
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
 from agents.profile import AgentProfile, ProfileError, load_profile
+from audio.conditions import CLEAN, ConditionError, parse_condition
 from harness.errors import UserError
 from harness.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store import SessionKey
@@ -20,7 +21,6 @@ from scenarios.context import Context
 from scenarios.pack import Pack, PackError, context_hash, load_pack
 
 Mode = Literal["seeded", "replay"]
-CLEAN = "clean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +103,11 @@ def make_plan(options: RunOptions) -> RunPlan:
     try:
         profiles = tuple(load_profile(agent) for agent in options.agents)
         pack = load_pack(options.pack)
-    except (ProfileError, PackError) as error:
+        conditions = tuple(parse_condition(condition).name for condition in options.conditions)
+    except (ProfileError, PackError, ConditionError) as error:
         raise UserError(str(error)) from error
     _refuse_repeated("--agent", [p.name for p in profiles])
-    unknown = [c for c in options.conditions if c != CLEAN]
-    if unknown:
-        raise UserError(f"--condition {unknown[0]}: unknown line condition; there is: {CLEAN}")
-    _refuse_repeated("--condition", list(options.conditions))
+    _refuse_repeated("--condition", list(conditions))
     deaf = [p.name for p in profiles if not p.accepts_a_history]
     if deaf and options.mode == "seeded":
         raise UserError(f"--agent {deaf[0]}: accepts no history, so a context cannot be given to it; add --mode replay")
@@ -120,7 +118,7 @@ def make_plan(options: RunOptions) -> RunPlan:
         )
     contexts = tuple(pack.contexts[: options.limit])
     return RunPlan(
-        options=options,
+        options=replace(options, conditions=conditions),
         pack=pack,
         contexts=contexts,
         context_hashes={c.id: context_hash(c) for c in contexts},

@@ -92,6 +92,7 @@ class SessionPlayer:
             turns=self._turns.of(key, rate_hz),
             rate_hz=rate_hz,
             history=history_of(context, key.mode),
+            line_noise=self._turns.line_noise(key, rate_hz),
         )
         started_ns = time.time_ns()
         with self._fleet.watching_idle(but=key.agent):

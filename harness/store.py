@@ -8,7 +8,9 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 """
 
 import fcntl
+import hashlib
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +63,10 @@ class SessionKey:
     @property
     def session_id(self) -> str:
         """A name fit for a folder, unique within a run."""
-        return "__".join((self.context_id, self.agent, self.mode, self.condition, f"r{self.repeat}"))
+        plain = re.sub(r"[^a-zA-Z0-9.+-]", "-", self.condition)
+        if plain != self.condition:  # a file's path: two that look alike must not share a folder
+            plain = f"{plain[-40:]}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
+        return "__".join((self.context_id, self.agent, self.mode, plain, f"r{self.repeat}"))
 
 
 @dataclass(frozen=True, slots=True)

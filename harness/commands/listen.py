@@ -1,0 +1,54 @@
+"""`harness listen`: serve a blinded listening test of a run's replies to people."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+
+
+def listen(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    design: Annotated[str, typer.Option(help="ab: which of two is better. acr: five points for each.")] = "ab",
+    medium: Annotated[str, typer.Option(help="sound or text.")] = "sound",
+    delays: Annotated[
+        str, typer.Option(help="without, with, or both: whether replies come after their real delay.")
+    ] = "without",
+    items: Annotated[int, typer.Option(help="Items a rater, without practice and checks.")] = 20,
+    seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8_177,
+    public: Annotated[bool, typer.Option("--public", help="Reachable by others; every rater needs a link.")] = False,
+    raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.")] = 10,
+    contributors: Annotated[int, typer.Option(help="Links to make for people who give replies, with --public.")] = 0,
+) -> None:
+    """Serve a listening test until Ctrl-C; answers given are kept."""
+    from pydantic import ValidationError
+
+    from harness.store import RunStore
+    from reports.listening.design import ListeningDesign
+    from reports.listening.serve import serve
+
+    try:
+        asked = ListeningDesign.model_validate(
+            {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed}
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        option = {"kind": "design"}.get(str(first["loc"][0]), str(first["loc"][0]))
+        raise UserError(f"--{option} {first['input']}: {first['msg']}") from error
+    with RunProgress() as progress:
+        progress.phase("Making the sounds")
+        serve(
+            RunStore.open(run),
+            asked,
+            host=host,
+            port=port,
+            public=public,
+            raters=raters,
+            contributors=contributors,
+            progress=progress.count,
+            announce=progress.note,
+        )
