@@ -12,7 +12,7 @@ from scenarios.esconv.potential import potential
 
 _LETTERS = re.compile(r"[A-Za-z]")
 _WORD = re.compile(r"[A-Za-z']+")
-_NUMBERED = re.compile(r"[.!?a-z] \d{1,2}\.?$")
+_NUMBERED = re.compile(r"[.!?a-z] ?\(?\d{1,2}\)?\.?$")
 MOST_NUMBERED = 3
 """Some writers counted their messages; one turn may end on a number, three do not by chance."""
 MOST_CHARACTERS = 2_000
