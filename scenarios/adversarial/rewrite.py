@@ -9,8 +9,10 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from scenarios.adversarial.profiles import PROFILES, target_curve
 from scenarios.adversarial.validate import LEAST_TURNS, faults, greets
@@ -31,7 +33,7 @@ Answer with JSON: {"seeker_turns": [one string for each seeker turn, in order]}.
 
 
 class SeekerTurns(BaseModel):
-    """What the model must return."""
+    """What the model must return; for one conversation the number of turns is fixed too (`_of_length`)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -67,10 +69,11 @@ def rewrite(
     base: Context, profile: EscalationProfile, complete: Complete, *, attempts: int = ATTEMPTS
 ) -> Rewrite | Failure:
     """One context rewritten to one profile, or why not. `base` starts with a supporter's greeting (see `usable`)."""
+    places = [k for k, turn in enumerate(base.turns) if turn.role == "seeker"]
     wrong: tuple[str, ...] = ()
     for attempt in range(1, attempts + 1):
         try:
-            answer = ask(complete, _messages(base, profile, wrong), SeekerTurns)
+            answer = ask(complete, _messages(base, profile, wrong), _of_length(len(places)))
             item = _with_seeker_turns(base, profile, answer.seeker_turns)
         except LlmUnreachable:
             raise
@@ -140,10 +143,15 @@ def _messages(base: Context, profile: EscalationProfile, wrong: Sequence[str]) -
     return messages
 
 
+@cache
+def _of_length(turns: int) -> type[SeekerTurns]:
+    # Servers that decode by grammar keep to a count in the schema; asked in words alone, a small model gave none.
+    exactly = Annotated[list[str], Field(min_length=turns, max_length=turns)]
+    return create_model("SeekerTurns", __base__=SeekerTurns, seeker_turns=(exactly, ...))
+
+
 def _with_seeker_turns(base: Context, profile: EscalationProfile, said: Sequence[str]) -> Context:
     places = [k for k, turn in enumerate(base.turns) if turn.role == "seeker"]
-    if len(said) != len(places):
-        raise ValueError(f"{len(said)} seeker turns came back, {len(places)} are needed")
     levels = target_curve(profile, len(places))
     turns = list(base.turns)
     for k, text, level in zip(places, said, levels, strict=True):

@@ -168,7 +168,7 @@ def test_a_refused_rewriting_is_told_its_fault_and_tried_again():
     ("answer", "says"),
     [
         ("no json at all", "JSON"),
-        (turns_json([HOT]), "4 are needed"),
+        (turns_json([HOT]), "at least 4 items"),
         (turns_json([HOT, HOT, HOT, ""]), "text"),
         (turns_json([HOT, HOT, HOT, HOT + " I want to die."]), "wish to die"),
         (json.dumps({"seeker_turns": [HOT] * 4, "supporter": "changed"}), "supporter"),
