@@ -70,6 +70,8 @@ class RunManifest(_Model):
     """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
     transcriber: str | None = None
     voices: dict[str, str] = Field(default_factory=dict)
+    caller_priority: str | None = None
+    """What the system granted the process that paces frames."""
     pacing: Pacing | None = None
     idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
     """CPU of each agent's process group while it waited, in percent of one core; over 1 the run says so."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from audio.vocal import silero
 from harness import models
+from harness.calibrate import newest
 from harness.caller import CallerProcess
 from harness.caller_turns import render_turns
 from harness.extras import require_local
@@ -99,12 +100,14 @@ async def _play(
             idle = fleet.idle_cpu_percent
     finally:
         await caller.stop()
-    manifest = with_pacing(store)
+    manifest, calibration = with_pacing(store), newest()
     store.set_manifest(
         manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
                 "voices": turns.voices,
+                "caller_priority": caller.priority,
+                "calibration": calibration.quoted() if calibration else None,
                 "models": {name: _pin(name) for name in weights},
             }
         )

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.errors import UserError
+from harness.errors import AgentError, UserError
 from scenarios.pack import Pack, PackError, load_pack, shipped_packs
 
 app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs of contexts.")
@@ -103,8 +103,10 @@ def build(
     try:
         complete = endpoint(llm, model, api_key=key) if llm else None
         written, report = build_to(path, out, regular=regular, seed=seed, complete=complete)
-    except (EsconvError, LlmError) as error:
+    except EsconvError as error:
         raise UserError(str(error)) from error
+    except LlmError as error:
+        raise AgentError(str(error)) from error
     if as_json:
         print(json.dumps(report, indent=2))
         return
@@ -113,6 +115,33 @@ def build(
         print(f"removed {count}: {reason}")
     for problem in report["problems"]:
         print(problem)
+
+
+@app.command("import")
+def import_contexts(
+    kind: Annotated[str, typer.Argument(help="What to read: jsonl, or pipecat (its eval scenarios).")],
+    path: Annotated[Path, typer.Argument(help="The JSON Lines file, or the scenario YAML.")],
+    out: Annotated[Path, typer.Option(help="The pack file to write; it must not exist yet.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Make a pack of conversations that others hold, and name what could not be carried over."""
+    from scenarios.imports import ImportFault, import_jsonl, import_pipecat_eval, write_imported
+
+    readers = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}
+    if kind not in readers:
+        raise UserError(f"{kind}: cannot be imported; there are: {', '.join(readers)}")
+    try:
+        imported = readers[kind](path)
+        written = write_imported(imported, out)
+    except ImportFault as error:
+        raise UserError(str(error)) from error
+    if as_json:
+        found = {"schema": 1, "pack": str(written), "items": len(imported.contexts)}
+        print(json.dumps({**found, "not_carried": list(imported.not_carried)}, indent=2))
+        return
+    for what in imported.not_carried:
+        print(what)
+    print(f"{len(imported.contexts)} contexts in {written}")
 
 
 def _load(name: str) -> Pack:
