@@ -1,0 +1,45 @@
+"""`harness calibrate`: how wrong this harness is on this machine."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+
+
+def calibrate(
+    trials: Annotated[int, typer.Option(help="Calls to play.")] = 60,
+    at_once: Annotated[int, typer.Option(help="Calls at once.")] = 4,
+    seed: Annotated[int | None, typer.Option(help="Seed of what is answered and when; drawn when left out.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Measure known sounds after known delays over a real socket; keep the errors for later runs to quote."""
+    for name, value in (("--trials", trials), ("--at-once", at_once)):
+        if value < 1:
+            raise UserError(f"{name} {value}: must be at least 1")
+    from harness.calibrate import calibrate as measure_errors
+
+    with RunProgress() as progress:
+        progress.phase("Calibrating", trials)
+        found = asyncio.run(measure_errors(trials, at_once=at_once, seed=seed, progress=progress.count))
+    if as_json:
+        print(found.model_dump_json(by_alias=True, indent=2))
+        return
+    error, pacing, arrival = found.ttfa_error_ms, found.pacing_error_ms, found.arrival_error_ms
+    print(
+        f"TTFA error over {found.trials} calls: bias {error.bias:+.2f} ms, p95 {error.p95:.2f}, p99 {error.p99:.2f}, max {error.max:.2f}"
+    )
+    print(f"frames left late by p99 {pacing.p99:.2f} ms (p99.9 {pacing.p999:.2f}, max {pacing.max:.2f})")
+    print(f"frames arrived late by p99 {arrival.p99:.2f} ms (p99.9 {arrival.p999:.2f}, max {arrival.max:.2f})")
+    print(
+        f"event-loop lag p99 {found.loop_lag_ms.p99:.2f} ms, max {found.loop_lag_ms.max:.2f}; caller priority: {found.priority}"
+    )
+    if found.independent is not None:
+        other = found.independent
+        print(
+            f"{other.tool} agrees on {other.trials} clean calls within p95 {other.p95_ms:.2f} ms, max {other.max_ms:.2f}"
+        )
+    for reason, count in sorted(found.discarded.items()):
+        print(f"discarded {count}: {reason}")
