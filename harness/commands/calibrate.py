@@ -25,21 +25,18 @@ def calibrate(
         progress.phase("Calibrating", trials)
         found = asyncio.run(measure_errors(trials, at_once=at_once, seed=seed, progress=progress.count))
     if as_json:
-        print(found.model_dump_json(by_alias=True, indent=2))
+        print(found.to_json())
         return
-    error, pacing, arrival = found.ttfa_error_ms, found.pacing_error_ms, found.arrival_error_ms
+    error, pacing, arrival, lag = found.ttfa_error_ms, found.pacing_error_ms, found.arrival_error_ms, found.loop_lag_ms
     print(
-        f"TTFA error over {found.trials} calls: bias {error.bias:+.2f} ms, p95 {error.p95:.2f}, p99 {error.p99:.2f}, max {error.max:.2f}"
+        f"TTFA error over {found.trials} calls: bias {error.bias:+.2f} ms, "
+        f"p95 {error.p95:.2f}, p99 {error.p99:.2f}, max {error.max:.2f}"
     )
     print(f"frames left late by p99 {pacing.p99:.2f} ms (p99.9 {pacing.p999:.2f}, max {pacing.max:.2f})")
     print(f"frames arrived late by p99 {arrival.p99:.2f} ms (p99.9 {arrival.p999:.2f}, max {arrival.max:.2f})")
-    print(
-        f"event-loop lag p99 {found.loop_lag_ms.p99:.2f} ms, max {found.loop_lag_ms.max:.2f}; caller priority: {found.priority}"
-    )
+    print(f"event-loop lag p99 {lag.p99:.2f} ms, max {lag.max:.2f}; caller priority: {found.priority}")
     if found.independent is not None:
         other = found.independent
-        print(
-            f"{other.tool} agrees on {other.trials} clean calls within p95 {other.p95_ms:.2f} ms, max {other.max_ms:.2f}"
-        )
+        print(f"{other.tool} agrees on {other.trials} clean calls: p95 {other.p95_ms:.2f} ms, max {other.max_ms:.2f}")
     for reason, count in sorted(found.discarded.items()):
         print(f"discarded {count}: {reason}")
