@@ -72,7 +72,7 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
     for row in judgments:
         verdicts[row.context].append(row)
     calibration = summary.calibration or manifest.calibration or {}
-    error = calibration.get("ttfa_error_p95_ms")
+    error = calibration.get("ttfa_p95_error_ms")
     return PageView(
         run=store.folder.name,
         created=manifest.created,

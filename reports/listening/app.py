@@ -23,7 +23,7 @@ from reports.listening.collect import Collection
 from reports.listening.design import ListeningDesign
 from reports.listening.material import Material
 from reports.listening.plan import deal
-from reports.listening.session import Refused, Sessions
+from reports.listening.session import HEARING_SHARE, Refused, Sessions
 from reports.listening.votes import Rater, RaterRole, VoteStore
 
 COOKIE = "listener"
@@ -57,13 +57,15 @@ class ListeningApp:
         *,
         public: bool = False,
         secure: bool = False,
+        hearing_share: float = HEARING_SHARE,
     ) -> None:
+        """`hearing_share`: how much of a step's sound must have had time to play; lowered only to measure the server."""
         self._votes = votes
         self._material = material
         self._design = design
         self._public = public
         self._secure = secure
-        self._sessions = Sessions(votes, material, design)
+        self._sessions = Sessions(votes, material, design, hearing_share)
         self._collection = Collection(votes, material)
         self._pages = {name: _page(name) for name in ("listen.html", "collect.html", "closed.html")}
 

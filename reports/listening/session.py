@@ -18,7 +18,7 @@ from reports.listening.plan import Item, passed
 from reports.listening.votes import Rater, VoteStore
 
 Json = dict[str, Any]
-HEARING_SLACK = 0.9
+HEARING_SHARE = 0.9
 """A sound counts as heard after nine tenths of its length: clocks of browser and server are not one."""
 LONGEST_REASON = 100_000
 LETTERS = "AB"
@@ -31,7 +31,10 @@ class Refused(Exception):
 class Sessions:
     """Everything that happens between a rater and the test, without the web."""
 
-    def __init__(self, votes: VoteStore, material: Material, design: ListeningDesign) -> None:
+    def __init__(
+        self, votes: VoteStore, material: Material, design: ListeningDesign, hearing_share: float = HEARING_SHARE
+    ) -> None:
+        self._hearing_share = hearing_share
         self._votes = votes
         self._material = material
         self._design = design
@@ -138,7 +141,7 @@ class Sessions:
         if not set(sounds) <= self._votes.fetched(rater, position):
             raise Refused("Please listen to everything first.")
         hearing_s = sum(seconds(path) for path in sounds.values())
-        if took_s < HEARING_SLACK * hearing_s:
+        if took_s < self._hearing_share * hearing_s:
             raise Refused("Please listen to everything to its end first.")
         self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0))
 

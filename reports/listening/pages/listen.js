@@ -48,10 +48,10 @@ const listener = (label, address, onHeard) => {
     }
     tell("A sound could not be loaded. Please reload the page.");
   };
-  audio.addEventListener("timeupdate", () => { if (audio.duration) bar.value = audio.currentTime / audio.duration; });
+  audio.addEventListener("timeupdate", () => { if (audio.duration && !audio.paused) bar.value = audio.currentTime / audio.duration; });
   audio.addEventListener("ended", () => { bar.value = 1; button.textContent = "Again"; state.textContent = "heard"; if (!heard) { heard = true; onHeard(); } });
   audio.addEventListener("play", () => { if (sounding && sounding !== audio) { sounding.pause(); sounding.currentTime = 0; } sounding = audio; state.textContent = "playing"; button.textContent = "Playing"; });
-  audio.addEventListener("pause", () => { if (!audio.ended) { state.textContent = heard ? "heard" : "not heard yet"; button.textContent = heard ? "Again" : "Play"; } });
+  audio.addEventListener("pause", () => { if (!audio.ended) { bar.value = heard ? 1 : 0; state.textContent = heard ? "heard" : "not heard yet"; button.textContent = heard ? "Again" : "Play"; } });
   button.addEventListener("click", () => { if (!audio.paused) return; audio.currentTime = 0; audio.play().catch(() => tell("Your browser did not allow sound. Please press Play again.")); });
   load();
   return el("div", { class: "hear" }, button, bar, state);

@@ -46,12 +46,19 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
     """Start a test; each keyword that is not the design's is the run's."""
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
-    def started(*, contexts: int = 6, public: bool = False, text: str | None = None, **settings: object) -> Served:
+    def started(
+        *,
+        contexts: int = 6,
+        public: bool = False,
+        text: str | None = None,
+        hearing_share: float = 0.9,
+        **settings: object,
+    ) -> Served:
         more = {} if text is None else {"text": text}
         store, _ = played(contexts=contexts, unit_s=0.3, **more)
         design = ListeningDesign.model_validate(settings)
         votes, material = prepare(store, design)
-        app = ListeningApp(votes, material, design, public=public).asgi()
+        app = ListeningApp(votes, material, design, public=public, hearing_share=hearing_share).asgi()
         server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", server_header=False))
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
