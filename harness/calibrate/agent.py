@@ -10,7 +10,7 @@ import asyncio
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -39,8 +39,9 @@ class Truth:
 class MetrologyAgent:
     """Answers every connection by a program of its own."""
 
-    def __init__(self, seed: int, keep_arrivals: bool) -> None:
+    def __init__(self, seed: int, keep_arrivals: bool, delay_ms: int | None = None) -> None:
         self._rng = np.random.default_rng(seed)
+        self._delay_ms = delay_ms
         self._keep_arrivals = keep_arrivals
         self._ready: list[tuple[Program, bytes, float]] = []
         self.truths: dict[str, Truth] = {}
@@ -49,6 +50,8 @@ class MetrologyAgent:
         """Render the replies of so many sessions beforehand: an agent that computes would be late."""
         for _ in range(sessions):
             program = draw(self._rng)
+            if self._delay_ms is not None:
+                program = replace(program, delay_s=self._delay_ms / 1000, lead_s=0.0, snr_db=None)
             samples, onset_ms = render(program)
             self._ready.append((program, samples.astype("<i2").tobytes(), onset_ms))
 
@@ -86,8 +89,8 @@ class MetrologyAgent:
             await socket.send(reply[at : at + size])
 
 
-async def _serve(seed: int, sessions: int, keep_arrivals: bool) -> None:
-    agent = MetrologyAgent(seed, keep_arrivals)
+async def _serve(seed: int, sessions: int, keep_arrivals: bool, delay_ms: int | None) -> None:
+    agent = MetrologyAgent(seed, keep_arrivals, delay_ms)
     agent.prepare(sessions)
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -104,10 +107,12 @@ def _tell(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Serve until standard input ends: arguments are seed, sessions to prepare, and whether to keep frame arrivals."""
+    """Serve until standard input ends. Arguments: seed, sessions to prepare, whether to keep frame arrivals, and a fixed
+    delay in ms if every reply shall have the same."""
     seed, sessions, keep = (int(argument) for argument in sys.argv[1:4])
+    delay_ms = int(sys.argv[4]) if len(sys.argv) > 4 else None
     with asyncio.Runner(loop_factory=precise_loop) as runner:
-        runner.run(_serve(seed, sessions, bool(keep)))
+        runner.run(_serve(seed, sessions, bool(keep), delay_ms))
 
 
 if __name__ == "__main__":

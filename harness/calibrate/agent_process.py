@@ -32,14 +32,19 @@ class RunningAgent:
 
 
 @asynccontextmanager
-async def metrology_agent(seed: int, sessions: int, *, keep_arrivals: bool) -> AsyncIterator[RunningAgent]:
+async def metrology_agent(
+    seed: int, sessions: int, *, keep_arrivals: bool, delay_ms: int | None = None
+) -> AsyncIterator[RunningAgent]:
     """A metrology agent in a process of its own, with the replies of `sessions` calls prepared.
+
+    `delay_ms` fixes the delay of every reply; None draws each one.
 
     Raises:
         AgentError: it does not start.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "harness.calibrate.agent", str(seed), str(sessions), str(int(keep_arrivals)),
+        *([] if delay_ms is None else [str(delay_ms)]),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         limit=_LINE_LIMIT, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip

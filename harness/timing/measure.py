@@ -20,6 +20,7 @@ from harness.errors import UserError
 from harness.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording import Arrival, Recording, SpokenTurn
 from harness.timing import waterfall
+from harness.timing.barge_in import BargeIn, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
@@ -121,6 +122,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     )
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamps, audible[1].arrival_ns) if audible else None
+    interruption = _interruption(session, turn, vocal, until_ns)
     paced = pacing(caller)
     streamed = _streaming(session.stamps, reply)
     return TurnTiming(
@@ -153,8 +155,21 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
         loop_lag_max_ms=max(recording.loop_lag_ms, default=None),
+        yield_ms=interruption.yield_ms if interruption else None,
         discarded=discarded,
+        labels=(interruption.label,) if interruption else (),
     )
+
+
+def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> BargeIn | None:
+    """How the agent took the first interruption of its reply to this turn; None when there was none."""
+    caller = session.recording.caller
+    for spoken in caller.turns:
+        begin_ns = caller.t0_ns + samples_to_ns(spoken.start_sample, caller.rate_hz)
+        after = spoken.start_sample >= turn.end_sample and (until_ns is None or begin_ns < until_ns)
+        if spoken.kind == "barge_in" and after:
+            return judge_barge_in(session.track, vocal, caller, spoken)
+    return None
 
 
 def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:

@@ -43,8 +43,10 @@ def pacing(caller: CallerTrack) -> PacingFigures | None:
     if len(caller.departures_ns) < 2:
         return None
     errors = np.abs(errors_ms(caller))
-    took_ms = float(caller.departures_ns[-1] - caller.departures_ns[0]) / NS_PER_MS
-    ratio = (len(errors) - 1) * FRAME_MS / took_ms if took_ms > 0 else float("inf")
+    # A straight line through all departures: the first and the last alone would call one late frame a drift.
+    frames = np.arange(len(errors)) - (len(errors) - 1) / 2
+    per_frame_ms = float(frames @ (caller.departures_ns - caller.departures_ns[0])) / float(frames @ frames) / NS_PER_MS
+    ratio = FRAME_MS / per_frame_ms if per_frame_ms > 0 else float("inf")
     return PacingFigures(float(np.percentile(errors, 99)), float(errors.max()), ratio)
 
 
