@@ -68,8 +68,8 @@ def rank(
     )
     figure, figures = None, []
     known = {row.system for row in board.systems}
-    others = {name: given for name, given in (other_latencies or {}).items() if known & set(given)}
-    if latencies and known & set(latencies) and board.presentation != "audio_with_delay":
+    others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}
+    if latencies and any(latencies.get(s) for s in known) and board.presentation != "audio_with_delay":
         drawn = resample(rows, [latencies, *others.values()], draws=draws, seed=seed)
         figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
         figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
@@ -97,7 +97,7 @@ def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
         "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
         "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
         "correlation_with_wins": {
-            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1]))
+            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1])) if marks.wins.std() > 0 else None
             for axis, column in zip(marks.axes, marks.marks.T, strict=True)
         },
         "loadings": {

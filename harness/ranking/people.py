@@ -37,7 +37,7 @@ class HumanRating:
 
 @dataclass(frozen=True, slots=True)
 class HumanRatings:
-    """`best` is None with fewer than two voters: then nobody can score what another picked."""
+    """`best` is None where nobody scored what another picked, as with a single voter."""
 
     random: HumanRating
     mean: HumanRating
@@ -61,7 +61,10 @@ def people_ratings(
         shuffled = [voters[k] for k in rng.permutation(len(voters))]
         half = frozenset(shuffled[: len(voters) // 2])
         halves = ((half, everyone - half), (everyone - half, half))
-        corrected.append(_rate(_as_best(rows, is_human, halves), BEST, method))
+        scored = _as_best(rows, is_human, halves)
+        # With few verdicts the scoring half may not know the pick; such a split says nothing.
+        if any(BEST in (row.system_a, row.system_b) for row in scored):
+            corrected.append(_rate(scored, BEST, method))
     return HumanRatings(
         random=_rate(_as_random(rows, is_human), RANDOM, method),
         mean=_mean(rows, is_human, method),

@@ -1,0 +1,64 @@
+"""Whatever rows are given: finite ratings around 1500, JSON that can be written, and no warning from numpy."""
+
+import json
+import math
+import warnings
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from harness.judgment import Judgment
+from harness.ranking.command import as_object, rank
+from harness.ranking.leaderboard import leaderboard
+
+QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""Without shrinking, which would take minutes here; a failing list is short enough to read."""
+
+_row = st.builds(
+    Judgment,
+    context=st.sampled_from([f"c{k}" for k in range(10)]),
+    subset=st.sampled_from(["regular", "adversarial"]),
+    system_a=st.sampled_from(["u", "v"]),
+    system_b=st.sampled_from(["w", "x", "human:p"]),
+    source=st.sampled_from(["judge", "human"]),
+    judge=st.sampled_from(["j1", "j2"]),
+    winner=st.sampled_from(["a", "b", "tie"]),
+    strength=st.integers(1, 5),
+    shown_first=st.sampled_from(["a", "b", None]),
+    rationale=st.just(""),
+    axes=st.dictionaries(
+        st.sampled_from("HEART"),
+        st.fixed_dictionaries({"winner": st.sampled_from("ab"), "strength": st.integers(1, 5)}),
+    ),
+    own_family=st.booleans(),
+    presentation=st.just("written"),
+    repeat=st.just(0),
+    purpose=st.just("main"),
+)
+
+
+@settings(max_examples=40, deadline=None, phases=QUICK)
+@given(st.lists(_row, min_size=1, max_size=40))
+@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
+def test_every_board_is_finite(method, rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        board = leaderboard(rows, method=method, bootstrap_draws=20)
+    assert all(math.isfinite(r.elo) for r in board.systems)
+    assert sum(r.elo for r in board.systems) / len(board.systems) == pytest.approx(1500)
+    for r in board.systems:
+        if r.interval is not None:
+            assert r.contexts >= 8
+            assert r.interval[0] <= r.elo <= r.interval[1]
+            assert all(math.isfinite(end) for end in (*r.interval, *r.band))
+
+
+@settings(max_examples=25, deadline=None, phases=QUICK)
+@given(st.lists(_row, min_size=1, max_size=40))
+def test_every_ranking_can_be_written(rows):
+    latencies = {"u": {f"c{k}": 300.0 + k if k % 3 else None for k in range(10)}, "w": {}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = rank(rows, latencies, draws=20)
+    json.dumps(as_object(found), allow_nan=False)
