@@ -13,6 +13,7 @@ import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from agents.scripted_voice import voice
 from audio.pcm import FULL_SCALE, resample, to_int16
 
 _NOISE_SEED = 20_260
@@ -24,9 +25,10 @@ class Piece(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: Literal["silence", "tone", "noise", "click", "file"]
+    kind: Literal["silence", "tone", "noise", "click", "voice", "file"]
     ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
-    hz: Annotated[float, Field(gt=0, le=20_000)] = 440.0
+    hz: Annotated[float, Field(gt=0, le=20_000)] = 160.0
+    """Of a tone, or the mean pitch of a voice (see `agents.scripted_voice` for why 160)."""
     level_db: Annotated[float, Field(ge=-90, le=-3)] = -20.0
     path: Path | None = None
 
@@ -54,6 +56,8 @@ def _render(piece: Piece, rate_hz: int) -> NDArray[np.int16]:
         signal = rms * np.sqrt(2) * np.sin(2 * np.pi * piece.hz * np.arange(1, count + 1) / rate_hz)
     elif piece.kind == "noise":
         signal = rms * np.random.default_rng(_NOISE_SEED).standard_normal(count)
+    elif piece.kind == "voice":
+        signal = rms * voice(piece.ms / 1e3, rate_hz, piece.hz)
     elif piece.kind == "click" and count:
         signal[0] = FULL_SCALE - 1
     return to_int16(signal / FULL_SCALE)

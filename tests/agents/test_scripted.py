@@ -18,6 +18,8 @@ from agents.message import Message
 from agents.process import AgentProcess
 from agents.profile import load_profile
 from agents.scripted_sound import Piece, render
+from audio.pcm import resample, to_float
+from audio.vocal import silero
 
 Call = Callable[..., Awaitable[list[Event]]]
 
@@ -176,3 +178,21 @@ async def test_a_profile_can_name_a_script(peers: Path, tmp_path: Path, call: Ca
     assert [event.text for event in events if isinstance(event, Transcript)] == ["That sounds hard."]
     assert len([event for event in events if isinstance(event, Mark)]) == 4
     await agent.stop()
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 16_000, 24_000, 48_000])
+@pytest.mark.parametrize("pitch_hz", [160.0, 180.0])
+def test_a_scripted_voice_is_heard_as_voice(rate_hz: int, pitch_hz: float) -> None:
+    said = render([Piece(kind="voice", ms=1_500, hz=pitch_hz, level_db=-20)], rate_hz)
+    assert said.size == round(1.5 * rate_hz)
+    assert 20 * np.log10(np.sqrt(np.mean(to_float(said) ** 2))) == pytest.approx(-20, abs=0.5)
+    assert np.flatnonzero(np.abs(said) > 33)[0] < 0.005 * rate_hz
+    heard = silero()(to_float(resample(said, rate_hz, 16_000)))
+    assert np.mean(heard > 0.5) > 0.95
+    assert heard[0] > 0.5
+
+
+def test_what_is_not_a_voice_is_not_heard_as_one() -> None:
+    for kind in ("tone", "noise", "click"):
+        sound = render([Piece.model_validate({"kind": kind, "ms": 1_500})], 16_000)
+        assert np.mean(silero()(to_float(sound)) > 0.5) < 0.1

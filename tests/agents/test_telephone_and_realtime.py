@@ -165,7 +165,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from([TwilioWire, lambda: RealtimeWire({})]), st.lists(st.binary(max_size=50) | JSON, max_size=6))
 def test_anything_becomes_events_or_a_named_failure(
     make_wire: Callable[[], TwilioWire], messages: list[object]

@@ -103,7 +103,7 @@ def can_be_kept(events: Sequence[Event]) -> None:
                 assert not math.isnan(len(written))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(ANYTHING, max_size=8), st.booleans())
 def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> None:
     wire = RawPcmWire(accepts_history=accepts)
@@ -111,7 +111,7 @@ def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> N
     can_be_kept(fed(wire, messages))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(ANYTHING, max_size=8), st.booleans(), st.booleans())
 def test_pipecat_takes_anything(messages: list[str | bytes], accepts: bool, rtvi: bool) -> None:
     wire = PipecatWire(accepts_history=accepts and rtvi, rtvi=rtvi)
