@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from scenarios import load_pack
+from scenarios.adversarial import faults
 from scenarios.esconv import EsconvError, build, build_to, read_esconv
 from scenarios.esconv.allocate import places
 from scenarios.esconv.couplets import couplets, merged
@@ -22,6 +23,7 @@ from scenarios.esconv.potential import potential
 from scenarios.esconv.read import Dialogue, Utterance
 from scenarios.esconv.same_story import copies
 from scenarios.screens import screen_text
+from scenarios.screens.second import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCONV = Path(os.environ.get("HEART_ESCONV", ROOT.parent / "shared" / "data" / "esconv"))
@@ -200,6 +202,34 @@ def test_a_built_pack_loads_and_says_that_no_model_took_part(tmp_path):
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"esconv.yaml", "report.json", "removed.jsonl"}
 
 
+CALM = "It was a long week, and nobody rang me back."
+WARM = "I'm so tired of explaining, you people never listen."
+HOT = "Shut up, you useless idiot! You don't care, you're a liar, you make me sick!"
+
+
+def obliging_model(messages, schema) -> str:
+    if schema is Verdict:
+        return json.dumps({"unfit": False, "reason": "none", "words": ""})
+    levels = json.loads(messages[1]["content"])["hostility_of_each_seeker_turn"]
+    return json.dumps({"seeker_turns": [CALM if n <= 1 else WARM if n < 5 else HOT for n in levels]})
+
+
+def test_with_a_model_the_set_has_a_second_screen_and_adversarial_items(tmp_path):
+    plights = [
+        *PLIGHTS,
+        "I am so worried that my son ignores me, he shouts at his friends too, what should I do about him?",
+    ]
+    four = [talk(f"talk-{k}", plight, problem=f"problem {k}") for k, plight in enumerate(plights)]
+    (tmp_path / "ESConv.json").write_text(as_original(four))
+    pack, report = build_to(
+        tmp_path / "ESConv.json", tmp_path / "out", regular=4, adversarial_per_profile=1, complete=obliging_model
+    )
+    assert (report["regular"], report["adversarial"], report["problems"]) == (4, 4, [])
+    assert report["second_screen"].startswith("run over 4")
+    assert report["model_quality"] == "not measured here"
+    assert len({c.escalation for c in load_pack(pack).contexts if c.escalation}) == 4
+
+
 def absent() -> bool:
     if (ESCONV / "esconv_train.jsonl").is_file():
         return False
@@ -225,6 +255,16 @@ def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path):
     for context in contexts:
         assert [r.author for r in context.references] == ["original"]
         assert not any(screen_text(turn.text) for turn in context.turns)
+
+
+def test_esconv_and_a_model_give_280_and_20_items_five_a_profile(tmp_path):
+    if absent():
+        return
+    pack, report = build_to(ESCONV, tmp_path, complete=obliging_model)
+    assert (report["regular"], report["adversarial"], report["problems"]) == (280, 20, [])
+    heated = [c for c in load_pack(pack).contexts if c.escalation]
+    assert set(Counter(c.escalation for c in heated).values()) == {5}
+    assert not [fault for c in heated for fault in faults(c)]
 
 
 def test_the_line_that_lists_of_words_miss_is_caught_in_esconv():
