@@ -6,19 +6,22 @@ Keys are stable and more may join; what is not known is null, and an infinite pe
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from harness.judgment import Judgment
 from harness.ranking.agreement import Agreement, Figure, agreement
+from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import Method, leaderboard
+from harness.ranking.paper import printed_table
 from harness.ranking.people import HumanRatings, people_ratings
+from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import Variant, variants
 from harness.ranking.votes import Lengths, select
@@ -38,6 +41,9 @@ class Ranking:
     joint: JointFigure | None
     joint_variants: tuple[JointFigure, ...] = ()
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
+    external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
+    """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
+    reasons: CoMention | None = None
 
 
 def rank(
@@ -52,11 +58,14 @@ def rank(
     axis_weights: Mapping[str, float] | None = None,
     texts: Mapping[tuple[str, str], str] | None = None,
     is_human: Callable[[str], bool] | None = None,
+    external: Mapping[str, Mapping[str, float | None]] | None = None,
     draws: int = 1000,
     seed: int = 0,
 ) -> Ranking:
     """Rank. `latencies`: system → context → TTFA in ms (None: no reply). `texts`: (context, system) → reply, for the length
     term and the audits. `is_human`: which systems are people's replies (default: names that begin with `human:`).
+
+    `external`: score → system → value, for correlations; the paper's printed scores always take part, by system name.
 
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
@@ -83,7 +92,26 @@ def rank(
         structure=_structure(rows),
         joint=figure,
         joint_variants=tuple(figures),
+        external=_external(board, {**_printed(), **(external or {})}),
+        reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
     )
+
+
+def _printed() -> dict[str, dict[str, float | None]]:
+    table = printed_table()
+    return {
+        "paper: Elo": {row.system: row.elo for row in table},
+        "paper: AA index": {row.system: row.aa_index for row in table},
+        "paper: TTFT": {row.system: row.ttft_ms for row in table},
+    }
+
+
+def _external(
+    board: Board, scores: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, tuple[Correlation, Correlation]]:
+    ratings = {row.system: row.elo for row in board.systems}
+    found = {name: with_external(ratings, values) for name, values in scores.items()}
+    return {name: both for name, both in found.items() if both is not None}
 
 
 def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
@@ -161,6 +189,8 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
             for c in ranking.consistency
         },
         "structure": ranking.structure,
+        "external": {name: {c.kind: _correlation(c) for c in both} for name, both in ranking.external.items()},
+        "reasons": _reasons(ranking.reasons),
     }
 
 
@@ -257,6 +287,36 @@ def _people(found: HumanRatings | None) -> dict[str, Any] | None:
         "best_uncorrected": found.best_uncorrected,
     }
     return {name: None if r is None else {"elo": r.elo, "interval": _ends(r.interval)} for name, r in ratings.items()}
+
+
+def _correlation(found: Correlation) -> dict[str, Any]:
+    return {
+        "value": _number(found.value),
+        "interval": _ends(found.interval),
+        "p_value": _number(found.p_value),
+        "systems": found.n,
+    }
+
+
+def _reasons(found: CoMention | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "co_mention": found.share,
+        "interval": _ends(found.interval),
+        "kappa": _number(found.kappa),
+        "pairs": found.pairs,
+        "skills": {
+            s.skill: {
+                "axis": s.axis,
+                "people_rate": s.people_rate,
+                "judge_rate": s.judge_rate,
+                "residual_correlation": _number(s.residual),
+                "p_adjusted": _number(s.p_adjusted),
+            }
+            for s in found.skills
+        },
+    }
 
 
 def _number(value: float | None) -> float | None:

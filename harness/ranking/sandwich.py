@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from harness.ranking.ordinal import pin
-from harness.ranking.scale import Floats, Ints
+from harness.ranking.scale import Floats
 
 FEWEST_CONTEXTS = 8
 """Below it a spread over contexts is itself a guess, and no interval is given."""
@@ -79,13 +79,6 @@ def two_way(by_context: Covariance, by_rater: Covariance, by_both: Covariance) -
     values, vectors = np.linalg.eigh(by_context.matrix + by_rater.matrix - by_both.matrix)
     matrix = (vectors * np.clip(values, 0.0, None)) @ vectors.T
     return Covariance(matrix, min(by_context.freedom, by_rater.freedom))
-
-
-def gather_clusters(scores: Floats, label: Ints) -> Floats:
-    """Sum rows of equal label: (rows, …) → (labels, …)."""
-    found = np.zeros((int(label.max()) + 1, *scores.shape[1:]))
-    np.add.at(found, label, scores)
-    return found
 
 
 def of_differences(matrix: Floats) -> Floats:

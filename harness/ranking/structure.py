@@ -1,8 +1,8 @@
 """Is HEART one quality or several? Reliability and factors of the five axes.
 
 The printed table would answer "one" whatever the truth, since eighteen system averages share a halo. So marks are brought to
-single replies: of each reply the mean signed strength on each axis over all its verdicts, standardised over replies, and the
-factors are those of replies (HEART, section 9.11). Factors are principal-axis factors with squared multiple correlations
+single replies: of each reply the mean signed strength on each axis over all its verdicts, and the factors are those of the
+correlations over replies (HEART, section 9.11). Factors are principal-axis factors with squared multiple correlations
 iterated; how many there are is Horn's parallel analysis; rotation is varimax.
 """
 
@@ -58,11 +58,6 @@ def reply_marks(judgments: Iterable[Judgment]) -> ReplyMarks:
     replies = tuple(sorted(marks))
     table = np.array([np.mean(marks[reply], axis=0) for reply in replies]).reshape(len(replies), len(axes))
     return ReplyMarks(replies, axes, table, np.array([np.mean(wins[reply]) for reply in replies]))
-
-
-def standardised(table: Floats) -> Floats:
-    """Columns with mean zero and variance one (divisor n − 1)."""
-    return np.asarray((table - table.mean(axis=0)) / table.std(axis=0, ddof=1), dtype=np.float64)
 
 
 def cronbach_alpha(table: Floats) -> float:

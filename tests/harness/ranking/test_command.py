@@ -81,3 +81,21 @@ def test_filler_aware_variants_share_the_conversations(ranking):
     assert word["s3"]["p_frontier"] == found["joint"]["s3"]["p_frontier"]
     assert found["joint"]["s3"]["p_best_within_budget"] > 0.9
     assert word["s3"]["p_best_within_budget"] == 0
+
+
+def test_external_scores_and_reasons_stand_in_the_object(simulate):
+    names = {"s0": "Llama 3.1 70B", "s1": "GPT-4o", "s2": "GPT-5"}
+    judges, people = simulate(12, 3, 1, seed=3), simulate(12, 3, 1, seed=3, source="human")
+    rows = [
+        r.model_copy(
+            update={"system_a": names[r.system_a], "system_b": names[r.system_b], "rationale": "it validates her"}
+        )
+        for r in (*judges, *people)
+    ]
+    found = as_object(rank(rows, external={"words": dict.fromkeys(names.values(), 3.0)}, draws=50))
+    assert found["external"]["paper: Elo"]["spearman"]["value"] == pytest.approx(1.0)
+    assert found["external"]["paper: AA index"]["pearson"]["systems"] == 3
+    assert "paper: TTFT" not in found["external"]
+    assert "words" not in found["external"]
+    assert found["reasons"]["co_mention"] == 1.0
+    json.dumps(found, allow_nan=False)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from harness.ranking.structure import cronbach_alpha, factors, parallel_count, reply_marks, standardised, varimax
+from harness.ranking.structure import cronbach_alpha, factors, parallel_count, reply_marks, varimax
 from harness.ranking.variants import variants
 
 
@@ -46,12 +46,6 @@ def test_what_cannot_be_factored_is_refused():
         factors(np.ones((3, 5)))
     with pytest.raises(ValueError, match="constant"):
         factors(np.column_stack([np.arange(10.0), np.ones(10)]))
-
-
-def test_standardised_columns():
-    table = standardised(np.random.default_rng(3).normal(3, 2, size=(40, 2)))
-    assert table.mean(axis=0) == pytest.approx(0)
-    assert table.std(axis=0, ddof=1) == pytest.approx(1)
 
 
 def test_variants_start_with_the_primary_and_label_the_rest(simulate):
