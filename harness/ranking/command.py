@@ -79,7 +79,13 @@ def rank(
     known = {row.system for row in board.systems}
     others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}
     if latencies and any(latencies.get(s) for s in known) and board.presentation != "audio_with_delay":
-        drawn = resample(rows, [latencies, *others.values()], draws=draws, seed=seed)
+        drawn = resample(
+            rows,
+            [latencies, *others.values()],
+            draws=draws,
+            seed=seed,
+            method="strength" if method == "strength" else "ordinal",
+        )
         figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
         figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
     return Ranking(
