@@ -12,7 +12,20 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from harness.commands import agents, calibrate, judge, listen, models, play, rank, report, run, scenarios
+from harness.commands import (
+    agents,
+    calibrate,
+    judge,
+    listen,
+    load,
+    models,
+    play,
+    rank,
+    report,
+    retime,
+    run,
+    scenarios,
+)
 from harness.errors import AgentError, UserError
 
 app = typer.Typer(
@@ -46,7 +59,9 @@ app.command("judge")(judge.judge)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("play")(play.play)
+app.command("retime")(retime.retime)
 app.command("calibrate")(calibrate.calibrate)
+app.command("load")(load.load)
 app.command("listen")(listen.listen)
 
 

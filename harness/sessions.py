@@ -8,6 +8,7 @@ when several run at once: it would take the processor from an agent that is bein
 import asyncio
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,7 +161,7 @@ class SessionPlayer:
 
 
 def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
-    """Every weight that the plan's agents name, brought if need be.
+    """Every weight that the plan needs for its calls, brought if need be, several at once.
 
     Raises:
         UserError: one cannot be had.
@@ -168,15 +169,15 @@ def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
     from harness import models
 
     names = sorted({name for profile in plan.profiles for name in profile.weights})
-    found: dict[str, Path] = {}
     progress.phase("Model weights", len(names))
-    for name in names:
-        progress.status(name)
-        found[name] = models.resolve(
-            name, progress=lambda what, done, total: progress.status(_bytes(what, done, total))
-        )
+
+    def bring(name: str) -> Path:
+        path = models.resolve(name, progress=lambda what, done, total: progress.status(_bytes(what, done, total)))
         progress.step(name)
-    return found
+        return path
+
+    with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
+        return dict(zip(names, pool.map(bring, names), strict=True))
 
 
 def _bytes(what: str, done: int, total: int | None) -> str:

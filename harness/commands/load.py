@@ -1,0 +1,62 @@
+"""`harness load`: how many callers at once an agent, or this machine, stands."""
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.progress import RunProgress
+from harness.table import milliseconds
+
+
+def load(
+    agent: Annotated[str, typer.Option(help="A shipped profile or a .toml file.")],
+    callers: Annotated[str, typer.Option(help="Callers at once, step by step.")] = "1,2,5,10",
+    pack: Annotated[str, typer.Option(help="Its first context is what everybody says.")] = "heart-mini",
+    rounds: Annotated[int, typer.Option(help="Play each step so often; a p95 needs 60 turns.", min=1)] = 1,
+    logs: Annotated[
+        Path | None, typer.Option(help="Folder for the agent's log; a temporary one when left out.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Play more and more calls at once until the agent or the pacer leaves its bounds."""
+    from harness.load_agent import LoadRequest, load_agent, parse_callers
+
+    with tempfile.TemporaryDirectory(prefix="harness-load-") as temporary, RunProgress() as progress:
+        request = LoadRequest(agent, tuple(parse_callers(callers)), pack, rounds, logs or Path(temporary))
+        found = asyncio.run(load_agent(request, progress))
+    if as_json:
+        print(json.dumps(_without_nan(found.to_json()), indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("callers", "TTFA p50", "p95", "no reply", "failed", "pacing p99", "ratio", "out of bounds"):
+        table.add_column(name, justify="left" if name == "out of bounds" else "right", no_wrap=name != "out of bounds")
+    for step in found.steps:
+        table.add_row(
+            str(step.callers),
+            milliseconds(step.ttfa_ms, "p50"),
+            milliseconds(step.ttfa_ms, "p95"),
+            f"{step.no_reply}/{step.sessions}",
+            str(step.failed),
+            f"{step.pacing_p99_error_ms:.2f}",
+            f"{step.realtime_ratio:.4f}",
+            "; ".join(step.out_of_bounds),
+        )
+    console = Console()
+    console.print(table)
+    ceiling = "none of these" if found.ceiling is None else f"{found.ceiling} caller(s)"
+    console.print(f"within every bound up to: {ceiling} (caller priority: {found.priority})", soft_wrap=True)
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN; a figure of a step in which nothing was played is null."""
+    if isinstance(value, dict):
+        return {k: _without_nan(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(v) for v in value]
+    return None if isinstance(value, float) and value != value else value

@@ -1,0 +1,37 @@
+"""`harness retime`: measure the recordings of old runs again by the present method, and say what changed."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.progress import RunProgress
+
+
+def retime(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Measure a run's recordings again; nothing is played."""
+    from harness.store import RunStore
+    from harness.timing.retime import retime as measure_again
+
+    store = RunStore.open(run)
+    with RunProgress() as progress, store.lock():
+        progress.phase("Measuring again")
+        found = measure_again(store, progress=progress.count)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=2))
+        return
+    for change in found.changes:
+        before = _words(change.before_ms, change.before_discarded)
+        print(f"{change.context} · {change.agent}: {before} → {_words(change.after_ms, change.after_discarded)}")
+    was = ", ".join(found.methods_before) or "nothing"
+    print(f"{found.sessions} session(s) measured, {len(found.changes)} changed; measured before by {was}")
+
+
+def _words(ttfa_ms: float | None, discarded: str | None) -> str:
+    if discarded is not None:
+        return f"discarded ({discarded})"
+    return f"TTFA {ttfa_ms:,.1f} ms" if ttfa_ms is not None else "no TTFA"
