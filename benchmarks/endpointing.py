@@ -31,6 +31,8 @@ from agents.cascade.endpoint_policies import (
     PauseEvidence,
     ScoredSilence,
 )
+from agents.cascade.level_gate import LevelGate
+from agents.cascade.turn_scorers import LengthScorer
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 RATE_HZ = 16_000
@@ -42,6 +44,8 @@ _TRANSPORT_MS = 10.0
 _EAGER_SAMPLES = RATE_HZ // 10
 """Shorter silences (a closed mouth between two sounds) end no turn under any policy, and the agent lets them pass too."""
 _TALKERS = 6
+_P95_FROM = 60
+"""Fewer turns give no 95th percentile worth printing."""
 BABBLE_SNR_DB = 10.0
 
 
@@ -76,8 +80,10 @@ class Outcome:
     all_cut: tuple[int, int]
     other_cut: tuple[int, int]
     """Silences that nobody marked (between words and sentences) and that were taken for the end."""
-    ttfa_p50_ms: float
-    ttfa_p95_ms: float
+    ttfa_p50_ms: float | None
+    ttfa_p95_ms: float | None
+    unanswered: int
+    """Turns whose end was never seen: the line did not fall silent enough."""
 
 
 async def evaluate(make: Any, seen: Sequence[SeenPause], ready_ms: float) -> Outcome:
@@ -103,8 +109,9 @@ async def evaluate(make: Any, seen: Sequence[SeenPause], ready_ms: float) -> Out
         (sum(short), len(short)),
         (sum(cut for _, cut in marked), len(marked)),
         (sum(unmarked), len(unmarked)),
-        float(np.median(ttfa)),
-        float(np.percentile(ttfa, 95)),
+        float(np.median(ttfa)) if ttfa else None,
+        float(np.percentile(ttfa, 95)) if len(ttfa) >= _P95_FROM else None,
+        len({pause.key for pause in seen}) - len(ttfa),
     )
 
 
@@ -121,13 +128,17 @@ class _Recorded:
 def policies() -> Iterator[tuple[str, str, Any]]:
     """Every policy that is compared: (family, setting, maker)."""
     llm, smart, word = _Recorded("llm"), _Recorded("smart-turn"), _Recorded("last-word")
-    blend = BlendedScorer([(llm, 1.0), (smart, 0.5)])
+    blends = {
+        "two-speed llm": llm,
+        "two-speed llm + smart-turn": BlendedScorer([(llm, 1.0), (smart, 0.5)]),
+        "two-speed llm + length": BlendedScorer([(llm, 1.0), (_Recorded("length"), 1.0)]),
+    }
     for silence in (300, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900):
         yield "fixed", f"{silence}", lambda s=silence: FixedSilence(s)
-    for long in (700, 750, 800, 850):
-        for short in (350, 400, 450, 500):
+    for long in (600, 700, 750, 800, 850):
+        for short in (350, 400, 450, 500, 550, 600):
             for threshold in (0.2, 0.3, 0.4, 0.5, 0.6):
-                for name, scorer in (("two-speed llm", llm), ("two-speed blend", blend)):
+                for name, scorer in blends.items():
                     yield (
                         name,
                         f"{short}/{long} at {threshold}",
@@ -163,26 +174,31 @@ async def report(seen: Sequence[SeenPause], ready_ms: float, most_cut: float, pl
         tried = await evaluate(make, chosen_on, ready_ms)
         share = tried.short_cut[0] / tried.short_cut[1]
         curve.append({"family": family, "setting": setting, "cut": share, "ttfa": tried.ttfa_p50_ms})
-        if share <= most_cut and tried.ttfa_p50_ms < best.get(family, (np.inf,))[0]:
+        if share <= most_cut and tried.ttfa_p50_ms is not None and tried.ttfa_p50_ms < best.get(family, (np.inf,))[0]:
             best[family] = (tried.ttfa_p50_ms, setting, make)
     lines = [
         f"At most {most_cut:.0%} of pauses under 800 ms cut on the half that chose; figures of the other half "
         f"({len({p.key for p in reported_on})} turns). TTFA with audio ready {ready_ms:.0f} ms after the silence begins.",
         "",
-        "| policy | setting | condition | TTFA p50 | p95 | cut < 800 ms | cut, all marked | unmarked taken for the end |",
-        "|---|---|---|---|---|---|---|---|",
+        "| policy | setting | condition | TTFA p50 | p95 | cut < 800 ms | cut, all marked | unmarked taken for the end "
+        "| never ended |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for family, (_, setting, make) in sorted(best.items(), key=lambda item: item[1][0]):
         for condition in sorted({pause.condition for pause in seen}):
             part = [p for p in seen if p.condition == condition and _half(p.context) == 1]
             got = await evaluate(make, part, ready_ms)
             lines.append(
-                f"| {family} | {setting} | {condition} | {got.ttfa_p50_ms:.0f} | {got.ttfa_p95_ms:.0f} | "
-                f"{_of(got.short_cut)} | {_of(got.all_cut)} | {_of(got.other_cut)} |"
+                f"| {family} | {setting} | {condition} | {_ms(got.ttfa_p50_ms)} | {_ms(got.ttfa_p95_ms)} | "
+                f"{_of(got.short_cut)} | {_of(got.all_cut)} | {_of(got.other_cut)} | {got.unanswered} |"
             )
     if plot is not None:
         _draw(curve, plot)
     return "\n".join(lines)
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
 
 
 def _of(counted: tuple[int, int]) -> str:
@@ -300,7 +316,7 @@ def listen(
 
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)
-    tracker = TurnTracker(0.5)
+    tracker, gate = TurnTracker(0.5), LevelGate()
     settled: list[str] = []
     piece_start = 0
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
@@ -311,7 +327,8 @@ def listen(
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
-        event = tracker.push(float(np.squeeze(vad.voice_confidence(window.tobytes()))))
+        probability = float(np.squeeze(vad.voice_confidence(window.tobytes())))
+        event = tracker.push(probability if gate.push(window) else 0.0)
         if event is SpeechEvent.STARTED:
             piece_start = max(0, tracker.speech_start - live.LEAD_IN_SAMPLES)
         elif event is SpeechEvent.RESUMED:
@@ -351,8 +368,13 @@ def _marked_ms(begin: int, end: int, marks: Sequence[tuple[int, int]]) -> float 
 
 
 def load(path: Path) -> list[SeenPause]:
-    """What `observe` wrote."""
-    return [SeenPause(**json.loads(line)) for line in path.read_text().splitlines()]
+    """What `observe` wrote, with the scores that need nothing but the text."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    length = LengthScorer()
+    for row in rows:
+        evidence = PauseEvidence(row["text"], np.zeros(0, np.float32))
+        row["scores"]["length"] = asyncio.run(length.probability_complete(evidence))
+    return [SeenPause(**row) for row in rows]
 
 
 def main() -> None:

@@ -37,7 +37,7 @@ from agents.cascade.settings import (
 )
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
-from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
+from agents.cascade.turn_scorers import LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
 from agents.cascade.wire import MarkedTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
@@ -105,6 +105,8 @@ class Session:
     def _scorer(self, name: ScorerName) -> TurnScorer:
         if name == "smart-turn":
             return SmartTurnScorer()
+        if name == "length":
+            return LengthScorer()
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)

@@ -71,7 +71,7 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-ScorerName = Literal["llm", "smart-turn", "last-word"]
+ScorerName = Literal["llm", "smart-turn", "last-word", "length"]
 
 
 class AdaptSettings(_Settings):

@@ -34,6 +34,7 @@ from pipecat.utils.time import time_now_iso8601
 
 from agents import marks
 from agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
+from agents.cascade.level_gate import LevelGate
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
@@ -82,10 +83,12 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._recogniser = recogniser
         self._policy = policy
         self._session = session or SessionMarks()
-        self._eager_silence_s = eager_silence_ms / 1000
+        # The window that first fell silent has passed by the time it is known to be silent.
+        self._eager_wait_s = max(0.0, eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
         self._delay_s = delay_ms / 1000
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
+        self._gate = LevelGate()
         self._tracker = TurnTracker(speech_probability)
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="whisper")
         self._transcribing = asyncio.Lock()
@@ -120,7 +123,8 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         while self._tracker.position + WINDOW_SAMPLES <= self._audio_start + len(self._audio):
             begin = self._tracker.position - self._audio_start
             window = self._audio[begin : begin + WINDOW_SAMPLES]
-            await self._follow(self._tracker.push(float(np.squeeze(self._vad.voice_confidence(window.tobytes())))))
+            probability = float(np.squeeze(self._vad.voice_confidence(window.tobytes())))
+            await self._follow(self._tracker.push(probability if self._gate.push(window) else 0.0))
         await self._end_turn_if_due()
         self._forget_old_audio()
 
@@ -151,7 +155,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     async def _hear(self, pause: _Pause) -> None:
         """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
-        await asyncio.sleep(self._eager_silence_s)
+        await asyncio.sleep(self._eager_wait_s)
         async with self._transcribing:
             if pause is not self._pause or self._turn is None:
                 return
