@@ -10,6 +10,7 @@ import difflib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,9 @@ def _row(given: Mapping[str, Any], where: str) -> Judgment:
     for name in AXIS_COLUMNS:
         if given.get(name) is not None:
             _, axis, part = name.split(".")
-            axes.setdefault(axis, {})[part] = given[name]
+            marked = axes.setdefault(axis, {})
+            if isinstance(marked, dict):
+                marked[part] = given[name]
     for name in NEEDED:
         if isinstance(given.get(name), str) and not given[name].strip():
             raise UserError(f"{where}, field {name}: is empty")
@@ -110,9 +113,16 @@ def _row(given: Mapping[str, Any], where: str) -> Judgment:
 def _check_names(names: Iterable[str], where: str) -> None:
     for name in names:
         if name not in COLUMNS and name != "axes":
-            near = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
+            near = _near(name)
             if near:
-                raise UserError(f"{where}, field {name}: unknown; did you mean {near[0]!r}?")
+                raise UserError(f"{where}, field {name}: unknown; did you mean {near!r}?")
+
+
+@lru_cache(maxsize=256)
+def _near(name: str) -> str | None:
+    # Kept, because a file asks the same of every line.
+    found = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
+    return found[0] if found else None
 
 
 def _one_line(error: object) -> str:

@@ -52,6 +52,8 @@ BAD_LINES = {
     "slip": ({"strenght": 3}, "line 2, field strenght: unknown; did you mean 'strength'"),
     "axis": ({"axes": {"H": {"winner": "q"}}}, "line 2, field axes.H.winner"),
     "axes": ({"axes": 3}, "line 2, field axes"),
+    "both forms": ({"axes": {"H": 3}, "axes.H.winner": "a"}, "line 2, field axes.H"),
+    "type": ({"context": ["c"]}, "line 2, field context"),
 }
 
 
