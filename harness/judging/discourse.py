@@ -1,0 +1,113 @@
+"""Lexical and discourse features of a reply: what counselling calls the micro-skills and their failures, counted.
+
+Every feature is a rate or a presence, never a length, so that a longer reply gains nothing by being longer. The word
+lists name *acts* (advising, minimising, generalising, diagnosing, promising, telling of oneself) and not topics. They are
+weak alone, and on held-out pairs a keyword judge is at chance; with the likelihoods beside them they are not.
+"""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+
+from harness.judging.rubric import spoken_words
+from scenarios.context import Turn
+
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)*")
+_SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
+
+_LISTS = tomllib.loads((resources.files("harness.judging") / "data" / "acts.toml").read_text(encoding="utf-8"))
+STOPWORDS: frozenset[str] = frozenset(_LISTS["stopwords"].split())
+PATTERNS: dict[str, str] = {act: "".join(parts) for act, parts in _LISTS["acts"].items()}
+_COMPILED = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
+_LATINATE = re.compile(
+    r"\b\w{3,}(tion|tions|sion|ment|ments|ance|ence|ity|ive|ate|ated|ating|ical|ious|ional|ise|ize|ised|ized)\b"
+)
+_CONTRACTION = re.compile(r"\b\w+['’](s|re|ve|ll|d|m|t)\b")
+SATURATE = 3
+"""A pattern found more often than this counts no more: the third platitude tells all that the fifth would."""
+
+FEATURES: tuple[str, ...] = (
+    *PATTERNS,
+    "overlap_last",
+    "overlap_seeker",
+    "overlap_share",
+    "stem_last",
+    "new_content",
+    "you_share",
+    "i_share",
+    "you_opens",
+    "contractions",
+    "latinate",
+    "word_length",
+    "commas_per_word",
+    "sentence_words",
+    "past_tense",
+    "quotes_seeker",
+    "list_like",
+    "repeats_supporter",
+)
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words, apostrophes kept."""
+    return _WORD.findall(text.lower().replace("’", "'"))
+
+
+def content_words(text: str) -> list[str]:
+    """Words that are not among the commonest."""
+    return [w for w in words(text) if w not in STOPWORDS and len(w) > 2]
+
+
+def discourse_features(turns: Sequence[Turn], reply: str) -> list[float]:
+    """The values of `FEATURES` for one reply after `turns`."""
+    lowered = reply.lower().replace("’", "'")
+    tokens = words(reply)
+    count = max(len(tokens), 1)
+    values = [min(len(pattern.findall(lowered)), SATURATE) / SATURATE for pattern in _COMPILED.values()]
+    last = set(content_words(spoken_words(turns[-1].text)))
+    seeker = set(content_words(" ".join(spoken_words(t.text) for t in turns if t.role == "seeker")))
+    supporter = set(content_words(" ".join(t.text for t in turns if t.role == "supporter")))
+    content = content_words(reply)
+    distinct = set(content)
+    stems_last, stems_reply = {_stem(w) for w in last}, {_stem(w) for w in distinct}
+    sentences = [s for s in _SENTENCE.findall(reply) if words(s)] or [reply]
+    values += [
+        min(len(distinct & last), 4) / 4,
+        min(len(distinct & seeker), 5) / 5,
+        len(distinct & seeker) / max(len(distinct), 1),
+        min(len(stems_reply & stems_last), 4) / 4,
+        len(distinct - seeker - supporter) / max(len(distinct), 1),
+        sum(w.startswith("you") for w in tokens) / count,
+        sum(w in ("i", "me", "my", "mine", "myself") or w.startswith("i'") for w in tokens) / count,
+        sum(words(s)[0].startswith("you") for s in sentences if words(s)) / len(sentences),
+        len(_CONTRACTION.findall(lowered)) / count,
+        len(_LATINATE.findall(lowered)) / count,
+        sum(map(len, tokens)) / count / 5,
+        min(reply.count(",") / count, 0.25) * 4,
+        min(count / len(sentences), 25) / 25,
+        sum(w.endswith("ed") for w in tokens) / count,
+        float(_longest_shared_run(words(spoken_words(turns[-1].text)), tokens) >= 3),
+        float(any(s.count(",") >= 3 for s in sentences)),
+        len(distinct & (supporter - seeker)) / max(len(distinct), 1),
+    ]
+    return values
+
+
+def _stem(word: str) -> str:
+    """Enough of a word to match its inflections; a real stemmer added nothing measurable."""
+    for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def _longest_shared_run(one: Sequence[str], other: Sequence[str]) -> int:
+    best = 0
+    lengths = [0] * (len(other) + 1)
+    for a in one:
+        previous = 0
+        for j, b in enumerate(other, start=1):
+            lengths[j], previous = (previous + 1 if a == b else 0), lengths[j]
+            best = max(best, lengths[j])
+    return best
