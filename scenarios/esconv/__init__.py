@@ -5,6 +5,7 @@ Small pure steps, each with its counts: read, merge, couplets, response potentia
 
 from scenarios.esconv.build import BuildReport, BuildResult, build
 from scenarios.esconv.read import EsconvError, read_esconv
-from scenarios.esconv.write import build_to, write_build
+from scenarios.esconv.whole import build_to
+from scenarios.esconv.write import write_build
 
 __all__ = ["BuildReport", "BuildResult", "EsconvError", "build", "build_to", "read_esconv", "write_build"]

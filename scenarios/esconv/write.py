@@ -10,12 +10,8 @@ from typing import Any
 
 import yaml
 
-from scenarios.adversarial.rewrite import PER_PROFILE, rewrite_set
 from scenarios.context import Context
-from scenarios.esconv.build import REGULAR, BuildReport, build
-from scenarios.esconv.read import EsconvError, read_esconv
-from scenarios.llm import Complete
-from scenarios.screens.second import second_screen
+from scenarios.esconv.build import BuildReport
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -28,38 +24,6 @@ def pack_text(name: str, about: str, contexts: tuple[Context, ...]) -> str:
     rows = [context.model_dump(mode="json", exclude_defaults=True) for context in contexts]
     head = {"pack": name, "about": about, "contexts": rows}
     return yaml.dump(head, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
-
-
-def build_to(
-    path: Path,
-    out: Path,
-    *,
-    regular: int = REGULAR,
-    adversarial_per_profile: int = PER_PROFILE,
-    seed: int = 0,
-    complete: Complete | None = None,
-) -> tuple[Path, dict[str, Any]]:
-    """Everything `harness scenarios build esconv PATH --out DIR` does: read, screen, choose, rewrite, check, write.
-
-    Without `complete` (a model, see `scenarios.llm`) there is no second screen and no adversarial item, and the report says
-    so. Returns the path of the pack and the report. Raises `EsconvError` before anything is written when `path` is not
-    ESConv or `out` cannot be a folder.
-    """
-    if out.exists() and not out.is_dir():
-        raise EsconvError(f"{out}: is a file; give a folder for the built set")
-    dialogues = read_esconv(path)
-    built = build(dialogues, regular=regular, seed=seed, second=second_screen(complete) if complete else None)
-    problems: list[str] = []
-    if len(built.contexts) < regular:
-        problems.append(f"{len(built.contexts)} regular items, {regular} were asked for: the screens leave no more")
-    contexts = built.contexts
-    if complete is None:
-        problems.append("no adversarial items: they need a model to rewrite seeker turns")
-    else:
-        done, failed = rewrite_set(built.contexts, complete, per_profile=adversarial_per_profile, seed=seed)
-        contexts += tuple(item.context for item in done)
-        problems += [f"{f.id}, {f.profile}: not rewritten: {'; '.join(f.faults)}" for f in failed]
-    return write_build(contexts, built.report, out, tuple(problems))
 
 
 def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tuple[str, ...]) -> dict[str, Any]:
