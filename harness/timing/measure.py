@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-import numpy as np
-
 from agents import marks
 from audio.level import last_sample
 from audio.vocal import DetectorMissing, VocalDetector, silero
@@ -250,12 +248,15 @@ def _since_spoken_end(reply: Reply | None, times: _Times) -> float | None:
 
 
 def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
-    """What the agent says of how its reply streamed."""
+    """What the agent says of how its reply streamed: its tokens, and the real-time factor over all pieces it spoke."""
     if reply is None:
         return {}
-    found: dict[str, float] = {}
-    for name in (marks.LLM_DONE, marks.TTS_DONE):
-        stamp = stamps.done(name, reply.request)
-        detail = stamp.mark.detail if stamp else {}
-        found |= {k: float(v) for k, v in detail.items() if isinstance(v, int | float) and np.isfinite(v)}
+    done = stamps.done(marks.LLM_DONE, reply.request)
+    found = {k: float(v) for k, v in (done.mark.detail if done else {}).items() if isinstance(v, int | float)}
+    pieces = [s.mark.detail for s in stamps.all if s.name == marks.TTS_DONE and s.request == reply.request]
+    factors = [(p.get("real_time_factor"), p.get("audio_ms")) for p in pieces]
+    known = [(f, ms) for f, ms in factors if isinstance(f, int | float) and isinstance(ms, int | float)]
+    audio_ms = sum(ms for _, ms in known)
+    if audio_ms > 0:
+        found["real_time_factor"] = sum(f * ms for f, ms in known) / audio_ms
     return found

@@ -146,3 +146,19 @@ def test_ttft_belongs_to_the_request_that_was_spoken() -> None:
     timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
     assert timing.ttft_ms == pytest.approx(200, abs=0.1)
     assert timing.ttft_from_spoken_end_ms == pytest.approx(757, abs=0.1)
+
+
+def test_streaming_figures_are_those_of_the_request_that_was_spoken() -> None:
+    made = make_recording()
+    plain = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in PLAIN]
+    after = made.ms(2.0)
+    done = [
+        Mark(marks.LLM_DONE, after, after, {"request": 1, "tokens_per_s": 40.0, "inter_token_gap_p95_ms": 30}),
+        Mark(marks.LLM_DONE, after, after, {"request": 2, "tokens_per_s": 1.0}),
+        Mark(marks.TTS_DONE, after, after, {"request": 1, "piece": 1, "audio_ms": 1_000, "real_time_factor": 0.1}),
+        Mark(marks.TTS_DONE, after, after, {"request": 1, "piece": 2, "audio_ms": 3_000, "real_time_factor": 0.5}),
+    ]
+    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=[*plain, *done]).recording)
+    assert timing.tokens_per_s == 40
+    assert timing.inter_token_gap_p95_ms == 30
+    assert timing.tts_real_time_factor == pytest.approx(0.4)
