@@ -1,7 +1,7 @@
-"""How quickly the listening test answers 50 raters at once: an hour's worth of their requests, as fast as they go.
+"""How quickly the listening test answers 50 raters at once: an hour's worth of their requests in a minute and a half.
 
 Run: python benchmarks/report_listening_load.py RUN [RATERS]. RUN is a played run; votes go to a copy of it that is
-deleted afterwards. Raters think for up to a quarter of a second, where people take half a minute.
+deleted afterwards. Raters hear nothing and think for up to five seconds, where people take a minute or two a step.
 """
 
 import asyncio
@@ -24,7 +24,8 @@ from reports.listening.serve import prepare
 
 PORT = 8_951
 DESIGN = ListeningDesign(items=20, headphone_trials=3)
-THINK_S = 0.25
+THINK_S = 5.0
+"""Makes a session of half an hour or more last about a minute and a half."""
 
 
 def serve(run: Path) -> None:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -75,14 +76,18 @@ class VoteStore:
         self.folder = folder
         self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._db.row_factory = sqlite3.Row
+        # When a step was shown or a sound sent survives a killed server without a flush; only a power cut would lose it.
+        self._traces = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._lock = threading.Lock()
         with self._lock, self._db:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.executescript(_SCHEMA)
+            self._traces.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
 
     def close(self) -> None:
+        self._traces.close()
         self._db.close()
 
     @contextmanager
@@ -153,7 +158,7 @@ class VoteStore:
     def serve(self, rater: Rater, position: int) -> float:
         """Note the first showing of a step, and return when it was."""
         now = time.time()
-        with self._write() as db:
+        with self._lock, self._traces as db:
             db.execute("INSERT OR IGNORE INTO served VALUES (?, ?, ?)", (rater.id, position, now))
             row = db.execute(
                 "SELECT at_s FROM served WHERE rater = ? AND position = ?", (rater.id, position)
@@ -162,7 +167,7 @@ class VoteStore:
 
     def fetch(self, rater: Rater, position: int, place: str) -> None:
         """Note that a sound of a step was sent."""
-        with self._write() as db:
+        with self._lock, self._traces as db:
             db.execute("INSERT OR IGNORE INTO fetched VALUES (?, ?, ?)", (rater.id, position, place))
 
     def fetched(self, rater: Rater, position: int) -> frozenset[str]:
@@ -223,8 +228,14 @@ class VoteStore:
         return self._read("SELECT * FROM completions ORDER BY at_s")
 
 
+@lru_cache(maxsize=1_000)
+def _plan(text: str) -> tuple[Item, ...]:
+    """A plan never changes, and every request of its rater needs it."""
+    return _ITEMS.validate_json(text)
+
+
 def _rater(row: sqlite3.Row) -> Rater:
-    return Rater(row["id"], row["role"], _ITEMS.validate_json(row["plan"]), row["began_s"], row["left_s"])
+    return Rater(row["id"], row["role"], _plan(row["plan"]), row["began_s"], row["left_s"])
 
 
 def _hash(secret: str) -> str:
