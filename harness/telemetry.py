@@ -8,6 +8,7 @@ Sampling runs in a thread of the run's own process, never in the caller's; a sam
 """
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,8 @@ import psutil
 from harness.clock import now_ns
 
 PERIOD_S: Final = 0.1
+TREE_PERIOD_S: Final = 2.0
+"""How often children are looked for: that reads the whole process table, and every time took a tenth of a core from the agents."""
 FILE: Final = "telemetry.jsonl"
 _MIB: Final = 1024 * 1024
 
@@ -38,6 +41,7 @@ class Telemetry:
         self._path = path
         self._roots: dict[str, int] = dict(processes or {})
         self._known: dict[int, psutil.Process] = {}
+        self._trees: dict[int, tuple[float, list[psutil.Process]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._gpus = _gpus()
@@ -82,10 +86,14 @@ class Telemetry:
 
     def _tree(self, pid: int) -> list[psutil.Process]:
         """A process and its children, the same objects as last time: CPU use is counted between two looks."""
+        looked_s, tree = self._trees.get(pid, (-math.inf, []))
+        if time.monotonic() - looked_s < TREE_PERIOD_S:
+            return tree
         with suppress(psutil.Error):
             root = self._known.get(pid) or psutil.Process(pid)
-            tree = [root, *root.children(recursive=True)]
-            return [self._known.setdefault(p.pid, p) for p in tree]
+            found = [self._known.setdefault(p.pid, p) for p in (root, *root.children(recursive=True))]
+            self._trees[pid] = (time.monotonic(), found)
+            return found
         return []
 
 
