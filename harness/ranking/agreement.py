@@ -13,13 +13,14 @@ from itertools import combinations
 
 import numpy as np
 
-from harness.judgment import Judgment
+from harness.judgment import AXES, Judgment
 from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
+from harness.ranking.votes import axis_rows
 
 DRAWS = 2000
 MARGIN = 0.05
@@ -61,6 +62,8 @@ class Agreement:
     three_way: Mapping[tuple[str, str, str], Figure]
     fleiss_kappa_humans: Figure | None
     fleiss_kappa_judges: Figure | None
+    fleiss_kappa_by_axis: Mapping[str, Figure]
+    """Of all voters who marked axes; no clear advantage is a label of its own."""
     krippendorff_alpha_humans: Figure | None
     krippendorff_alpha_judges: Figure | None
     """Ordinal metric, on signed strengths."""
@@ -80,7 +83,9 @@ def three_way_from_pairwise(ab: float, ac: float, bc: float) -> float:
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:
     """All agreement figures of one set of rows (of one presentation)."""
-    cast = ballots(judgments)
+    rows = list(judgments)
+    cast = ballots(rows)
+    by_axis = {axis: _axis_kappa(rows, axis, draws, seed) for axis in AXES}
     judge_names = sorted({name for b in cast for name in b.judges})
     world = _Resampler(cast, draws, seed)
 
@@ -115,6 +120,7 @@ def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: floa
         three_way={t: f for t in triples if (f := world.share(pairwise(t))) is not None},
         fleiss_kappa_humans=world.coefficient(lambda b: _fleiss(b.humans), fleiss_kappa),
         fleiss_kappa_judges=world.coefficient(lambda b: _fleiss(b.judges), fleiss_kappa),
+        fleiss_kappa_by_axis={axis: figure for axis, figure in by_axis.items() if figure is not None},
         krippendorff_alpha_humans=world.coefficient(lambda b: _coincidence(b.humans), _ordinal_alpha),
         krippendorff_alpha_judges=world.coefficient(lambda b: _coincidence(b.judges), _ordinal_alpha),
         cohen_kappa=world.coefficient(_majority_confusion, cohen_kappa),
@@ -157,6 +163,13 @@ def _fleiss(voices: Mapping[str, float]) -> Floats | None:
         return None
     counts = np.bincount([label(v) for v in voices.values()], minlength=len(LABELS)).astype(np.float64)
     return fleiss_sums(counts[None, :])
+
+
+def _axis_kappa(rows: Sequence[Judgment], axis: str, draws: int, seed: int) -> Figure | None:
+    if not any(axis in row.axes for row in rows):
+        return None
+    cast = ballots(axis_rows(rows, axis))
+    return _Resampler(cast, draws, seed).coefficient(lambda b: _fleiss({**b.judges, **b.humans}), fleiss_kappa)
 
 
 def _coincidence(voices: Mapping[str, float]) -> Floats | None:

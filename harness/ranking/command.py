@@ -238,6 +238,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
         "cross_judge": {" | ".join(names): _figure(f) for names, f in found.cross_judge.items()},
         "cross_judge_kappa": {" | ".join(names): _figure(f) for names, f in found.cross_judge_kappa.items()},
         "three_way": {" | ".join(names): _figure(f) for names, f in found.three_way.items()},
+        "fleiss_kappa_by_axis": {axis: _figure(f) for axis, f in found.fleiss_kappa_by_axis.items()},
         "subsampling": {str(k): v for k, v in found.subsampling.items()},
         "judges_per_pair": {str(k): v for k, v in found.judges_per_pair.items()},
         "equivalence": None

@@ -122,6 +122,17 @@ def test_without_people_or_with_one_judge_figures_are_absent(simulate):
     assert agreement([], draws=50).judge_human is None
 
 
+def test_kappa_on_one_axis(simulate):
+    found = agreement(simulate(30, 3, 3, seed=5, axes=True), draws=100)
+    assert set(found.fleiss_kappa_by_axis) == set("HEART")
+    # Marks of different judges share the replies' worth and nothing else, so they agree beyond chance and not perfectly.
+    assert all(0 < f.value < 0.9 for f in found.fleiss_kappa_by_axis.values())
+    one = [
+        _row(f"c{c}", "a", f"j{k}", axes={"E": {"winner": "a" if c % 2 else "b"}}) for c in range(10) for k in range(3)
+    ]
+    assert agreement(one, draws=50).fleiss_kappa_by_axis["E"].value == 1.0
+
+
 def test_flips_and_slips():
     rows = [
         _row("c1", "a", "j", shown_first="a"),
