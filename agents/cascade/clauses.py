@@ -1,9 +1,9 @@
-"""Cuts a reply into pieces that a voice can say in one breath each, as early as that is possible.
+"""Cuts a reply into pieces that a voice can say in one breath each, the first as early as that is possible.
 
 A synthesiser fed whole sentences starts late: a small model on two cores needs half a second for a sentence, and
-synthesis takes its length again. A clause is enough to begin with, provided that the next is ready before it has been
-said: a three-word piece lasts about a second, several times what the next piece takes. Pieces end at punctuation, or
-before a word that opens a new clause; never inside one.
+synthesis takes its length again. A clause is enough to begin with, provided that the next piece is ready before it has
+been said. So the first piece ends at the first punctuation, or before a word that opens a new clause; later ones, for which
+there is time, end with their sentence, or at a comma once they are long. No piece ends inside a clause.
 """
 
 import re
@@ -12,25 +12,13 @@ from typing import Final
 
 from pipecat.utils.text.base_text_aggregator import Aggregation, BaseTextAggregator, TextType
 
-_BREAK: Final = re.compile(r"(?<![\d])[,;:](?=\s)|[.!?…]+[\"')\]]*(?=\s)|\s[–—]\s?|(?<=\w)—")
+_SENTENCE_END: Final = r"[.!?…]+[\"')\]]*(?=\s)"
+_COMMA: Final = r"(?<![\d])[,;:](?=\s)|\s[–—]\s?|(?<=\w)—"
+_BREAK: Final = re.compile(f"(?P<comma>{_COMMA})|{_SENTENCE_END}")
+_COMMA_AFTER_WORDS: Final = 8
+"""A later piece is cut at a comma only when it is this long already: seams are heard, and there is time."""
 _OPENERS: Final = frozenset(
-    [
-        "that",
-        "and",
-        "but",
-        "because",
-        "when",
-        "while",
-        "if",
-        "so",
-        "though",
-        "although",
-        "since",
-        "after",
-        "before",
-        "which",
-        "who",
-    ]
+    """that and but because when while if so though although since after before which who""".split()  # noqa: SIM905
 )
 """Words before which a speaker may breathe."""
 _OPENER_AFTER_WORDS: Final = 5
@@ -39,16 +27,29 @@ _ABBREVIATIONS: Final = frozenset(("mr.", "mrs.", "ms.", "dr.", "st.", "e.g.", "
 
 
 def first_cut(text: str, least_words: int) -> int | None:
-    """Where the first piece of `text` ends, or None while it may still grow. The rest begins at the returned index."""
+    """Where a reply's first piece ends in `text`, or None while it may still grow. The rest begins at that index."""
     for found in _BREAK.finditer(text):
-        piece = text[: found.end()]
-        if len(piece.split()) >= least_words and piece.split()[-1].lower() not in _ABBREVIATIONS:
+        if _is_end(text[: found.end()]) and len(text[: found.end()].split()) >= least_words:
             return found.end()
     for word in re.finditer(r"(?<=\s)(\w+)(?=\s)", text):
         words_before = len(text[: word.start()].split())
         if word.group().lower() in _OPENERS and words_before >= max(least_words, _OPENER_AFTER_WORDS):
             return word.start()
     return None
+
+
+def later_cut(text: str) -> int | None:
+    """Where a piece after the first ends in `text`, or None while it may still grow."""
+    for found in _BREAK.finditer(text):
+        long_enough = found.group("comma") is None or len(text[: found.end()].split()) >= _COMMA_AFTER_WORDS
+        if long_enough and _is_end(text[: found.end()]):
+            return found.end()
+    return None
+
+
+def _is_end(piece: str) -> bool:
+    words = piece.split()
+    return bool(words) and words[-1].lower() not in _ABBREVIATIONS
 
 
 class ClauseAggregator(BaseTextAggregator):
@@ -58,6 +59,7 @@ class ClauseAggregator(BaseTextAggregator):
         super().__init__(aggregation_type=TextType.SENTENCE)
         self._least_words = least_words
         self._held = ""
+        self._begun = False
 
     @property
     def text(self) -> Aggregation:
@@ -65,16 +67,22 @@ class ClauseAggregator(BaseTextAggregator):
 
     async def aggregate(self, text: str) -> AsyncIterator[Aggregation]:
         self._held += text
-        while (cut := first_cut(self._held, self._least_words)) is not None:
+        while (cut := self._cut()) is not None:
+            self._begun = True
             piece, self._held = self._held[:cut].strip(), self._held[cut:]
             yield Aggregation(piece, TextType.SENTENCE)
 
+    def _cut(self) -> int | None:
+        return later_cut(self._held) if self._begun else first_cut(self._held, self._least_words)
+
     async def flush(self) -> Aggregation | None:
-        piece, self._held = self._held.strip(), ""
+        piece = self._held.strip()
+        await self.reset()
         return Aggregation(piece, TextType.SENTENCE) if piece else None
 
     async def handle_interruption(self) -> None:
-        self._held = ""
+        await self.reset()
 
     async def reset(self) -> None:
         self._held = ""
+        self._begun = False

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.cascade.clauses import ClauseAggregator, first_cut
+from agents.cascade.clauses import ClauseAggregator, first_cut, later_cut
 
 REPLY = (
     "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
@@ -26,8 +26,7 @@ async def pieces(text: str, sizes: list[int], least_words: int = 3) -> list[str]
 async def test_nothing_is_lost_and_the_cuts_do_not_depend_on_the_tokens(sizes: list[int]) -> None:
     assert await pieces(REPLY, sizes) == [
         "I'm so sorry to hear",
-        "that you're alone with this,",
-        "Dr. Reed said 1,200 things.",
+        "that you're alone with this, Dr. Reed said 1,200 things.",
         "It hurts, doesn't it?",
         "Tell me more",
     ]
@@ -46,3 +45,18 @@ async def test_nothing_is_lost_and_the_cuts_do_not_depend_on_the_tokens(sizes: l
 def test_first_pieces(text: str, first: str | None) -> None:
     cut = first_cut(text, 3)
     assert (None if cut is None else text[:cut]) == first
+
+
+def test_later_pieces_are_cut_at_a_comma_only_when_they_are_long() -> None:
+    assert later_cut("It hurts, and it ") is None
+    text = "You have carried this for weeks on your own, and nobody"
+    cut = later_cut(text)
+    assert text[:cut] == "You have carried this for weeks on your own,"
+
+
+async def test_each_reply_begins_with_a_first_piece() -> None:
+    clauses = ClauseAggregator(3)
+    for _ in range(2):
+        out = [piece.text async for piece in clauses.aggregate("I hear you, and more. So it ")]
+        assert out == ["I hear you,", "and more."]
+        await clauses.flush()
