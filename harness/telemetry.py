@@ -24,7 +24,7 @@ from harness.clock import now_ns
 
 PERIOD_S: Final = 0.1
 TREE_PERIOD_S: Final = 2.0
-"""How often children are looked for: that reads the whole process table, and every time took a tenth of a core from the agents."""
+"""How often children are looked for: it reads the whole process table; at every sample it took a tenth of a core."""
 FILE: Final = "telemetry.jsonl"
 _MIB: Final = 1024 * 1024
 
