@@ -1,0 +1,43 @@
+"""A pack by ear: words as they sound, and both checks on the real voice and the real transcriber."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audio.transcribe import Transcriber
+from harness import models
+from harness.pack_acoustics import MOST_WER, measure_pack, spoken_words, word_errors
+from harness.voices import Voices
+from scenarios.pack import load_pack
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Forty-one years, and I'm frightened.", "41 years and I’m frightened"),
+        ("My mum said, um, OK.", "my mom said okay"),
+        ("At six a.m.", "at 6 A.M."),
+    ],
+)
+def test_spelling_is_no_error(one: str, other: str) -> None:
+    assert spoken_words(one) == spoken_words(other)
+
+
+def test_errors_are_counted() -> None:
+    assert word_errors(("a", "b", "c"), ("a", "x", "c", "d")) == 2
+    assert word_errors(("a", "b"), ()) == 2
+    assert word_errors((), ("a",)) == 1
+
+
+@pytest.mark.models
+def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path) -> None:
+    pack = load_pack("heart-mini")
+    some = replace(pack, contexts=pack.contexts[:3])
+    lines: list[str] = []
+    found = measure_pack(some, Voices(some, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), lines.append)
+    assert len(found.turns) == len(lines) == 3
+    assert {turn.voice for turn in found.turns} == {"joe", "jo"}
+    assert found.wer <= MOST_WER
+    assert {check.emotion for check in found.emotions} == {"anxiety", "sadness", "anger"}
+    assert not found.inaudible
