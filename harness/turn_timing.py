@@ -41,6 +41,9 @@ class Waterfall:
     hidden: tuple[HiddenWork, ...] = ()
     refused: tuple[str, ...] = ()
     """Names of impossible values (an effect stamped before its cause), which take no part."""
+    clock_uncertainty_ms: float = 0.0
+    """Half the range in which the offset of a remote agent's clock lies: borders between the agent's stages and the caller's
+    (endpointing, transport) may be off by so much. Zero for an agent on the caller's machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from harness.recording import Arrival, Recording, SpokenTurn
 from harness.timing import waterfall
 from harness.timing.barge_in import BargeIn, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
+from harness.timing.clock_offset import ClockOffset, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.floor import judge_floor
@@ -38,6 +39,7 @@ class _Session:
     track: HeardTrack
     sounds: tuple[Sound, ...]
     stamps: Stamps
+    clock: ClockOffset
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
         raise UserError(str(error)) from error
     track = heard(recording)
     track = replace(track, samples=without_echo(track, recording.caller))
-    session = _Session(recording, track, find_sounds(track, detector), Stamps(recording.marks))
+    clock = estimate(recording.marks, recording.caller)
+    stamps = Stamps(() if clock.refused else recording.marks, clock.offset_ns)
+    session = _Session(recording, track, find_sounds(track, detector), stamps, clock)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None]
@@ -148,7 +152,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
-        refused=reply.refused if reply else (),
+        refused=(*(reply.refused if reply else ()), *((session.clock.refused,) if session.clock.refused else ())),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
@@ -224,7 +228,7 @@ def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | Non
     lead_ns = samples_to_ns(max(0, at_onset - begun.offset_samples), recording.agent_rate_hz)
     lead_ns = min(lead_ns, max(0, onset_ns - begun.arrival_ns))
     ends = waterfall.Audible(times.spoken_end_ns, onset_ns, begun.arrival_ns, lead_ns)
-    return waterfall.build(ends, reply, session.stamps)
+    return waterfall.build(ends, reply, session.stamps, session.clock.uncertainty_ns / NS_PER_MS)
 
 
 def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:

@@ -41,7 +41,7 @@ class Audible:
     """Sound or silence of the reply that plays before the onset."""
 
 
-def build(audible: Audible, reply: Reply | None, stamps: Stamps) -> Waterfall:
+def build(audible: Audible, reply: Reply | None, stamps: Stamps, clock_uncertainty_ms: float = 0.0) -> Waterfall:
     """The waterfall of one reply that began after the spoken end."""
     steps = list(_path(audible, reply, stamps)) if reply else []
     totals: dict[StageName, int] = {}
@@ -57,7 +57,8 @@ def build(audible: Audible, reply: Reply | None, stamps: Stamps) -> Waterfall:
         stages.append(Stage(stage_name, at_ms, duration_ns / NS_PER_MS))
         at_ms += duration_ns / NS_PER_MS
     on_path = {(start, end) for _, start, end in steps}
-    return Waterfall(tuple(stages), tuple(_hidden(audible, stamps, on_path)), reply.refused if reply else ())
+    refused = reply.refused if reply else ()
+    return Waterfall(tuple(stages), tuple(_hidden(audible, stamps, on_path)), refused, clock_uncertainty_ms)
 
 
 def _path(audible: Audible, reply: Reply, stamps: Stamps) -> Iterator[_Step]:
