@@ -62,6 +62,10 @@ class Fleet:
         """How the caller reaches the agent of that name."""
         return self._profiles[name].connection(self._agents[name].url)
 
+    def pids(self) -> dict[str, int]:
+        """The processes that the harness started, by agent."""
+        return {name: agent.pid for name, agent in self._agents.items() if agent.pid is not None}
+
     def url(self, name: str) -> str:
         """Where the agent of that name answers."""
         return self._agents[name].url

@@ -23,6 +23,9 @@ from harness.sessions import NotPlayed, SessionPlayer, weights_of
 from harness.store import RunStore
 from harness.summarise import summarise, with_pacing
 from harness.summary import Failure, RunSummary
+from harness.telemetry import FILE, Telemetry
+
+CALLER = "harness caller"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,9 @@ async def _play(
         async with Fleet(plan.profiles, weights, store.folder / "logs", progress) as fleet:
             await caller.start()
             player = SessionPlayer(plan, store, turns, fleet, caller, vocal, progress)
-            not_played = await player.play_all()
+            watched = {**fleet.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
+            with Telemetry(store.folder / FILE, watched):
+                not_played = await player.play_all()
             idle = fleet.idle_cpu_percent
     finally:
         await caller.stop()
