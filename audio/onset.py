@@ -69,11 +69,14 @@ class Onset:
     floor_db: float
 
 
-def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int) -> Onset:
-    """The start of the vocal sound of which the model accepted the window that begins at sample `accepted`."""
+def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earliest: int = 0) -> Onset:
+    """The start of the vocal sound of which the model accepted the window that begins at sample `accepted`.
+
+    Nothing before `earliest` is looked at: what sounded before is another utterance.
+    """
     block = round(rate_hz * BLOCK_S)
     core_end = min(len(samples), accepted + round(rate_hz * CORE_S))
-    begin = max(0, accepted - round(rate_hz * (LOOK_BACK_S + FLOOR_S)))
+    begin = max(0, earliest, accepted - round(rate_hz * (LOOK_BACK_S + FLOOR_S)))
     begin -= begin % block
     blocks = samples[begin:core_end].astype(np.float64)[: (core_end - begin) // block * block] ** 2
     level = blocks.reshape(-1, block).mean(axis=1)

@@ -13,7 +13,7 @@ from typing import Final
 from agents import marks
 from audio.level import last_sample
 from audio.vocal import DetectorMissing, VocalDetector, silero
-from harness.clock import NS_PER_MS, samples_to_ns
+from harness.clock import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.errors import UserError
 from harness.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording import Arrival, Recording, SpokenTurn
@@ -82,7 +82,8 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     track = replace(track, samples=without_echo(track, recording.caller))
     clock = estimate(recording.marks, recording.caller)
     stamps = Stamps(() if clock.refused else recording.marks, clock.offset_ns)
-    session = _Session(recording, track, find_sounds(track, detector), stamps, clock)
+    clears = [round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns]
+    session = _Session(recording, track, find_sounds(track, detector, clears), stamps, clock)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None]

@@ -6,6 +6,7 @@ that the model does not accept (clicks, comfort noise) stays in the list as `non
 pitch as music does: seen, and never an answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -33,6 +34,8 @@ FILLER_S: Final = 0.7
 """"mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
 MUSIC_S: Final = 1.5
 """Enough for several notes, or several syllables."""
+ATTACK_BEFORE: Final = round(0.02 * HEARD_RATE_HZ)
+"""An attack is softer than `AUDIBLE_POWER` for this long at most."""
 NOISY_DB: Final = 15.0
 """With less between speech and noise the model's first accepted window was up to 150 ms late."""
 PITCH_BEFORE_S: Final = 0.4
@@ -55,12 +58,15 @@ class Sound:
     kind: Kind
 
 
-def find_sounds(track: HeardTrack, vocal: VocalDetector) -> tuple[Sound, ...]:
-    """Every utterance and every other sound of the agent, in order."""
+def find_sounds(track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] = ()) -> tuple[Sound, ...]:
+    """Every utterance and every other sound of the agent, in order.
+
+    At each of `clears` (samples) the agent broke off: what follows is another utterance, however soon it comes.
+    """
     sounds: list[Sound] = []
-    for start, end in _regions(track.samples):
+    for start, end in _regions(track.samples, clears):
         sounds += _region_sounds(track.samples, start, end, vocal)
-    spoken = _joined([s for s in sounds if s.kind != "nonvocal"])
+    spoken = _joined([s for s in sounds if s.kind != "nonvocal"], clears)
     return tuple(sorted([*_labelled(spoken), *(s for s in sounds if s.kind == "nonvocal")], key=lambda s: s.start))
 
 
@@ -77,13 +83,15 @@ def first_sound(track: HeardTrack, from_sample: int) -> int | None:
     return from_sample + int(full[0]) * block if len(full) else None
 
 
-def _regions(samples: NDArray[np.float32]) -> list[tuple[int, int]]:
-    """Stretches of sound of any kind, in samples, gaps shorter than `REGION_GAP_S` closed."""
+def _regions(samples: NDArray[np.float32], clears: Sequence[int]) -> list[tuple[int, int]]:
+    """Stretches of sound of any kind, in samples, gaps shorter than `REGION_GAP_S` closed, cut at clears."""
     block = round(HEARD_RATE_HZ * BLOCK_S)
     loud = np.flatnonzero(block_power(samples, block) > AUDIBLE_POWER)
     if not len(loud):
         return []
-    cuts = np.flatnonzero(np.diff(loud) > REGION_GAP_S / BLOCK_S)
+    cuts = np.flatnonzero(
+        (np.diff(loud) > REGION_GAP_S / BLOCK_S) | (np.diff(np.searchsorted(np.sort(clears), loud * block)) > 0)
+    )
     starts = loud[np.concatenate([[0], cuts + 1])]
     ends = loud[np.concatenate([cuts, [len(loud) - 1]])] + 1
     return [(int(s) * block, min(int(e) * block, len(samples))) for s, e in zip(starts, ends, strict=True)]
@@ -104,19 +112,19 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
         if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
             found[-1] = Sound(found[-1].start, stop, "speech")
             continue
-        onset = _onset(samples, accepted, found[-1].end if found else 0)
+        onset = _onset(samples, accepted, found[-1].end if found else max(0, start - ATTACK_BEFORE))
         if _is_music(samples, onset, min(end, onset + round(MUSIC_S * HEARD_RATE_HZ))):
             continue
         found.append(Sound(max(onset, found[-1].end if found else 0), stop, "speech"))
     return found or [Sound(start, end, "nonvocal")]
 
 
-def _onset(samples: NDArray[np.float32], accepted: int, previous_end: int) -> int:
+def _onset(samples: NDArray[np.float32], accepted: int, earliest: int) -> int:
     """The onset behind an accepted window; in noise, where the model wakes up late, looked for again from the first pitch."""
-    onset = find_onset(samples, HEARD_RATE_HZ, accepted)
+    onset = find_onset(samples, HEARD_RATE_HZ, accepted, earliest)
     if onset.level_db - onset.floor_db > NOISY_DB:
         return onset.sample
-    begin = max(previous_end, accepted - round(PITCH_BEFORE_S * HEARD_RATE_HZ))
+    begin = max(earliest, accepted - round(PITCH_BEFORE_S * HEARD_RATE_HZ))
     narrow = soxr.resample(samples[begin:accepted], HEARD_RATE_HZ, PITCH_HZ, quality="HQ")
     pitched = voicing(narrow.astype(np.float32)) >= VOICED
     frames = np.flatnonzero(pitched)
@@ -127,7 +135,7 @@ def _onset(samples: NDArray[np.float32], accepted: int, previous_end: int) -> in
     first = begin + round((start * HOP_S + FRAME / PITCH_HZ / 2) * HEARD_RATE_HZ)
     if first >= onset.sample - round(PITCH_ERROR_S * HEARD_RATE_HZ):
         return onset.sample
-    return min(onset.sample, find_onset(samples, HEARD_RATE_HZ, first).sample)
+    return min(onset.sample, find_onset(samples, HEARD_RATE_HZ, first, earliest).sample)
 
 
 def _is_music(samples: NDArray[np.float32], start: int, end: int) -> bool:
@@ -143,11 +151,12 @@ def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:
     return start + min((int(loud[-1]) + 1) * block, len(stretch)) if len(loud) else end
 
 
-def _joined(sounds: list[Sound]) -> list[Sound]:
+def _joined(sounds: list[Sound], clears: Sequence[int]) -> list[Sound]:
     """Neighbouring regions are one utterance when the gap between them is a pause inside it."""
     joined: list[Sound] = []
     for sound in sounds:
-        if joined and sound.start - joined[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
+        near = joined and sound.start - joined[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ
+        if near and not any(joined[-1].start < clear <= sound.start for clear in clears):
             joined[-1] = Sound(joined[-1].start, sound.end, "speech")
         else:
             joined.append(sound)

@@ -106,3 +106,13 @@ def test_pacing_of_the_session_stands_beside_its_figures() -> None:
 def test_measuring_twice_gives_the_same() -> None:
     recording = make_recording(Said(0.4, voice(1.0))).recording
     assert measure(recording) == measure(recording)
+
+
+def test_an_answer_soon_after_a_cleared_false_start_is_an_utterance_of_its_own() -> None:
+    made = make_recording(
+        Said(-0.6, voice(1.0)), Said(0.15, voice(1.5, seed=1)), pauses_s=[(1.3, 0.5)], clears_s=[-0.2]
+    )
+    timing = measure(made.recording)
+    assert timing.signed_ms is None
+    assert timing.ttfa_ms == pytest.approx(150 + onset_ms(voice(1.5, seed=1)), abs=2)
+    assert timing.pauses_cut == 1
