@@ -77,4 +77,7 @@ class JudgeCheck(BaseModel):
     """Questions without an answer; they count as wrong nowhere and are named here."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
+    held_out_accuracy: float | None = None
+    """Of a judge fitted here: accuracy on pairs held out from its fit and scored once."""
+    held_out_interval: tuple[float, float] | None = None
     note: str = ""

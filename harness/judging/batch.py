@@ -9,12 +9,14 @@ judge it and the rows are flagged `own_family`, so that they are never called tr
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.judging.cache import VerdictCache, cache_key
-from harness.judging.canaries import CanaryWatch
+from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
@@ -24,6 +26,8 @@ from scenarios.context import Context
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what was just done)."""
 REFERENCE_PREFIX = "ref:"
+PORTION_CONTEXTS = 8
+"""How many contexts are judged between two questions whether it is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class JudgingOutcome:
     tokens_in: int
     tokens_out: int
     canaries: tuple[CanaryWatch, ...] = ()
+    unasked: int = 0
+    """Planned questions left out because it was enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def judge_pairs(
     cache: VerdictCache | None = None,
     presentation: Presentation = "written",
     canaries: int = 0,
+    enough: Callable[[Sequence[Judgment]], bool] | None = None,
 ) -> JudgingOutcome:
     """Judge every chosen pair of replies, blind, in a seeded order. Blocks until done; see `judge_pairs_async`."""
     return asyncio.run(
@@ -97,6 +104,7 @@ def judge_pairs(
             cache=cache,
             presentation=presentation,
             canaries=canaries,
+            enough=enough,
         )
     )
 
@@ -112,6 +120,7 @@ async def judge_pairs_async(
     cache: VerdictCache | None = None,
     presentation: Presentation = "written",
     canaries: int = 0,
+    enough: Callable[[Sequence[Judgment]], bool] | None = None,
 ) -> JudgingOutcome:
     """Judge every chosen pair of replies.
 
@@ -125,76 +134,108 @@ async def judge_pairs_async(
         cache: kept answers; None keeps them for this call only.
         presentation: written into every row.
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
+        enough: asked with the rows so far after every few contexts, in an order drawn by lot; True ends the batch early
+            (say, when simultaneous bands separate what was asked). The rest is counted in `unasked`.
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
     replies = _replies(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
-    done = 0
-
-    def tell(what: str) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, len(tasks), what)
-
+    portions = [tasks] if enough is None else _portions(tasks, seed)
     own_cache = cache if cache is not None else VerdictCache()
-    watches = []
+    asker = _Asker(by_id, replies, own_cache, progress, len(tasks))
+    extra = {id(j): draw_canaries(canaries, seed) for j in judges}
+    finished: dict[int, _Done] = {}
+    heard: dict[int, list[bool | None]] = {id(j): [] for j in judges}
     try:
-        per_judge = [_for_one(j, [t for t in tasks if t.judge is j], by_id, replies, own_cache, tell) for j in judges]
-        finished = {id(d.task): d for batch in await asyncio.gather(*per_judge) for d in batch}
-        if canaries:
+        async with AsyncExitStack() as stack:
             for one in judges:
-                async with one:
-                    watches.append(await CanaryWatch.ask(one, canaries, seed))
+                await stack.enter_async_context(one)
+            for n, portion in enumerate(portions):
+                share = {k: c[n :: len(portions)] for k, c in extra.items()}
+                answers = await asyncio.gather(
+                    *(asker.ask_all(j, [t for t in portion if t.judge is j], share[id(j)]) for j in judges)
+                )
+                for one, (done, canary_results) in zip(judges, answers, strict=True):
+                    finished.update((id(d.task), d) for d in done)
+                    heard[id(one)].extend(canary_results)
+                so_far = _outcome([finished[id(t)] for t in tasks if id(t) in finished], by_id, presentation)
+                if enough is not None and enough(so_far.judgments):
+                    break
     finally:
         if cache is None:
-            own_cache.__exit__()
-    return _outcome([finished[id(t)] for t in tasks], by_id, presentation, tuple(watches))
+            own_cache.close()
+    watches = tuple(watch(j, heard[id(j)]) for j in judges) if canaries else ()
+    return replace(so_far, canaries=watches, unasked=len(tasks) - len(finished))
 
 
-async def _for_one(
-    judge: Judge,
-    tasks: Sequence[_Task],
-    contexts: Mapping[str, Context],
-    replies: Mapping[str, Mapping[str, Completion]],
-    cache: VerdictCache,
-    tell: Callable[[str], None],
-) -> list[_Done]:
-    """All of one judge's questions. As many workers as it takes questions at once share one queue."""
-    queue = iter(tasks)
-    out: list[_Done] = []
+class _Asker:
+    """What all questions of a batch share."""
 
-    async def work() -> None:
-        for task in queue:
-            out.append(await _answer(task, contexts[task.comparison.context_id], replies, cache))
-            tell(f"{task.comparison.context_id}: {task.comparison.system_a} × {task.comparison.system_b}")
+    def __init__(
+        self,
+        contexts: Mapping[str, Context],
+        replies: Mapping[str, Mapping[str, Completion]],
+        cache: VerdictCache,
+        progress: Progress | None,
+        total: int,
+    ) -> None:
+        self._contexts, self._replies, self._cache = contexts, replies, cache
+        self._progress, self._total, self._done = progress, total, 0
 
-    async with judge, asyncio.TaskGroup() as group:
-        for _ in range(min(judge.concurrency, len(tasks))):
-            group.create_task(work())
-    return out
+    async def ask_all(
+        self, judge: Judge, tasks: Sequence[_Task], canaries: Sequence[Canary]
+    ) -> tuple[list[_Done], list[bool | None]]:
+        """All of one judge's questions. As many workers as it takes questions at once share one queue."""
+        mixed = spread(tasks, canaries)
+        queue = iter(mixed)
+        done: list[_Done] = []
+        canary_results: list[bool | None] = []
+
+        async def work() -> None:
+            for item in queue:
+                if isinstance(item, Canary):
+                    canary_results.append(await ask_canary(judge, item))
+                else:
+                    done.append(await self._answer(item))
+                    self._tell(item.comparison)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(judge.concurrency, len(mixed))):
+                group.create_task(work())
+        return done, canary_results
+
+    def _tell(self, c: Comparison) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total, f"{c.context_id}: {c.system_a} × {c.system_b}")
+
+    async def _answer(self, task: _Task) -> _Done:
+        c = task.comparison
+        context = self._contexts[c.context_id]
+        a, b = self._replies[c.context_id][c.system_a].text, self._replies[c.context_id][c.system_b].text
+        if identical(a, b):
+            return _Done(task, None, "same")
+        question = Question.of(context, a, b) if c.shown_first == "a" else Question.of(context, b, a)
+        key = cache_key(task.judge.fingerprint, question, c.draw)
+        kept = self._cache.get(key)
+        if kept is not None:
+            return _Done(task, kept, "cache")
+        try:
+            verdict = await task.judge.compare(question)
+        except JudgeFailure as failure:
+            return _Done(task, None, "missing", failure)
+        self._cache.put(key, verdict)
+        return _Done(task, verdict, "call")
 
 
-async def _answer(
-    task: _Task, context: Context, replies: Mapping[str, Mapping[str, Completion]], cache: VerdictCache
-) -> _Done:
-    c = task.comparison
-    a, b = replies[c.context_id][c.system_a].text, replies[c.context_id][c.system_b].text
-    if identical(a, b):
-        return _Done(task, None, "same")
-    question = Question.of(context, a, b) if c.shown_first == "a" else Question.of(context, b, a)
-    key = cache_key(task.judge.fingerprint, question, c.draw)
-    kept = cache.get(key)
-    if kept is not None:
-        return _Done(task, kept, "cache")
-    try:
-        verdict = await task.judge.compare(question)
-    except JudgeFailure as failure:
-        return _Done(task, None, "missing", failure)
-    cache.put(key, verdict)
-    return _Done(task, verdict, "call")
+def _portions(tasks: Sequence[_Task], seed: int) -> list[list[_Task]]:
+    """The tasks in portions of a few whole contexts, contexts in an order drawn by lot."""
+    context_ids = sorted({t.comparison.context_id for t in tasks})
+    random.Random(f"portions {seed}").shuffle(context_ids)
+    groups = [frozenset(context_ids[n : n + PORTION_CONTEXTS]) for n in range(0, len(context_ids), PORTION_CONTEXTS)]
+    return [[t for t in tasks if t.comparison.context_id in group] for group in groups] or [[]]
 
 
 def _replies(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:
@@ -223,9 +264,7 @@ def _tasks(
     return tasks
 
 
-def _outcome(
-    done: Sequence[_Done], contexts: Mapping[str, Context], presentation: Presentation, watches: tuple[CanaryWatch, ...]
-) -> JudgingOutcome:
+def _outcome(done: Sequence[_Done], contexts: Mapping[str, Context], presentation: Presentation) -> JudgingOutcome:
     rows, missing = [], []
     for d in done:
         if d.failure is not None:
@@ -244,7 +283,6 @@ def _outcome(
         ties_without_call=sum(d.how == "same" for d in done),
         tokens_in=sum(v.tokens_in for v in asked),
         tokens_out=sum(v.tokens_out for v in asked),
-        canaries=watches,
     )
 
 

@@ -33,6 +33,10 @@ class VerdictCache:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the file."""
         self._db.close()
 
     def get(self, key: str) -> Verdict | None:

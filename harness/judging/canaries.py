@@ -1,12 +1,14 @@
 """Canaries: pairs with known answers mixed into every batch, so that a judge that drifts behind its name is noticed.
 
 A hosted model may change under a fixed name between the check and the batch. Canaries are drawn from the easy and medium
-gold by the batch's seed and are never cached. `drifted` compares the share of wrong canaries with what the check led to
-expect, by a one-sided binomial tail, because one wrong canary of ten proves nothing.
+gold by the batch's seed, spread evenly through the batch, and never cached. `drifted` compares the share of wrong canaries
+with what the check led to expect, by a one-sided binomial tail, because one wrong canary of ten proves nothing.
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scipy.stats import binom
 
@@ -15,6 +17,15 @@ from harness.judging.labelled import load_pairs
 
 DRIFT_TAIL = 0.01
 """Chance of a false alarm per batch and judge."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Canary:
+    """A question whose answer is known."""
+
+    question: Question
+    better_first: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +43,41 @@ class CanaryWatch:
             return False
         return bool(binom.sf(self.wrong - 1, self.asked, 1 - min(expected_accuracy, 0.99)) < DRIFT_TAIL)
 
-    @classmethod
-    async def ask(cls, judge: Judge, count: int, seed: int) -> "CanaryWatch":
-        """Put `count` canaries to an entered judge, each in an order drawn by lot."""
-        rng = random.Random(f"canaries {seed}")
-        pool = [pair for pair in load_pairs("gold") if pair.difficulty != "hard"]
-        asked = wrong = missing = 0
-        for pair in rng.sample(pool, min(count, len(pool))):
-            better_first = rng.random() < 0.5
-            first, second = (pair.better, pair.worse) if better_first else (pair.worse, pair.better)
-            try:
-                verdict = await judge.compare(Question(pair.turns, first, second))
-            except JudgeFailure:
-                missing += 1
-                continue
-            asked += 1
-            wrong += (verdict.winner == "first") != better_first
-        return cls(judge.id, asked, wrong, missing)
+
+def draw_canaries(count: int, seed: int) -> list[Canary]:
+    """`count` canaries (at most what gold has), each in an order drawn by lot."""
+    rng = random.Random(f"canaries {seed}")
+    pool = [pair for pair in load_pairs("gold") if pair.difficulty != "hard"] if count else []
+    drawn = []
+    for pair in rng.sample(pool, min(count, len(pool))):
+        better_first = rng.random() < 0.5
+        first, second = (pair.better, pair.worse) if better_first else (pair.worse, pair.better)
+        drawn.append(Canary(Question(pair.turns, first, second), better_first))
+    return drawn
+
+
+async def ask_canary(judge: Judge, canary: Canary) -> bool | None:
+    """Whether the judge was right; None if it gave no answer."""
+    try:
+        verdict = await judge.compare(canary.question)
+    except JudgeFailure:
+        return None
+    return (verdict.winner == "first") == canary.better_first
+
+
+def watch(judge: Judge, results: Sequence[bool | None]) -> CanaryWatch:
+    """The tally of one judge's canaries."""
+    return CanaryWatch(
+        judge.id,
+        asked=sum(r is not None for r in results),
+        wrong=sum(r is False for r in results),
+        missing=sum(r is None for r in results),
+    )
+
+
+def spread(items: Sequence[_T], extra: Sequence[Canary]) -> list[_T | Canary]:
+    """`extra` strewn evenly among `items`."""
+    mixed: list[_T | Canary] = list(items)
+    for n, canary in enumerate(extra):
+        mixed.insert(round((n + 0.5) * len(items) / len(extra)) + n, canary)
+    return mixed

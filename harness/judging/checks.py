@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.intervals import clustered_mean
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, load_pairs
@@ -114,6 +115,7 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     position, position_interval = _clustered([(c, sum(c.first_chosen) / 2 - 0.5) for c, _ in answered], seed)
     pulls = [(c, _length_pull(c.pair, score)) for c, score in answered if _longer(c.pair) is not None]
     length, length_interval = _clustered(pulls, seed) if pulls else (None, None)
+    record = held_out_record() if isinstance(judge, EmbeddedJudge) else {}
     enough = missing <= MISSING_TOLERATED * len(checked)
     trusted = enough and interval[0] > TRUSTED_LOWER_BOUND and flip_rate < TRUSTED_FLIPS_BELOW
     return JudgeCheck(
@@ -133,6 +135,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         missing=missing,
         by_axis=_share_by([(c.pair.axis, score) for c, score in answered]),
         by_difficulty=_share_by([(c.pair.difficulty, score) for c, score in answered]),
+        held_out_accuracy=record.get("accuracy"),
+        held_out_interval=record.get("interval"),
         note=_note(accuracy, interval, flip_rate, missing, len(checked), trusted=trusted),
     )
 

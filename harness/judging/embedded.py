@@ -6,7 +6,7 @@ times the cost, and would have made the judge kin of the very agents that speak 
 judge has no model family, and each reply is scored alone, so the order shown cannot matter.
 
 What it is not: it has read some two thousand replies, all written for this project. Its accuracy on pairs held out from
-the fit stands in `HELD_OUT` and is printed wherever it judges.
+the fit stands in `held_out_record()` and is printed wherever it judges.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ AXIS_IS_CLEAR_FROM = 1.7
 INJECTION_COSTS = 3.0
 """Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
 HEAD_PATH = "data/head.npz"
+HELD_OUT_PATH = "data/heldout_record.json"
 _AXIS_WORDS = {
     "H": "sounds more like a person",
     "E": "takes the feeling more seriously",
@@ -112,6 +113,14 @@ class EmbeddedJudge:
                 penalty = INJECTION_COSTS if any(addresses_judge(s) for s in sentences(reply)) else 0.0
                 self._seen[turns, reply] = row - penalty
         return [self._seen[turns, reply] for reply in replies]
+
+
+def held_out_record() -> dict[str, Any]:
+    """What the shipped head scored on the held-out pairs, once; empty if this head has not been scored."""
+    record: dict[str, Any] = json.loads(
+        (resources.files("harness.judging") / HELD_OUT_PATH).read_text(encoding="utf-8")
+    )
+    return record if record["head"] == load_head().version else {}
 
 
 def load_head() -> Head:

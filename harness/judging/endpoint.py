@@ -1,9 +1,9 @@
-"""A judge behind an OpenAI-compatible endpoint or Anthropic's Messages API.
+"""One question to a model behind an OpenAI-compatible endpoint or Anthropic's Messages API, and a judge made of it.
 
 One question is one request, tried a bounded number of times. What may pass (429, 5xx, time-outs, cut connections, an
 answer that breaks the schema) is tried again after an exponential, jittered wait that honours Retry-After; what cannot
-(another 4xx, a refusal) is not. After the last try the question is *missing*: a verdict is never guessed. A malformed
-answer is asked again with the same words, because quoting the bad answer back would let a reply under judgment speak twice.
+(another 4xx, a refusal) is not. After the last try the question is *missing*: nothing is ever guessed. A malformed answer
+is asked again with the same words, because quoting the bad answer back would let a reply under judgment speak twice.
 
 httpx is used directly and not the openai client, so that one retry policy with one count serves all APIs.
 """
@@ -13,8 +13,9 @@ import hashlib
 import json
 import os
 import random
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 import httpx
 
@@ -29,20 +30,145 @@ LONGEST_WAIT_S = 30.0
 """A server that asks for more patience than this is recorded as missing sooner rather than holding the whole batch."""
 MAX_ANSWER_BYTES = 1_000_000
 """A verdict is a few hundred bytes; a server that floods is cut off."""
-_TOOL = "record_verdict"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[_T]):
+    """A validated answer and what it cost."""
+
+    value: _T
+    tokens_in: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[_T]):
+    """What is asked: standing instructions, material, the schema of the answer, and its strict reader."""
+
+    name: str
+    system: str
+    user: str
+    schema: dict[str, Any]
+    parse: Callable[[str], _T]
+    """Raises `Malformed`."""
+
+
+class ChatEndpoint:
+    """A model over HTTP. Holds its connections while entered."""
+
+    def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
+        self.settings = settings
+        self._first_wait_s = first_wait_s
+        self._client: httpx.AsyncClient | None = None
+        self._jitter = random.Random(settings.id)
+        self._gate = asyncio.Semaphore(settings.concurrency)
+
+    async def __aenter__(self) -> "ChatEndpoint":
+        self._client = httpx.AsyncClient(
+            timeout=self.settings.timeout_s,
+            headers=self._headers(),
+            limits=httpx.Limits(max_connections=self.settings.concurrency),
+        )
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def ask(self, request: Request[_T]) -> Answered[_T]:
+        """Ask, with bounded retries.
+
+        Raises:
+            JudgeFailure: no usable answer after the last try; its kind is that of the last one.
+        """
+        async with self._gate:
+            for attempt in range(1, self.settings.attempts + 1):
+                try:
+                    return await self._once(request)
+                except _Retry as trouble:
+                    if attempt == self.settings.attempts:
+                        raise JudgeFailure(trouble.kind, trouble.detail, attempts=attempt) from trouble
+                    await asyncio.sleep(self._wait_s(attempt, trouble.retry_after_s))
+        raise AssertionError("attempts is at least 1")
+
+    def _wait_s(self, attempt: int, retry_after_s: float | None) -> float:
+        backoff = self._first_wait_s * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
+        return float(min(max(backoff, retry_after_s or 0.0), LONGEST_WAIT_S))
+
+    def _headers(self) -> dict[str, str]:
+        name = self.settings.key_env
+        key = os.environ.get(name, "") if name else ""
+        if name and not key:
+            raise UserError(f"judge {self.settings.id}: environment variable {name} is not set; export your key in it")
+        if self.settings.api == "anthropic":
+            return {"x-api-key": key, "anthropic-version": "2023-06-01"}
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    async def _once(self, request: Request[_T]) -> Answered[_T]:
+        if self._client is None:
+            raise RuntimeError("an endpoint is used as `async with endpoint:`")
+        path, body = self._body(request)
+        url = (self.settings.base_url or "").rstrip("/") + path
+        try:
+            async with (
+                asyncio.timeout(self.settings.timeout_s),
+                self._client.stream("POST", url, json=body) as response,
+            ):
+                raw = bytearray()
+                async for chunk in response.aiter_bytes():
+                    raw += chunk
+                    if len(raw) > MAX_ANSWER_BYTES:
+                        raise _Retry("malformed", f"answer over {MAX_ANSWER_BYTES} bytes")
+        except (TimeoutError, httpx.TimeoutException) as error:
+            raise _Retry("timeout", f"no whole answer within {self.settings.timeout_s:g} s") from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise _Retry("connection", type(error).__name__) from error
+        _check_status(response)
+        try:
+            envelope = json.loads(bytes(raw))
+            text, tokens_in, tokens_out = (
+                _anthropic_text(envelope, request.name) if self.settings.api == "anthropic" else _openai_text(envelope)
+            )
+            return Answered(request.parse(text), tokens_in, tokens_out)
+        except Malformed as error:
+            raise _Retry("malformed", str(error)) from error
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+            raise _Retry("malformed", f"not a chat completion ({type(error).__name__})") from error
+
+    def _body(self, request: Request[_T]) -> tuple[str, dict[str, Any]]:
+        s = self.settings
+        user = {"role": "user", "content": request.user}
+        if s.api == "anthropic":
+            tool = {"name": request.name, "description": "Record the answer.", "input_schema": request.schema}
+            return "/v1/messages", {
+                "model": s.model, "max_tokens": s.max_tokens, "temperature": s.temperature, "system": request.system,
+                "messages": [user], "tools": [tool], "tool_choice": {"type": "tool", "name": request.name}, **s.extra,
+            }  # fmt: skip
+        body: dict[str, Any] = {
+            "model": s.model,
+            s.max_tokens_field: s.max_tokens,
+            "temperature": s.temperature,
+            "messages": [{"role": "system", "content": request.system}, user],
+            **s.extra,
+        }
+        if s.structured == "json_schema":
+            schema = {"name": request.name, "strict": True, "schema": request.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif s.structured == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        return "/chat/completions", body
 
 
 class EndpointJudge:
-    """One judge over HTTP. Holds its connections while entered."""
+    """A judge behind an endpoint: the rubric as instructions, the pair as data, the verdict by strict schema."""
 
     orders_itself = False
 
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
         self._settings = settings
-        self._first_wait_s = first_wait_s
-        self._client: httpx.AsyncClient | None = None
-        self._jitter = random.Random(settings.id)
-        self._gate = asyncio.Semaphore(settings.concurrency)
+        self._endpoint = ChatEndpoint(settings, first_wait_s=first_wait_s)
 
     @property
     def id(self) -> str:
@@ -74,103 +200,21 @@ class EndpointJudge:
         return hashlib.sha256(json.dumps([*facts, rubric_hash()], sort_keys=True).encode()).hexdigest()[:32]
 
     async def __aenter__(self) -> "EndpointJudge":
-        self._client = httpx.AsyncClient(
-            timeout=self._settings.timeout_s,
-            headers=self._headers(),
-            limits=httpx.Limits(max_connections=self._settings.concurrency),
-        )
+        await self._endpoint.__aenter__()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        await self._endpoint.__aexit__(*exc)
 
     async def compare(self, question: Question) -> Verdict:
-        """Ask once, with bounded retries.
+        """Ask which reply is better.
 
         Raises:
-            JudgeFailure: no usable answer after the last try; its kind is that of the last one.
+            JudgeFailure: no usable answer after the last try.
         """
-        async with self._gate:
-            for attempt in range(1, self._settings.attempts + 1):
-                try:
-                    return await self._ask(question)
-                except _Retry as trouble:
-                    if attempt == self._settings.attempts:
-                        raise JudgeFailure(trouble.kind, trouble.detail, attempts=attempt) from trouble
-                    await asyncio.sleep(self._wait_s(attempt, trouble.retry_after_s))
-        raise AssertionError("attempts is at least 1")
-
-    def _wait_s(self, attempt: int, retry_after_s: float | None) -> float:
-        backoff = self._first_wait_s * 2 ** (attempt - 1) * self._jitter.uniform(0.5, 1.5)
-        return float(min(max(backoff, retry_after_s or 0.0), LONGEST_WAIT_S))
-
-    def _headers(self) -> dict[str, str]:
-        name = self._settings.key_env
-        key = os.environ.get(name, "") if name else ""
-        if name and not key:
-            raise UserError(f"judge {self._settings.id}: environment variable {name} is not set; export your key in it")
-        if self._settings.api == "anthropic":
-            return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-        return {"Authorization": f"Bearer {key}"} if key else {}
-
-    async def _ask(self, question: Question) -> Verdict:
-        if self._client is None:
-            raise RuntimeError("an EndpointJudge is used as `async with judge:`")
-        path, body = self._request(question)
-        url = (self._settings.base_url or "").rstrip("/") + path
-        try:
-            async with (
-                asyncio.timeout(self._settings.timeout_s),
-                self._client.stream("POST", url, json=body) as response,
-            ):
-                raw = bytearray()
-                async for chunk in response.aiter_bytes():
-                    raw += chunk
-                    if len(raw) > MAX_ANSWER_BYTES:
-                        raise _Retry("malformed", f"answer over {MAX_ANSWER_BYTES} bytes")
-        except (TimeoutError, httpx.TimeoutException) as error:
-            raise _Retry("timeout", f"no whole answer within {self._settings.timeout_s:g} s") from error
-        except (httpx.TransportError, httpx.DecodingError) as error:
-            raise _Retry("connection", type(error).__name__) from error
-        _check_status(response)
-        try:
-            envelope = json.loads(bytes(raw))
-            text, tokens_in, tokens_out = (
-                _anthropic_text(envelope) if self._settings.api == "anthropic" else _openai_text(envelope)
-            )
-            verdict = parse_answer(text)
-        except JudgeFailure:
-            raise
-        except Malformed as error:
-            raise _Retry("malformed", str(error)) from error
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise _Retry("malformed", f"not a chat completion ({type(error).__name__})") from error
-        return replace(verdict, tokens_in=tokens_in, tokens_out=tokens_out)
-
-    def _request(self, question: Question) -> tuple[str, dict[str, Any]]:
-        s = self._settings
-        user = {"role": "user", "content": user_prompt(question)}
-        if s.api == "anthropic":
-            tool = {"name": _TOOL, "description": "Record the verdict.", "input_schema": answer_schema()}
-            return "/v1/messages", {
-                "model": s.model, "max_tokens": s.max_tokens, "temperature": s.temperature, "system": system_prompt(),
-                "messages": [user], "tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}, **s.extra,
-            }  # fmt: skip
-        body: dict[str, Any] = {
-            "model": s.model,
-            s.max_tokens_field: s.max_tokens,
-            "temperature": s.temperature,
-            "messages": [{"role": "system", "content": system_prompt()}, user],
-            **s.extra,
-        }
-        if s.structured == "json_schema":
-            schema = {"name": "verdict", "strict": True, "schema": answer_schema()}
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif s.structured == "json_object":
-            body["response_format"] = {"type": "json_object"}
-        return "/chat/completions", body
+        request = Request("record_verdict", system_prompt(), user_prompt(question), answer_schema(), parse_answer)
+        answered = await self._endpoint.ask(request)
+        return replace(answered.value, tokens_in=answered.tokens_in, tokens_out=answered.tokens_out)
 
 
 class _Retry(Exception):
@@ -204,7 +248,7 @@ def _openai_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
     choice = envelope["choices"][0]
     message = choice["message"]
     if message.get("refusal") or choice.get("finish_reason") == "content_filter":
-        raise JudgeFailure("refused", "the model declined to judge this pair")
+        raise JudgeFailure("refused", "the model declined")
     text = message["content"]
     if not isinstance(text, str):
         raise Malformed("no text in the answer")
@@ -212,11 +256,11 @@ def _openai_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
     return text, int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
 
 
-def _anthropic_text(envelope: dict[str, Any]) -> tuple[str, int, int]:
+def _anthropic_text(envelope: dict[str, Any], tool: str) -> tuple[str, int, int]:
     if envelope.get("stop_reason") == "refusal":
-        raise JudgeFailure("refused", "the model declined to judge this pair")
-    calls = [block for block in envelope["content"] if block.get("type") == "tool_use" and block.get("name") == _TOOL]
+        raise JudgeFailure("refused", "the model declined")
+    calls = [block for block in envelope["content"] if block.get("type") == "tool_use" and block.get("name") == tool]
     if len(calls) != 1:
-        raise Malformed(f"{len(calls)} verdicts in one answer")
+        raise Malformed(f"{len(calls)} answers in one")
     usage = envelope.get("usage") or {}
     return json.dumps(calls[0]["input"]), int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)

@@ -1,0 +1,62 @@
+"""What a plan will cost, before it is paid for: questions, tokens and dollars, without asking anything.
+
+Tokens are estimated from the very prompts that would be sent, at four characters a token (English prose in current
+tokenisers: 3.8 to 4.5), and a verdict of a hundred and twenty. An estimate is not a bill; no price on file gives no cost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.judging.completion import Completion, identical
+from harness.judging.design import Design, plan_comparisons
+from harness.judging.judge import Question
+from harness.judging.rubric import system_prompt, user_prompt
+from harness.judging.settings import JudgeSettings
+from scenarios.context import Context
+
+CHARACTERS_PER_TOKEN = 4.0
+VERDICT_TOKENS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Of one judge and one plan. `cost_usd` is None where the judge's file names no price."""
+
+    judge: str
+    comparisons: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+def estimate(
+    contexts: Sequence[Context],
+    completions: Sequence[Completion],
+    settings: JudgeSettings,
+    design: Design | None = None,
+    seed: int = 1,
+) -> Estimate:
+    """What `judge_pairs` would ask of this judge with an empty cache, retries not counted."""
+    by_id = {c.id: c for c in contexts}
+    replies: dict[str, dict[str, Completion]] = {}
+    for completion in completions:
+        if completion.context_id in by_id:
+            replies.setdefault(completion.context_id, {})[completion.system] = completion
+    plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
+    embedded = settings.api == "embedded"
+    asked = [c for c in plan if c.purpose == "main" or not embedded]
+    prompts = []
+    for c in asked:
+        a, b = replies[c.context_id][c.system_a].text, replies[c.context_id][c.system_b].text
+        if not identical(a, b):
+            prompts.append(len(user_prompt(Question.of(by_id[c.context_id], a, b))) + len(system_prompt()))
+    tokens_in = 0 if embedded else round(sum(prompts) / CHARACTERS_PER_TOKEN)
+    tokens_out = 0 if embedded else VERDICT_TOKENS * len(prompts)
+    if embedded:
+        cost: float | None = 0.0
+    elif settings.price_in is None or settings.price_out is None:
+        cost = None
+    else:
+        cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
+    return Estimate(f"{settings.id}@{settings.version}", len(asked), len(prompts), tokens_in, tokens_out, cost)
