@@ -3,6 +3,7 @@
 import pytest
 
 from audio.prosody_emotions import RENDERED_AS
+from audio.speech_voices import caller_voice
 from scenarios import Pack, load_pack, shipped_packs
 from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
 from scenarios.emotions import EMOTIONS
@@ -29,7 +30,8 @@ def test_heart_open_is_what_was_promised():
     assert len({c.emotion for c in regular}) >= 10
     assert len({c.problem for c in regular}) >= 12
     assert {history_length(c) for c in regular} == {"short", "medium", "long", "very long"}
-    assert {c.voice for c in OPEN.contexts} == {"joe", "slt"}
+    assert {c.voice for c in OPEN.contexts} == {"joe", "ned", "jo", "may"}
+    assert all(caller_voice(c.voice)[1] for c in OPEN.contexts)
     assert counts["nearest_pair"]["overlap"] < 0.1
     for name, _, _, wanted in MIX:
         assert abs(counts["pauses"]["mix"][name] - wanted) < 0.01
