@@ -5,7 +5,8 @@ its verdicts *and* its latencies. That gives intervals on both axes which belong
 axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget.
 
 A missing reply is slower than any reply, so a percentile may be infinite; that is a result, not a gap. A p95 needs 60
-turns, an interval eight contexts, a slope six systems.
+turns, an interval eight contexts, a slope six systems. The intervals of a p95 and of a rate are not the bootstrap's but exact
+ones (`exact`): a resample holds nothing slower than the slowest turn, and nothing rarer than what was seen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from harness.judgment import Judgment
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
+from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, to_elo
 from harness.ranking.votes import Votes, gather, select
@@ -41,7 +43,7 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class JointPoint:
-    """One system in the plane of quality and latency. Intervals of 95 %, from one bootstrap."""
+    """One system in the plane of quality and latency. Intervals of 95 %."""
 
     system: str
     elo: float
@@ -182,7 +184,7 @@ def lay_over(
     whole = np.ones((1, size))
     columns = [_column(latencies[s], contexts) for s in systems]
     p50, p50_draws = _both(columns, whole, often, 0.5)
-    p95, p95_draws = _both(columns, whole, often, 0.95)
+    p95 = [weighted_quantile(column, whole, 0.95)[0] for column in columns]
     turns = [int((~np.isnan(column)).sum()) for column in columns]
     frontier = on_frontier(elo_draws, p50_draws).mean(axis=0)
     best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
@@ -190,7 +192,7 @@ def lay_over(
     for k, system in enumerate(systems):
         enough, known = turns[k] >= TURNS_FOR_P95, turns[k] >= FEWEST_CONTEXTS
         rated = drawn.judged_in[at[k]] >= FEWEST_CONTEXTS
-        rate, rate_interval = _rate((cut_ins or {}).get(system), contexts, often, known)
+        rate, rate_interval = _rate((cut_ins or {}).get(system), contexts)
         points.append(
             JointPoint(
                 system=system,
@@ -200,7 +202,7 @@ def lay_over(
                 ttfa_p50_ms=_none_if_nan(p50[k]),
                 ttfa_p50_interval=_interval(p50_draws[:, k], size) if known else None,
                 ttfa_p95_ms=_none_if_nan(p95[k]) if enough else None,
-                ttfa_p95_interval=_interval(p95_draws[:, k], size) if enough else None,
+                ttfa_p95_interval=quantile_interval(columns[k][~np.isnan(columns[k])], 0.95) if enough else None,
                 p_frontier=float(frontier[k]),
                 p_best_within_budget=float(best[k]),
                 others=_others(others or {}, system, contexts, often),
@@ -313,18 +315,11 @@ def _others(
     return found
 
 
-def _rate(
-    events: Mapping[str, bool] | None, contexts: Sequence[str], often: Floats, known: bool
-) -> tuple[float | None, Interval | None]:
-    if not events:
+def _rate(events: Mapping[str, bool] | None, contexts: Sequence[str]) -> tuple[float | None, Interval | None]:
+    known = [bool(happened) for context, happened in (events or {}).items() if context in set(contexts)]
+    if not known:
         return None, None
-    column = np.array([np.nan if c not in events else float(events[c]) for c in contexts])
-    held = ~np.isnan(column)
-    if not held.any():
-        return None, None
-    with np.errstate(invalid="ignore"):
-        drawn = (often[:, held] @ column[held]) / often[:, held].sum(axis=1)
-    return float(column[held].mean()), _interval(drawn, len(contexts)) if known else None
+    return sum(known) / len(known), share_interval(sum(known), len(known)) if len(known) >= FEWEST_CONTEXTS else None
 
 
 def _interval(draws: Floats, contexts: int) -> Interval | None:
