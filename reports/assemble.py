@@ -4,6 +4,7 @@ Figures over the whole run are taken from the summary, so that the page, the ter
 summary does not hold (subsets, single turns, verdicts) is read from the store.
 """
 
+import base64
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from harness.ranking import JointPoint
 from harness.store import RunStore, Session
 from harness.summary import AgentSummary, Quantiles, RunSummary
 from harness.turn_timing import HiddenWork, Stage, TurnTiming
-from reports import audits, drawing, latencies, ratings, strategies
+from reports import audits, drawing, latencies, ratings, strategies, telemetry
 from reports.drawing import Drawing
 from reports.listening.section import listening_views
 from reports.provenance import provenance
@@ -49,8 +50,14 @@ Boards = Mapping[Subset, Mapping[str, RatingView]]
 Frontiers = Mapping[Subset, Mapping[str, JointPoint]]
 
 
-def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: bool = True) -> PageView:
-    """The whole view of a run. With `audio`, writes each session's stereo file under `page_folder/report-audio`."""
+def assemble(
+    store: RunStore, summary: RunSummary, page_folder: Path, *, audio: bool = True, bundle: bool = False
+) -> PageView:
+    """The whole view of a run.
+
+    With `audio`, writes each session's stereo file under `page_folder/report-audio`; with `bundle`, the view carries the sound
+    itself instead of its path.
+    """
     manifest, contexts, sessions = store.manifest, store.contexts(), store.sessions()
     judgments = store.judgments()
     rows = ratings.joint_rows(judgments)
@@ -67,7 +74,8 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
     turns = defaultdict(list)
     for session in sessions:
         drawn = _drawing(store, session, page_folder) if audio else None
-        turns[session.key.context_id].append(_turn(session, drawn, page_folder, first_ns))
+        sound = _address(drawn, page_folder, bundle)
+        turns[session.key.context_id].append(_turn(session, drawn, sound, first_ns))
     verdicts = defaultdict(list)
     for row in judgments:
         verdicts[row.context].append(row)
@@ -94,6 +102,7 @@ def assemble(store: RunStore, summary: RunSummary, page_folder: Path, *, audio: 
         audits=audits.audits(rows, texts),
         strategies=strategies.used(store.folder, texts),
         listening=listening_views(store),
+        telemetry=telemetry.series(store.folder, first_ns),
         provenance=provenance(manifest, summary),
         onset_error_ms=float(error) if isinstance(error, int | float) else None,
         budget_ttft_ms=summary.budgets_ms.get("ttft", 500.0),
@@ -121,12 +130,20 @@ def _drawing(store: RunStore, session: Session, page_folder: Path) -> Drawing | 
         return None
 
 
-def _turn(session: Session, drawn: Drawing | None, page_folder: Path, first_ns: int | None) -> TurnView:
+def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:
+    """Where the page finds a session's sound: beside it, or in itself."""
+    if drawn is None:
+        return None
+    if bundle:
+        return "data:audio/flac;base64," + base64.b64encode(drawn.file.read_bytes()).decode("ascii")
+    return quote(drawn.file.relative_to(page_folder).as_posix())
+
+
+def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: int | None) -> TurnView:
     timing = session.timing
     origin = timing.spoken_end_ms if timing is not None else 0.0
     failure = ": ".join(part for part in (session.failure_kind, session.failure_detail) if part)
     started = (session.started_ns - first_ns) / 1e9 if session.started_ns is not None and first_ns is not None else None
-    audio = quote(drawn.file.relative_to(page_folder).as_posix()) if drawn is not None else None
     base = TurnView(
         agent=session.key.agent,
         session=session.id,
@@ -135,7 +152,7 @@ def _turn(session: Session, drawn: Drawing | None, page_folder: Path, first_ns: 
         written=session.written_text,
         heard=session.heard_text,
         understood=session.understood_text,
-        audio=audio,
+        audio=sound,
         figures_ms=_figures(timing),
         spoken_end_ms=timing.spoken_end_ms if timing is not None else None,
         caller=drawn.caller if drawn is not None else (),

@@ -10,6 +10,7 @@ from harness.summary import RunSummary
 from reports.assemble import assemble
 from reports.baseline import compare
 from reports.export import write_exports
+from reports.listening.people import write_human_completions
 from reports.page import render
 
 
@@ -20,12 +21,14 @@ def write_report(
     *,
     baseline: tuple[RunStore, RunSummary] | None = None,
     exports: Path | None = None,
+    bundle: bool = False,
 ) -> Path:
     """Write the page and its audio; returns the page's path.
 
     `out` is the page itself when it ends in `.html`, else a folder that will hold `report.html`. The stereo files lie in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
-    folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown.
+    folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
+    inside the page, which then stands alone and is some hundred kilobytes larger a session.
 
     Raises:
         UserError: the place cannot be written.
@@ -33,7 +36,7 @@ def write_report(
     page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        view = assemble(store, summary, page.parent)
+        view = assemble(store, summary, page.parent, bundle=bundle)
         if baseline is not None:
             before = assemble(*baseline, page.parent, audio=False)
             view = replace(view, baseline=compare(view, before))
@@ -42,6 +45,7 @@ def write_report(
         os.replace(part, page)
         if exports is not None:
             write_exports(view, exports)
+            write_human_completions(store, exports)
     except OSError as error:
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
     return page

@@ -302,6 +302,14 @@ class ListeningView:
 
 
 @dataclass(frozen=True, slots=True)
+class SeriesView:
+    """Something of the machine over the run: (seconds since the first session, value)."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PageView:
     """Everything one report shows."""
 
@@ -326,6 +334,7 @@ class PageView:
     strategies: StrategiesView | None = None
     baseline: BaselineView | None = None
     listening: tuple[ListeningView, ...] = ()
+    telemetry: tuple[SeriesView, ...] = ()
     budget_ttft_ms: float = 500.0
     budget_ttfa_ms: float = 500.0
     comfort_ms: float = 1_000.0

@@ -86,3 +86,31 @@ def machine(view: PageView) -> Chart | None:
         "A run whose p99 exceeds 5 ms calls itself invalid.",
         spec=spec,
     )
+
+
+def telemetry(view: PageView) -> Chart | None:
+    """How busy the machine was; None where it was not sampled."""
+    values = [
+        {"minute": round(second / 60, 3), "what": line.name, "percent": value}
+        for line in view.telemetry
+        for second, value in line.points
+    ]
+    if not values:
+        return None
+    spec = to_spec(
+        alt.Chart(alt.InlineData(values=values))
+        .mark_line(strokeWidth=1.4, interpolate="step-after")
+        .encode(
+            x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
+            y=alt.Y("percent:Q", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(title="%")),
+            color=alt.Color("what:N", legend=alt.Legend(orient="bottom", title=None)),
+            strokeDash="what:N",
+        )
+        .properties(width="container", height=150)
+    )
+    return Chart(
+        name="telemetry",
+        title="The machine over the run",
+        caption="Sampled ten times a second; each point is the highest value of its stretch, since bursts make turns slow.",
+        spec=spec,
+    )

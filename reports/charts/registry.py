@@ -24,7 +24,7 @@ def joint(view: PageView) -> Chart | None:
 _MAKERS: dict[Section, tuple[Maker, ...]] = {
     "joint": (joint,),
     "quality": (heatmap.chart, axes.dots, axes.radar),
-    "latency": (ecdf.chart, stages.chart, differences.chart, over_run.latency, over_run.machine),
+    "latency": (ecdf.chart, stages.chart, differences.chart, over_run.latency, over_run.machine, over_run.telemetry),
     "interaction": (interaction.chart,),
     "strategies": (strategies.chart,),
 }

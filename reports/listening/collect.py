@@ -30,6 +30,7 @@ POOL = 12
 MOST_WORDS = 80
 """About twice the paper's 40 words; 1–3 sentences are asked for."""
 SHORTEST_S, LONGEST_S = 0.8, 60.0
+RECORDINGS = "completions"
 SPOKEN = "(spoken)"
 """The text of a recorded reply until somebody has transcribed it."""
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
@@ -41,7 +42,7 @@ class Collection:
     def __init__(self, votes: VoteStore, material: Material) -> None:
         self._votes = votes
         self._material = material
-        self._folder = votes.folder / "completions"
+        self._folder = votes.folder / RECORDINGS
 
     def next_for(self, rater: Rater) -> dict[str, Any]:
         """The conversation with fewest replies that this person has not met; `done` when there is none."""
@@ -119,15 +120,15 @@ class Collection:
         (self._folder / name).write_bytes(sound.flac(even))
         return name
 
-    def references(self) -> dict[str, list[tuple[Reference, Path | None]]]:
-        """Conversation → replies by people as references, with their sound."""
-        found: dict[str, list[tuple[Reference, Path | None]]] = {}
-        for row in self._votes.completions():
-            author = row["rater"].replace("rater-", "p")
-            reference = Reference(id=f"human-{author}", author=f"human:{author}", text=row["text"][:2_000])
-            audio = self._folder / row["audio"] if row["audio"] else None
-            found.setdefault(row["context"], []).append((reference, audio))
-        return found
+
+def contributions(votes: VoteStore) -> list[tuple[str, Reference, Path | None]]:
+    """(conversation, reply as a reference by `human:<pseudonym>`, its sound), in the order given."""
+    found = []
+    for row in votes.completions():
+        author = row["rater"].replace("rater-", "p")
+        reference = Reference(id=f"human-{author}", author=f"human:{author}", text=row["text"][:2_000])
+        found.append((row["context"], reference, votes.folder / RECORDINGS / row["audio"] if row["audio"] else None))
+    return found
 
 
 def _check_text(text: str) -> None:

@@ -147,3 +147,16 @@ def test_building_again_keeps_the_audio_that_is_there(played: Played, tmp_path: 
     write_report(store, summary, tmp_path / "run")
     assert {f.name: f.stat().st_mtime_ns for f in (page.parent / "report-audio").iterdir()} == before
     assert page.read_text(encoding="utf-8") == first
+
+
+def test_a_bundled_page_plays_without_any_file_beside_it(played: Played, open_page: Open, tmp_path: Path) -> None:
+    store, summary = played(contexts=1)
+    page_file = write_report(store, summary, tmp_path / "out", bundle=True)
+    alone = tmp_path / "alone.html"
+    alone.write_bytes(page_file.read_bytes())
+    page = open_page(alone.as_uri())
+    page.locator("#c-0 > summary").click()
+    page.locator("#c-0 .turn").first.wait_for()
+    page.get_by_role("button", name="Play quick").click()
+    audio = page.locator("#c-0 audio").first
+    until(lambda: audio.evaluate("a => a.currentTime") > 0.3)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from harness.errors import UserError
 from harness.store import RunStore
 from harness.summary import RunSummary
 from reports.listening.design import ListeningDesign
+from reports.listening.people import write_human_completions
 from reports.listening.serve import invite
 from reports.listening.serve import serve as serve_forever
 from reports.listening.votes import VoteStore
@@ -279,3 +281,20 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
     votes = VoteStore(store.folder / "listening" / "ab-text-without")
     assert [a.position for a in votes.answers()] == [0, 1, 2, 3]
     votes.close()
+
+
+def test_peoples_replies_become_completions_on_file(serve: Serve, tmp_path: Path) -> None:
+    served = serve(contexts=2)
+    person = served.begun("collect")
+    due = person.get("/collect/next").json()
+    out = io.BytesIO()
+    soundfile.write(out, np.random.default_rng(1).normal(0, 0.1, 48_000).astype(np.float32), 24_000, format="WAV")
+    spoken = {"context": due["context"], "no_help": True, "audio": base64.b64encode(out.getvalue()).decode()}
+    due = person.post("/collect/reply", json=spoken).json()
+    person.post("/collect/reply", json={"context": due["context"], "no_help": True, "text": "I am here, go on."})
+    path = write_human_completions(served.store, tmp_path)
+    assert path is not None
+    first, second = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    assert first["system"] == second["system"] == "human:p0001"
+    assert soundfile.info(served.store.folder / first["audio"]).duration == pytest.approx(2.0, abs=0.01)
+    assert second == {"context": due["context"], "system": "human:p0001", "text": "I am here, go on."}

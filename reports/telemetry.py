@@ -1,0 +1,55 @@
+"""The machine's own course through a run, thinned to what a chart can show.
+
+A run of an hour has 36,000 samples; a chart is a thousand points wide. Each point is the *highest* value of its stretch:
+a burst makes a turn slow, and a mean would hide it.
+"""
+
+import json
+from pathlib import Path
+
+from harness.telemetry import FILE
+from reports.view import SeriesView
+
+POINTS = 400
+_SHOWN = {"cpu_percent": "processor, % of all cores"}
+_SHOWN_ENDINGS = {".utilisation_percent": "{name}, % busy"}
+
+
+def series(folder: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
+    """Columns in percent over the seconds since the first session; empty where nothing was sampled. A torn line is left out."""
+    path = folder / FILE
+    if first_ns is None or not path.is_file():
+        return ()
+    samples: list[tuple[float, dict[str, float]]] = []
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            try:
+                sample = json.loads(line)
+                samples.append(((sample["at_ns"] - first_ns) / 1e9, sample))
+            except (ValueError, KeyError, TypeError):
+                continue
+    if not samples:
+        return ()
+    begin, end = samples[0][0], samples[-1][0]
+    width = max((end - begin) / POINTS, 1e-3)
+    highest: dict[str, dict[int, float]] = {}
+    for second, sample in samples:
+        for column, value in sample.items():
+            name = _name(column)
+            if name is not None:
+                place = int((second - begin) / width)
+                bins = highest.setdefault(name, {})
+                bins[place] = max(bins.get(place, float(value)), float(value))
+    return tuple(
+        SeriesView(
+            name, tuple((round(begin + place * width, 1), round(value, 1)) for place, value in sorted(bins.items()))
+        )
+        for name, bins in sorted(highest.items())
+    )
+
+
+def _name(column: str) -> str | None:
+    for ending, words in _SHOWN_ENDINGS.items():
+        if column.endswith(ending):
+            return words.format(name=column.removesuffix(ending))
+    return _SHOWN.get(column)
