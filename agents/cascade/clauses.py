@@ -18,11 +18,11 @@ _BREAK: Final = re.compile(f"(?P<comma>{_COMMA})|{_SENTENCE_END}")
 _COMMA_AFTER_WORDS: Final = 8
 """A later piece is cut at a comma only when it is this long already: seams are heard, and there is time."""
 _OPENERS: Final = frozenset(
-    """that and but because when while if so though although since after before which who""".split()  # noqa: SIM905
+    "that and but because when while if so though although since after before which who".split()  # noqa: SIM905
 )
 """Words before which a speaker may breathe."""
 _OPENER_AFTER_WORDS: Final = 5
-"""Before an opener a piece must already be a phrase of its own ("I'm so sorry to hear | that …")."""
+"""Before an opener a piece must already be a phrase of its own: "I'm so sorry to hear | that …"."""
 _ABBREVIATIONS: Final = frozenset(("mr.", "mrs.", "ms.", "dr.", "st.", "e.g.", "i.e.", "etc.", "vs.", "a.m.", "p.m."))
 
 

@@ -33,7 +33,8 @@ class ServerOptions:
     """What a llama.cpp server is started with. `context_tokens` is shared by `slots` concurrent conversations."""
 
     model: str
-    threads: int = 1
+    threads: int = 2
+    prompt_threads: int = 2
     context_tokens: int = 4096
     gpu_layers: int = 0
     slots: int = 1
@@ -152,7 +153,7 @@ def _serve(options: ServerOptions) -> None:
     params.n_parallel = options.slots
     params.n_gpu_layers = options.gpu_layers
     params.cpuparams.n_threads = options.threads
-    params.cpuparams_batch.n_threads = options.threads
+    params.cpuparams_batch.n_threads = options.prompt_threads
     # A second copy of old conversations would outlive the session that they belong to.
     params.cache_ram_mib = 0
     params.cache_idle_slots = False

@@ -67,7 +67,14 @@ async def _language_model(settings: CascadeSettings, weights: Mapping[str, str])
                 )
         return None, Endpoint(llm.base_url, llm.model, key)
     server = LlmServer(
-        ServerOptions(weights.get(llm.model, llm.model), llm.threads, llm.context_tokens, llm.gpu_layers, llm.slots)
+        ServerOptions(
+            weights.get(llm.model, llm.model),
+            threads=llm.threads,
+            prompt_threads=llm.prompt_threads,
+            context_tokens=llm.context_tokens,
+            gpu_layers=llm.gpu_layers,
+            slots=llm.slots,
+        )
     )
     await server.start()
     return server, Endpoint(server.base_url, llm.model, native_url=server.url)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
+from loguru import logger
 from numpy.typing import NDArray
 from pipecat.audio.vad.silero import SileroVADAnalyzer
 from pipecat.frames.frames import (
@@ -167,12 +168,20 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         pause.piece = heard.text
         text = " ".join([*turn.settled, heard.text]).strip()
         if any(character.isalnum() for character in text):
-            pause.needed_ms = await self._policy.silence_needed_ms(PauseEvidence(text, samples))
+            pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples))
             if pause is not self._pause:
                 return
             await self._push_eager_end_of_turn(text, user_id="")
         pause.text = text
         await self._end_turn_if_due()
+
+    async def _ask_policy(self, evidence: PauseEvidence) -> float:
+        try:
+            return await self._policy.silence_needed_ms(evidence)
+        except Exception as failed:
+            # A scorer that fails must cost the caller a longer wait, never the answer.
+            logger.warning("endpoint policy failed, waiting longest: {!r}", failed)
+            return self._policy.longest_ms
 
     async def _transcribe(self, samples: NDArray[np.float32]) -> Heard:
         loop = asyncio.get_running_loop()

@@ -51,8 +51,8 @@ class LastWordScorer:
 class LengthScorer:
     """Likelier complete the more has been said: people hand over after a few sentences, rarely after three words.
 
-    A prior about callers, not evidence about these words. It helps where turns are of a kind (in shipped packs they have two to
-    four sentences) and would mislead where they are not, so no shipped profile uses it.
+    A prior about callers, not evidence about these words: someone in distress speaks in several sentences. Where turns are
+    shorter it errs on the side of waiting. In shipped packs turns have two to four sentences, which flatters it.
     """
 
     words_at_half: float = 40.0
