@@ -21,9 +21,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import norm
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
+from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.leaderboard import paper_half_width
 from harness.ranking.ordinal import pin
@@ -38,7 +40,7 @@ CONTEXT_SD, PAIR_SD, CYCLE_SD, TASTE_SD, POSITION_SD = 0.6, 0.4, 0.2, 0.2, 0.3
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)
 TRUTH_CONTEXTS = 200_000
 BOOTSTRAP_DRAWS = 500
-LATENCY_P50_MS = 450.0
+LATENCY_P50_MS, LATENCY_SPREAD, CUT_IN_RATE = 450.0, 0.4, 0.1
 
 
 def world(systems: int, seed: int = 20) -> dict[str, Floats]:
@@ -162,7 +164,7 @@ def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, see
         found["agreement of two judges: bootstrap, expanded percentile"] = float(
             ends[0] <= want["agreement"][0] <= ends[1]
         )
-    latency = rng.lognormal(np.log(LATENCY_P50_MS), 0.4, len(votes.contexts))
+    latency = rng.lognormal(np.log(LATENCY_P50_MS), LATENCY_SPREAD, len(votes.contexts))
     ends = percentile_interval(weighted_quantile(latency, often, 0.5), len(votes.contexts))
     found["latency p50: bootstrap, expanded percentile"] = float(ends[0] <= LATENCY_P50_MS <= ends[1])
     rows = replace(votes, context=np.arange(len(votes)), contexts=tuple(str(k) for k in range(len(votes))))
@@ -195,6 +197,26 @@ def run(contexts: int, draws: int, seed: int, out: Path, design: str) -> None:
         file.write(json.dumps(line) + "\n")
 
 
+def latencies(contexts: int, draws: int, seed: int) -> None:
+    """Intervals of latencies and of a rate, which rest on one value a context."""
+    rng = np.random.default_rng([seed, contexts])
+    total: dict[str, float] = defaultdict(float)
+    for _ in range(draws):
+        values = rng.lognormal(np.log(LATENCY_P50_MS), LATENCY_SPREAD, contexts)
+        often = draw_contexts(contexts, BOOTSTRAP_DRAWS, rng)
+        for name, share in (("p50", 0.5), ("p95", 0.95)):
+            target = LATENCY_P50_MS * np.exp(LATENCY_SPREAD * norm.ppf(share))
+            ends = percentile_interval(weighted_quantile(values, often, share), contexts)
+            total[f"{name}: bootstrap, expanded percentile"] += float(ends[0] <= target <= ends[1])
+            exact = quantile_interval(values, share)
+            if exact is not None:
+                total[f"{name}: order statistics"] += float(exact[0] <= target <= exact[1])
+        low, high = share_interval(int(rng.binomial(contexts, CUT_IN_RATE)), contexts)
+        total[f"rate of {CUT_IN_RATE:.0%}: Wilson"] += float(low <= CUT_IN_RATE <= high)
+    shares = {name: round(100 * hits / draws, 1) for name, hits in total.items()}
+    print(json.dumps({"contexts": contexts, "draws": draws, "percent": shares}))
+
+
 def table(source: Path, design: str) -> None:
     draws: dict[int, int] = defaultdict(int)
     covered: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
@@ -220,6 +242,10 @@ def main() -> None:
     runner.add_argument("--draws", type=int, default=2000)
     runner.add_argument("--seed", type=int, default=0)
     runner.add_argument("--out", type=Path, default=Path("coverage.jsonl"))
+    latency = verbs.add_parser("latencies")
+    latency.add_argument("--contexts", type=int, required=True)
+    latency.add_argument("--draws", type=int, default=2000)
+    latency.add_argument("--seed", type=int, default=0)
     tabler = verbs.add_parser("table")
     tabler.add_argument("source", type=Path)
     for verb in (runner, tabler):
@@ -227,6 +253,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.verb == "run":
         run(given.contexts, given.draws, given.seed, given.out, given.design)
+    elif given.verb == "latencies":
+        latencies(given.contexts, given.draws, given.seed)
     else:
         table(given.source, given.design)
 
