@@ -8,6 +8,7 @@ from a neutral reading of the same words by the same voice; recordings have no s
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from audio.prosody_emotions import RENDERED_AS
 from audio.prosody_measures import EmotionCheck, ProsodyMeasures, check_emotion, measure_prosody
@@ -19,6 +20,9 @@ from scenarios.pack import Pack
 
 MOST_WER = 0.10
 """Above this share of wrong words over a pack, its callers are too hard to understand to test anything else with."""
+
+MOST_TURN_WER = 0.35
+"""One turn may hold a name or a slang word that no transcriber knows; a third of it wrong is a turn nobody follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,47 @@ class PackAcoustics:
         """Emotions that differ from neutral as expected in fewer than three of the five measures."""
         return tuple(check.emotion for check in self.emotions if not check.audible)
 
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the pack, a line each; nothing where all is well."""
+        found = [
+            f"emotion {check.emotion}: only {len(check.as_expected)} of 5 measures differ from neutral as expected"
+            for check in self.emotions
+            if not check.audible
+        ]
+        if self.wer > MOST_WER:
+            found.append(f"{self.wer:.1%} of the callers' words are not understood (at most {MOST_WER:.0%})")
+        found += [f"{t.context_id}: {t.wer:.0%} of words not understood" for t in self.turns if t.wer > MOST_TURN_WER]
+        return tuple(found)
+
+    def as_json(self) -> dict[str, Any]:
+        """What programs read of this."""
+        return {
+            "wer": self.wer,
+            "words": sum(turn.words for turn in self.turns),
+            "rendered_s": sum(turn.duration_s for turn in self.turns),
+            "turns": {
+                turn.context_id: {"wer": turn.wer, "voice": turn.voice, "emotion": turn.emotion} for turn in self.turns
+            },
+            "emotions": {
+                check.emotion: {
+                    "turns": check.turns,
+                    "differences": dict(check.differences),
+                    "as_expected": list(check.as_expected),
+                    "audible": check.audible,
+                }
+                for check in self.emotions
+            },
+        }
+
 
 def measure_pack(
-    pack: Pack, voices: Voices, transcriber: Transcriber, step: Callable[[str], None] | None = None
+    pack: Pack,
+    voices: Voices,
+    transcriber: Transcriber,
+    phase: Callable[[str, int], None] = lambda _what, _steps: None,
+    step: Callable[[str], None] = lambda _line: None,
 ) -> PackAcoustics:
-    """Render, hear and measure the spoken turn of every context. `step` is called with a line as each one is done.
+    """Render, hear and measure the spoken turn of every context. `phase` announces so many steps, `step` is each of them.
 
     Raises `harness.errors.UserError` for what cannot be rendered.
     """
@@ -67,12 +107,14 @@ def measure_pack(
         pair for pair in spoken if pack.recording_of(pair[1]) is None and RENDERED_AS[_emotion(pair[1])] != "neutral"
     ]
     wanted = [(turn, context.voice) for context, turn in spoken]
-    voices.prepare(wanted + [(_neutral(turn), context.voice) for context, turn in told], lambda: None)
+    wanted += [(_neutral(turn), context.voice) for context, turn in told]
+    phase("Rendering the callers", len(wanted))
+    voices.prepare(wanted, lambda: step("rendered"))
+    phase("Listening to them", len(spoken))
     turns = []
     for context, turn in spoken:
         turns.append(_hear(context, turn, voices, transcriber))
-        if step is not None:
-            step(f"{context.id}: {turns[-1].wer:.0%} of words wrong")
+        step(f"{context.id}: {turns[-1].wer:.0%} of words wrong")
     pairs: dict[str, list[tuple[ProsodyMeasures, ProsodyMeasures]]] = {}
     for context, turn in told:
         both = [measure_prosody(voices.render(each, context.voice)) for each in (turn, _neutral(turn))]

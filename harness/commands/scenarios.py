@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -11,7 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.errors import AgentError, UserError
+from harness.progress import RunProgress
 from scenarios.pack import Pack, PackError, load_pack, shipped_packs
+
+if TYPE_CHECKING:
+    from harness.pack_acoustics import PackAcoustics
 
 app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs of contexts.")
 
@@ -58,21 +62,48 @@ def show(
 @app.command("check")
 def check(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
+    listen: Annotated[
+        bool, typer.Option("--listen", help="Also render, transcribe and measure every spoken turn (minutes).")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
     from scenarios.check import check_pack
 
-    report = check_pack(_load(pack))
+    loaded = _load(pack)
+    report = check_pack(loaded)
+    heard = _listen_to(loaded) if listen else None
+    problems = [*report.problems, *(heard.problems() if heard else ())]
+    counts = report.as_json()
     if as_json:
-        print(json.dumps(report.as_json(), indent=2))
+        print(
+            json.dumps({**counts, "problems": problems, **({"acoustics": heard.as_json()} if heard else {})}, indent=2)
+        )
     else:
-        counts = report.as_json()
         print(f"{counts['items']} contexts: {counts['regular']} regular, {counts['adversarial']} adversarial")
-        for problem in report.problems:
+        if heard:
+            print(f"{heard.wer:.1%} of the callers' words not understood by the harness's own transcriber")
+            for told in heard.emotions:
+                print(f"{told.emotion}: {len(told.as_expected)} of 5 measures differ from neutral as expected")
+        for problem in problems:
             print(problem)
-        print(f"{len(report.problems)} problem(s)")
-    return 1 if report.problems else 0
+        print(f"{len(problems)} problem(s)")
+    return 1 if problems else 0
+
+
+def _listen_to(pack: Pack) -> "PackAcoustics":
+    from audio.transcribe import Transcriber, TranscriberError
+    from harness import models
+    from harness.hearing import TRANSCRIBER
+    from harness.pack_acoustics import measure_pack
+    from harness.voices import open_voices
+
+    try:
+        transcriber = Transcriber(models.resolve(TRANSCRIBER))
+    except TranscriberError as error:
+        raise UserError(str(error)) from error
+    with RunProgress() as progress:
+        return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step)
 
 
 @app.command("build")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from audio.speech_voices import caller_voice
 from audio.transcribe import Transcriber
 from harness import models
 from harness.pack_acoustics import MOST_WER, measure_pack, spoken_words, word_errors
@@ -35,9 +36,14 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
     pack = load_pack("heart-mini")
     some = replace(pack, contexts=pack.contexts[:3])
     lines: list[str] = []
-    found = measure_pack(some, Voices(some, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), lines.append)
-    assert len(found.turns) == len(lines) == 3
-    assert {turn.voice for turn in found.turns} == {"joe", "jo"}
+    found = measure_pack(
+        some, Voices(some, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), step=lines.append
+    )
+    assert len(found.turns) == 3
+    assert len([line for line in lines if line != "rendered"]) == 3
+    assert {turn.voice for turn in found.turns} == {caller_voice(context.voice)[0].name for context in some.contexts}
     assert found.wer <= MOST_WER
     assert {check.emotion for check in found.emotions} == {"anxiety", "sadness", "anger"}
     assert not found.inaudible
+    assert found.problems() == ()
+    assert found.as_json()["emotions"]["anger"]["audible"]
