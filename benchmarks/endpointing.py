@@ -135,9 +135,9 @@ def policies() -> Iterator[tuple[str, str, Any]]:
     }
     for silence in (300, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900):
         yield "fixed", f"{silence}", lambda s=silence: FixedSilence(s)
-    for long in (600, 700, 750, 800, 850):
-        for short in (350, 400, 450, 500, 550, 600):
-            for threshold in (0.2, 0.3, 0.4, 0.5, 0.6):
+    for long in (600, 700, 750, 800, 850, 1000, 1300):
+        for short in (350, 420, 450, 500, 550, 600):
+            for threshold in (0.2, 0.3, 0.4, 0.45, 0.5, 0.6):
                 for name, scorer in blends.items():
                     yield (
                         name,
@@ -248,7 +248,8 @@ async def observe(out: Path, pack: str, voices: Sequence[str], limit: int | None
     from scenarios.pack import load_pack
 
     whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
-    server = LlmServer(ServerOptions(str(resolve("smollm2-135m"))))
+    # One thread: this is no measurement of speed, and one does not stall beside other work.
+    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
     await server.start()
     smart, word = SmartTurnScorer(), LastWordScorer()
     synthesiser = PiperSynthesiser(resolve("piper-joe"))
