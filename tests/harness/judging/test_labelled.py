@@ -8,6 +8,7 @@ import pytest
 
 from harness.judging.labelled import hashes, load_conversations, load_pairs, text_hash
 from harness.judgment import AXES
+from scenarios.pack import load_pack, shipped_packs
 
 SETS = ("gold", "fit", "heldout")
 KEYWORDS = re.compile(
@@ -41,6 +42,16 @@ def test_the_sets_share_no_text():
     for n, one in enumerate(SETS):
         for other in SETS[n + 1 :]:
             assert hashes(one).isdisjoint(hashes(other))
+
+
+def test_no_reply_or_seeker_turn_of_a_shipped_pack_was_fitted_on_or_is_a_check():
+    used = frozenset().union(*(hashes(name) for name in SETS))
+    packs = [load_pack(name) for name in shipped_packs()]
+    assert packs
+    for pack in packs:
+        for context in pack.contexts:
+            assert text_hash(context.spoken.text) not in used
+            assert used.isdisjoint(text_hash(r.text) for r in context.references)
 
 
 def test_heldout_is_large_and_covers_everything():
