@@ -21,6 +21,7 @@ FailureKind = Literal[
     "flood",  # more than a session can hold
     "overflow",  # the agent stopped reading what the caller says
     "closed_early",  # the agent hung up before it said anything, or broke the line
+    "defect",  # the connection itself failed on what came: not the agent's fault
 ]
 
 

@@ -199,14 +199,12 @@ class AgentProcess:
 
     async def _reach_running_agent(self) -> None:
         url = self._profile.running_url or ""
-        parts = urlsplit(url)
-        if is_loopback(url):
-            port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
-            if not await _accepts(parts.hostname or "127.0.0.1", port):
-                raise self._failed(f"does not answer: nothing listens at {url}", "unreachable")
+        if is_loopback(url) and not await _serves(url):
+            raise self._failed(f"does not answer: nothing listens at {url}", "unreachable")
         self._url = url
 
     async def _start(self, launch: _Launch) -> None:
+        await self._refuse_a_taken_address(launch)
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         self._log_path.touch()
         written = self._log_path.stat().st_size
@@ -214,16 +212,24 @@ class AgentProcess:
         deadline = time.monotonic() + launch.settings.ready_timeout_s
         log = _NewLines(self._log_path, written)
         while True:
-            alive = self.alive
+            if not self.alive:
+                raise self._failed(f"could not start ({self._how_it_ended()})", "start_failed")
             self._url = await self._ready_url(launch, log)
             if self._url is not None:
                 return
-            if not alive:
-                raise self._failed(f"could not start ({self._how_it_ended()})", "start_failed")
             if time.monotonic() > deadline:
                 waited = f"{launch.settings.ready_timeout_s:g} s"
                 raise self._failed(f"was not ready within {waited} ({_awaited(launch.settings)})", "start_timeout")
             await asyncio.sleep(_PROBE_S if launch.settings.ready_url else _POLL_S)
+
+    async def _refuse_a_taken_address(self, launch: _Launch) -> None:
+        """Whatever already listens there would be measured in the agent's name."""
+        for url in (launch.url, launch.settings.ready_url):
+            if url is not None and is_loopback(url) and await _serves(url):
+                what = (
+                    f"cannot start: something else already listens at {url}; stop it, or use {{port}} for a free port"
+                )
+                raise self._failed(what, "start_failed")
 
     def _spawn(self, launch: _Launch) -> None:
         self._status_fd, theirs = os.pipe()
@@ -277,9 +283,7 @@ class AgentProcess:
         code = self._facts.get("exit")
         if code is None:
             return "its supervisor was killed"
-        if code < 0:
-            return f"killed by {signal.Signals(-code).name}"
-        return f"exit code {code}"
+        return f"exit code {code}" if code >= 0 else f"killed by {_signal_name(-code)}"
 
     def _failed(self, what: str, kind: AgentFailure) -> AgentFailed:
         lines = self.last_log_lines()
@@ -335,6 +339,13 @@ def _awaited(settings: ProcessSettings) -> str:
     return 'waited for the line {"event": "ready", "url": …}'
 
 
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -352,14 +363,16 @@ async def _answers(url: str) -> bool:
                 return (await client.get(url)).is_success
         except httpx.HTTPError:
             return False
-    port = parts.port or (443 if parts.scheme == "wss" else 80)
-    return await _accepts(parts.hostname or "127.0.0.1", port)
+    return await _serves(url)
 
 
-async def _accepts(host: str, port: int) -> bool:
+async def _serves(url: str) -> bool:
+    """Whether something accepts connections at the host and port of an address."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
     try:
         async with asyncio.timeout(2.0):
-            _, writer = await asyncio.open_connection(host, port)
+            _, writer = await asyncio.open_connection(parts.hostname or "127.0.0.1", port)
     except (OSError, TimeoutError):
         return False
     writer.close()

@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
@@ -23,7 +24,7 @@ from agents.connection import (
     Event,
     FailureKind,
 )
-from agents.connections.wire import Garbage, Outgoing, Wire
+from agents.connections.wire import Garbage, Outgoing, Wire, shown
 from agents.loopback import is_loopback
 from agents.message import Message
 
@@ -99,15 +100,16 @@ class WebSocketConnection:
                     await self._ready.wait()
         except TimeoutError:
             what = self._wire.waits_for if self._socket else "a connection"
-            message = f"{self._url}: {what} did not come within {self._limits.open_timeout_s:g} s"
+            message = f"{_place(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s"
             await self._abandon(message, "open_timeout")
         except ConnectionFailed as error:
-            await self._abandon(f"{self._url}: {error}", error.kind)
+            await self._abandon(f"{_place(self._url)}: {error}", error.kind)
         except BaseException:
             await self.close()
             raise
         if self._ended is not None:
-            await self._abandon(f"{self._url}: {self._ended.error or 'closed at once'}", self._ended.kind or "refused")
+            why = self._ended.error or "closed at once"
+            await self._abandon(f"{_place(self._url)}: {why}", self._ended.kind or "refused")
 
     def send(self, frame: bytes) -> None:
         if self._ended is not None:
@@ -152,7 +154,7 @@ class WebSocketConnection:
             return socket
         except (InvalidURI, ValueError) as error:
             raise ConnectionFailed(f"not a WebSocket address: {error}") from error
-        except (OSError, EOFError, InvalidHandshake) as error:
+        except (OSError, EOFError, ImportError, InvalidHandshake) as error:
             raise ConnectionFailed(_why_refused(error)) from error
 
     async def _read(self) -> None:
@@ -167,6 +169,9 @@ class WebSocketConnection:
             self._end(f"the agent sent {error}", "garbage")
         except ConnectionFailed as error:
             self._end(str(error), error.kind)
+        except Exception as error:
+            # A wire format of another package may fail in any way, and a session must end all the same.
+            self._end(f"the connection failed on a message: {type(error).__name__}: {shown(str(error))}", "defect")
 
     def _take(self, message: str | bytes, arrival_ns: int) -> None:
         self._bytes += len(message)
@@ -214,7 +219,8 @@ class WebSocketConnection:
         if closed.rcvd is None:
             return "the line broke without a goodbye: the agent died, or hung up", "closed_early"
         if closed.rcvd.code not in (1000, 1001, 1005):
-            return f"the agent hung up with an error (code {closed.rcvd.code})", "closed_early"
+            why = f": {shown(closed.rcvd.reason)}" if closed.rcvd.reason else ""
+            return f"the agent hung up with an error (code {closed.rcvd.code}{why})", "closed_early"
         if not self._heard_audio:
             return "the agent hung up before it said anything", "closed_early"
         return None, None
@@ -236,6 +242,12 @@ class WebSocketConnection:
                 async with asyncio.timeout(self._limits.close_timeout_s):
                     await socket.close()
             socket.transport.abort()
+
+
+def _place(url: str) -> str:
+    """An address as it may be shown: without a query and a password, where tokens are kept."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _why_refused(error: Exception) -> str:

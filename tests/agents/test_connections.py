@@ -12,6 +12,7 @@ from agents.connection import AudioChunk, Cleared, Closed, Connection, Connectio
 from agents.connections import ConnectionSpec, UnknownConnection, kinds, make
 from agents.connections.raw_pcm import RawPcmWire
 from agents.connections.websocket import Limits, WebSocketConnection
+from agents.connections.wire import Received
 from agents.message import Message
 from agents.process import AgentProcess
 from agents.profile import AgentProfile
@@ -213,3 +214,28 @@ def test_a_spec_is_plain_data() -> None:
     with pytest.raises(UnknownConnection, match="raw-pcm"):
         make(ConnectionSpec("smoke-signals"))
     assert {"pipecat", "raw-pcm", "scripted"} <= set(kinds())
+
+
+class _FaultyWire(RawPcmWire):
+    """A wire format of another package with a defect."""
+
+    def receive(self, message: str | bytes, arrival_ns: int) -> Received:
+        del arrival_ns
+        raise KeyError(message[:3])
+
+
+async def test_a_defect_of_a_wire_ends_the_session_and_is_not_the_agents(start: StartPeer, peer: MakeProfile) -> None:
+    agent = await start(peer("raw-pcm", "closes-after-reply"))
+    line = WebSocketConnection(agent.url, _FaultyWire())
+    await line.open(())
+    events = [event async for event in line.events()]
+    await line.close()
+    assert the_end(events).kind == "defect"
+
+
+async def test_what_follows_a_question_mark_is_never_shown() -> None:
+    line = make(ConnectionSpec("raw-pcm", "ws://me:s3cret@127.0.0.1:9/ws?token=s3cret"))
+    with pytest.raises(ConnectionFailed) as caught:
+        await line.open(())
+    assert "s3cret" not in str(caught.value)
+    assert "127.0.0.1:9/ws" in str(caught.value)

@@ -238,3 +238,17 @@ async def test_an_agent_that_prints_without_end_does_not_fill_the_disk(start: St
         while not bounded():  # noqa: ASYNC110
             await asyncio.sleep(0.1)
     assert agent.alive
+
+
+async def test_an_address_that_is_taken_is_not_measured_in_the_agents_name(
+    start: StartPeer, peer: MakeProfile, profile_of: ProfileOf
+) -> None:
+    other = await start(peer("raw-pcm", "echo"))
+    with pytest.raises(AgentFailed, match="already listens") as caught:
+        await start(
+            profile_of(
+                f'kind = "raw-pcm"\nurl = "{other.url}"\n[process]\nready_url = "{other.url}"\n'
+                'command = ["{python}", "-c", "import time; time.sleep(60)"]\n'
+            )
+        )
+    assert caught.value.kind == "start_failed"
