@@ -30,6 +30,9 @@ from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 
 CALLERS_PER_PROCESS: Final = 100
 """One process paced 100 callers within bounds on one of two cores (docs/performance.md)."""
+MOST_SILENT: Final = 0.05
+STAGGER_S: Final = 0.02
+"""Calls of a wave begin this far apart: opening a hundred lines in one instant measures opening, not speaking."""
 
 Progress = Callable[[int, int, int], None]
 """Callers of the step, sessions ended, sessions in all."""
@@ -69,7 +72,10 @@ class LoadStep:
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """All steps. `ceiling` is the most callers with every bound kept up to there; None when the first step broke one."""
+    """All steps. `ceiling` is the most callers with every bound kept up to there; None when the first step broke one.
+
+    Kept means: pacing and lag within bounds, no call failed, and at most one in twenty without reply.
+    """
 
     steps: tuple[LoadStep, ...]
     priority: str
@@ -78,7 +84,7 @@ class LoadResult:
     def ceiling(self) -> int | None:
         kept = None
         for step in self.steps:
-            if step.out_of_bounds or step.failed:
+            if step.out_of_bounds or step.failed or step.no_reply > step.sessions * MOST_SILENT:
                 break
             kept = step.callers
         return kept
@@ -147,6 +153,7 @@ async def _wave(
         nonlocal done
         folder = parent / str(before + k)
         folder.mkdir()
+        await asyncio.sleep(k * STAGGER_S)
         outcome = await processes[k % len(processes)].play(plan, folder)
         done += 1
         if progress is not None:

@@ -36,6 +36,8 @@ class _Server:
         self._answers = answers
         self._pacer = Pacer()
         self._playing: set[asyncio.Task[None]] = set()
+        # One file at a time: a hundred threads that write at once would fight the pacer for the interpreter.
+        self._disk = asyncio.Semaphore(1)
 
     def answer(self, message: dict[str, Any]) -> None:
         self._answers.write(json.dumps(message).encode() + b"\n")
@@ -54,11 +56,13 @@ class _Server:
     async def _play(self, request: dict[str, Any]) -> None:
         folder = Path(request["folder"])
         try:
-            plan = await asyncio.to_thread(read_plan, folder)
-            connection = make(plan.connection)
-            plan = await asyncio.to_thread(at_rate, plan, connection.capabilities.input_rate_hz)
+            async with self._disk:
+                plan = await asyncio.to_thread(read_plan, folder)
+                connection = make(plan.connection)
+                plan = await asyncio.to_thread(at_rate, plan, connection.capabilities.input_rate_hz)
             recording, outcome = await play_session(plan, connection, self._pacer)
-            await asyncio.to_thread(write_raw, recording, folder)
+            async with self._disk:
+                await asyncio.to_thread(write_raw, recording, folder)
         except Exception as error:
             traceback.print_exc()
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
