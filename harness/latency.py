@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.summary import Quantiles
 from harness.turn_timing import NO_REPLY_MS, TurnTiming
@@ -120,7 +121,7 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
         p50_over_limit=bool(np.isinf(p50)),
         p95_over_limit=enough and bool(np.isinf(p95)),
         p50_interval=_interval(drawn, lambda v: _quantile(v, 0.50), len(values)),
-        p95_interval=_interval(drawn, lambda v: _quantile(v, 0.95), len(values)) if enough else None,
+        p95_interval=_p95_interval(values, pooled, drawn) if enough else None,
         restricted_mean=float(np.minimum(pooled, NO_REPLY_MS).mean()),
         restricted_mean_interval=_interval(drawn, lambda v: float(np.minimum(v, NO_REPLY_MS).mean()), len(values)),
         n=int(pooled.size),
@@ -166,6 +167,16 @@ def _interval(
     return (float(low), float(high)) if np.isfinite([low, high]).all() else None
 
 
+def _p95_interval(
+    values: Mapping[str, Sequence[float]], pooled: NDArray[np.float64], drawn: list[NDArray[np.float64]] | None
+) -> Interval | None:
+    # A resample never goes beyond the slowest turn seen; with one turn a conversation order statistics need none.
+    if drawn is None or len(pooled) != len(values):
+        return _interval(drawn, lambda v: _quantile(v, 0.95), len(values))
+    found = quantile_interval(pooled, 0.95)
+    return found if found is not None and np.isfinite(found).all() else None
+
+
 def _quantile(values: NDArray[np.float64], share: float) -> float:
     """Linear between order statistics (numpy's default), infinite as soon as one of the two is."""
     ordered = np.sort(values)
@@ -208,6 +219,10 @@ def _is_within(turn: TurnTiming, value: float | None, budget_ms: float) -> bool:
 
 def _share(turns: Turns, holds: Callable[[TurnTiming], bool], seed: int) -> tuple[float | None, Interval | None]:
     values = {c: [float(holds(t)) for t in group] for c, group in turns.items()}
+    pooled = [v for group in values.values() for v in group]
+    if len(pooled) == len(values) >= FEWEST_CONTEXTS:
+        # Where all turns agree, every resample says so "for certain"; Wilson's interval does not.
+        return float(np.mean(pooled)), share_interval(round(sum(pooled)), len(pooled))
     figures = quantiles_of(values, seed)
     return figures.restricted_mean, figures.restricted_mean_interval
 

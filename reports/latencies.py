@@ -8,8 +8,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.exact import quantile_interval
 from harness.ranking.joint import TURNS_FOR_P95, weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.turn_timing import NO_REPLY_MS
@@ -39,11 +41,18 @@ def over_turns(observations: Sequence[Observation]) -> LatencyView:
             found.append((UNKNOWN, False))
             continue
         value = float(weighted_quantile(values, whole, share)[0])
-        interval = _interval(weighted_quantile(values, often, share), len(names))
+        exact = share > 0.9 and len(values) == len(names) >= FEWEST_CONTEXTS
+        interval = _exact(values, share) if exact else _interval(weighted_quantile(values, often, share), len(names))
         over = not math.isfinite(value) or value > NO_REPLY_MS
         found.append((UNKNOWN if over else Estimate(value, *interval), over))
     (p50, p50_over), (p95, p95_over) = found
     return LatencyView(p50, p95, p50_over=p50_over, p95_over=p95_over, n=len(values))
+
+
+def _exact(values: NDArray[np.float64], share: float) -> tuple[float | None, float | None]:
+    # A resample never goes beyond the slowest turn seen; with one turn a conversation order statistics need none.
+    found = quantile_interval(np.minimum(values, NO_REPLY_MS), share)
+    return found if found is not None else (None, None)
 
 
 def _interval(
