@@ -33,7 +33,7 @@ class ServerOptions:
     """What a llama.cpp server is started with. `context_tokens` is shared by `slots` concurrent conversations."""
 
     model: str
-    threads: int = 2
+    threads: int = 1
     prompt_threads: int = 2
     context_tokens: int = 4096
     gpu_layers: int = 0

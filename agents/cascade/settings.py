@@ -147,9 +147,9 @@ class LlmSettings(_Settings):
     repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
     """A llama.cpp setting; only sent to a server that the agent started itself."""
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
-    threads: Threads = 2
-    """llama.cpp's threads wait for one another by spinning. On two cores with nothing else at work two decode twice as
-    fast as one (15 against 31 ms a token); beside other work they stall each other, and one is the safer choice."""
+    threads: Threads = 1
+    """llama.cpp's threads wait for one another by spinning. On two idle cores two decode about twice as fast as one (15
+    against 31 ms a token); beside other work they stall each other by seconds, so one is the safe choice."""
     prompt_threads: Threads = 2
     """For evaluating prompts, whose long steps make waiting rare."""
     gpu_layers: Annotated[int, Field(ge=0)] = 0
