@@ -58,7 +58,7 @@ class ScriptedServer:
         if len(self.bodies) < 50:
             self.bodies.append(body)
         attempt = self.attempts[key]
-        prompt = body["messages"][1]["content"]
+        prompt = body["messages"][-1]["content"]
         data = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
         text = data.get("reply_A", "") + data.get("reply_B", "")
         if self.never in text:
@@ -73,6 +73,8 @@ class ScriptedServer:
             if done is not None:
                 return done
         self.delivered[key] += 1
+        if "tools" in body:
+            return self._send(writer, 200, _tool_use(body["tools"][0]["name"], _verdict(data)))
         return self._send(writer, 200, _envelope(json.dumps(_verdict(data))))
 
     async def _misbehave(self, fault: str, writer: asyncio.StreamWriter, data: dict[str, Any]) -> bool | None:
@@ -110,6 +112,12 @@ def _verdict(data: dict[str, Any]) -> dict[str, Any]:
     ahead = data["reply_A"].count("good") >= data["reply_B"].count("good")
     axes: dict[str, Any] = dict.fromkeys("HEART")
     return {"rationale": "counted", "winner": "A" if ahead else "B", "strength": 3, "axes": axes}
+
+
+def _tool_use(name: str, answer: dict[str, Any]) -> bytes:
+    content = [{"type": "text", "text": "Recording."}, {"type": "tool_use", "name": name, "input": answer}]
+    usage = {"input_tokens": 100, "output_tokens": 20}
+    return json.dumps({"content": content, "stop_reason": "tool_use", "usage": usage}).encode()
 
 
 def _envelope(text: str | None, refusal: str | None = None) -> bytes:

@@ -88,6 +88,7 @@ def test_length_bias_has_the_sign_of_the_longer(gold):
     check = check_judge(LikesLong(gold))
     assert check.length_bias > 0.2
     assert check.length_interval[0] > 0
+    assert not check.trusted
 
 
 def test_intervals_resample_conversations_not_pairs():

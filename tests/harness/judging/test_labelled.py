@@ -64,9 +64,10 @@ def test_heldout_is_large_and_covers_everything():
     assert set(counts) == {"easy", "medium", "hard"}
 
 
+@pytest.mark.parametrize("name", ["gold", "heldout"])
 @pytest.mark.parametrize("measure", [len, lambda t: len(t.split()), keywords, lambda t: t.count("?")])
-def test_length_keywords_and_question_marks_win_nothing_on_heldout(measure):
-    pairs = load_pairs("heldout")
+def test_length_keywords_and_question_marks_win_nothing(name, measure):
+    pairs = load_pairs(name)
     for level in ("easy", "medium", "hard"):
         assert 0.42 <= share_won([p for p in pairs if p.difficulty == level], measure) <= 0.58
     assert 0.42 <= share_won(pairs, measure) <= 0.58
