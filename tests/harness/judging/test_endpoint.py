@@ -120,9 +120,11 @@ async def test_a_missing_key_is_the_users_to_mend(monkeypatch):
 
 async def test_anthropics_messages_api_answers_by_a_forced_tool_call(monkeypatch):
     monkeypatch.setenv("SOME_KEY", "k")
-    async with ScriptedServer() as server:
-        async with judge_at(server.url.removesuffix("/v1"), api="anthropic", key_env="SOME_KEY") as judge:
-            verdict = await judge.compare(question("good", "good good"))
+    async with (
+        ScriptedServer() as server,
+        judge_at(server.url.removesuffix("/v1"), api="anthropic", key_env="SOME_KEY") as judge,
+    ):
+        verdict = await judge.compare(question("good", "good good"))
     assert (verdict.winner, verdict.tokens_in, verdict.tokens_out) == ("second", 100, 20)
     assert server.bodies[0]["tool_choice"] == {"type": "tool", "name": "record_verdict"}
     assert "k" not in server.bodies[0]
