@@ -1,4 +1,4 @@
-"""The analyser's error over the truth suite, and its speed: `python benchmarks/timing.py [trials]`."""
+"""The analyser's error over the truth suite, its false onsets, and its speed: `python benchmarks/timing.py [trials]`."""
 
 import sys
 import time
@@ -6,15 +6,36 @@ from itertools import groupby
 
 import numpy as np
 
-from harness.calibrate.synthetic import Said, make_recording, silence, voice
+from harness.calibrate.sounds import coloured_noise, music
+from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, silence, voice
 from harness.calibrate.truth_suite import figures, run_suite
 from harness.timing import measure
 
 BARS = {"clean": 2.0, "degraded": 5.0, "hard": 20.0}
 
 
+CALLS = 20
+"""Of 30 s each: ten minutes a kind."""
+
+
+def false_onsets() -> None:
+    """Print how often ten minutes of what is no voice was taken for an answer."""
+    kinds = {
+        "white comfort noise, −50 dB": lambda rng: coloured_noise(30 * AGENT_HZ, -50, rng),
+        "pink comfort noise, −45 dB": lambda rng: coloured_noise(30 * AGENT_HZ, -45, rng, "pink"),
+        "music on hold, −40 dB": lambda rng: music(30, -40, AGENT_HZ, rng),
+    }
+    for name, make in kinds.items():
+        timings = [
+            measure(make_recording(Said(0.2, make(np.random.default_rng(k))), total_s=34).recording)
+            for k in range(CALLS)
+        ]
+        print(f"10 min of {name}: {sum(not t.no_reply for t in timings)} false onsets")
+
+
 def main() -> None:
-    """Print one line for each condition, one for each group, and the time a 30 s call takes."""
+    """Print one line for each condition, one for each group, the false onsets, and the time a 30 s call takes."""
+    false_onsets()
     trials = list(run_suite(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
     print(f"{'condition':32} {'bias':>7} {'p50':>6} {'p95':>6} {'max':>7}  discarded")
     rows = [(c.name, list(group)) for c, group in groupby(trials, key=lambda t: t.condition)]
