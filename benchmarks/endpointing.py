@@ -64,7 +64,7 @@ class SeenPause:
 
     @property
     def final(self) -> bool:
-        return self.start_ms >= _FINAL_FROM_MS
+        return self.length_ms is None or self.start_ms >= _FINAL_FROM_MS
 
     @property
     def key(self) -> tuple[str, str, str]:
