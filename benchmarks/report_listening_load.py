@@ -20,7 +20,7 @@ import uvicorn
 from harness.store import RunStore
 from reports.listening.app import ListeningApp
 from reports.listening.design import ListeningDesign
-from reports.listening.serve import prepare
+from reports.listening.serve import KEEP_ALIVE_S, prepare
 
 PORT = 8_951
 DESIGN = ListeningDesign(items=20, headphone_trials=3)
@@ -31,7 +31,7 @@ THINK_S = 5.0
 def serve(run: Path) -> None:
     votes, material = prepare(RunStore.open(run), DESIGN)
     app = ListeningApp(votes, material, DESIGN, hearing_share=0.0)
-    uvicorn.run(app.asgi(), port=PORT, log_level="error", access_log=False)
+    uvicorn.run(app.asgi(), port=PORT, log_level="error", access_log=False, timeout_keep_alive=KEEP_ALIVE_S)
 
 
 async def rater(times: dict[str, list[float]], number: int) -> int:

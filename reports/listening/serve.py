@@ -15,6 +15,8 @@ from reports.listening.material import FOLDER, Material
 from reports.listening.votes import RaterRole, VoteStore
 
 LOCALHOST = "127.0.0.1"
+KEEP_ALIVE_S = 90
+"""People think for longer than the server's usual five seconds; a line closed under an answer would only be opened again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,15 @@ def serve(
         announce(f"Listening test at {shown}/  (people's own replies: {shown}/collect)")
     app = ListeningApp(votes, material, design, public=public)
     try:
-        uvicorn.run(app.asgi(), host=host, port=port, log_level="warning", access_log=False, server_header=False)
+        uvicorn.run(
+            app.asgi(),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+        )
     except SystemExit as error:
         raise UserError(f"--port {port}: cannot be opened on {host}; choose another") from error
     finally:
