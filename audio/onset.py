@@ -75,6 +75,7 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     Nothing before `earliest` is looked at: what sounded before is another utterance.
     """
     block = round(rate_hz * BLOCK_S)
+    accepted = max(accepted, earliest)
     core_end = min(len(samples), accepted + round(rate_hz * CORE_S))
     begin = max(0, earliest, accepted - round(rate_hz * (LOOK_BACK_S + FLOOR_S)))
     begin -= begin % block

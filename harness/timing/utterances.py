@@ -107,7 +107,7 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
         return [Sound(start, end, "nonvocal")]
     found: list[Sound] = []
     for first, past in spans:
-        accepted = begin + first * window
+        accepted = max(begin + first * window, start)
         stop = _sound_end(samples, accepted, min(end, begin + (past + 1) * window))
         if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
             found[-1] = Sound(found[-1].start, stop, "speech")
