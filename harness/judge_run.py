@@ -24,6 +24,7 @@ from harness.judging import (
     open_judge,
     reference_completions,
 )
+from harness.judging.estimate import Estimate, estimate
 from harness.judgment import Judgment, Presentation
 from harness.progress import RunProgress
 from harness.store import RunStore, Session
@@ -31,6 +32,8 @@ from scenarios.context import Context
 
 NO_JUDGE = "none"
 """As the only judge: replies are played and timed, and nothing is said about their quality."""
+CANARIES = 4
+"""Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""
 NO_REPLY_RULE = "rule:no-reply"
 HEARD: Presentation = "heard_text"
 WRITTEN: Presentation = "written"
@@ -62,7 +65,15 @@ def load_judges(names: Sequence[str]) -> tuple[str, ...]:
 async def check_judges(store: RunStore, how: RunJudging, progress: RunProgress) -> None:
     """Only put the judges through pairs with known answers, and keep how they did."""
     for name in how.judges:
-        await _check(store, name, _weights(name, progress), how.seed, progress)
+        await _check(store, name, weights_for(name, progress), how.seed, progress)
+
+
+def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
+    """What judging the run would ask and cost, without asking."""
+    contexts = store.contexts()
+    families = {agent.name: agent.family for agent in store.manifest.agents}
+    competing = [*completions_of(store.sessions(), how.presentation, families), *reference_completions(contexts)]
+    return [estimate(contexts, competing, load_judge_settings(name), how.design, how.seed) for name in how.judges]
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
@@ -70,14 +81,15 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     if not load_judges(how.judges):
         return []
     contexts = store.contexts()
-    completions = completions_of(store.sessions(), how.presentation)
+    families = {agent.name: agent.family for agent in store.manifest.agents}
+    completions = completions_of(store.sessions(), how.presentation, families)
     if not completions:
         progress.note("Nothing was answered, so there is nothing to judge.")
         return []
     competing = [*completions, *reference_completions(contexts)]
     outcomes = []
     for name in how.judges:
-        weights = _weights(name, progress)
+        weights = weights_for(name, progress)
         await _check(store, name, weights, how.seed, progress)
         judge = open_judge(name, weights)
         progress.phase(f"Judging ({judge.id})")
@@ -91,6 +103,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
                 lambda done, total, _: progress.count(done, total),
                 cache=cache,
                 presentation=how.presentation,
+                canaries=CANARIES,
             )
         store.replace_judgments(judge.id, outcome.judgments, how.presentation)
         outcomes.append(outcome)
@@ -98,14 +111,17 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     return outcomes
 
 
-def completions_of(sessions: Sequence[Session], presentation: Presentation) -> list[Completion]:
+def completions_of(
+    sessions: Sequence[Session], presentation: Presentation, families: Mapping[str, str | None]
+) -> list[Completion]:
     """The replies that compete, one a context and agent: of the first repeat in the first condition played."""
     chosen: dict[tuple[str, str], Completion] = {}
     for session in sorted(sessions, key=lambda s: (s.key.repeat, s.key.condition != "clean", s.key.condition)):
         text = reply_of(session, presentation)
         if text:
+            key = session.key
             chosen.setdefault(
-                (session.key.context_id, session.key.agent), Completion(session.key.context_id, session.key.agent, text)
+                (key.context_id, key.agent), Completion(key.context_id, key.agent, text, families.get(key.agent))
             )
     return list(chosen.values())
 
@@ -159,7 +175,8 @@ async def _check(store: RunStore, name: str, weights: Mapping[str, Path], seed: 
     store.add_judge_check(check)
 
 
-def _weights(name: str, progress: RunProgress) -> Mapping[str, Path]:
+def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:
+    """What a judge needs on disk, brought if need be; nothing for one behind an endpoint."""
     if load_judge_settings(name).api != "embedded":
         return {}
     progress.phase("Judge's weights", len(EMBEDDED_WEIGHTS))

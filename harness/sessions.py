@@ -206,5 +206,7 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: no reply{ttft}"
     if timing.discarded:
         return f"{place}: discarded ({timing.discarded}){ttft}"
+    if timing.signed_ms is not None:
+        return f"{place}: began {-timing.signed_ms:,.0f} ms before the caller had finished{ttft}"
     ttfa = f"TTFA {timing.ttfa_ms:,.0f} ms" if timing.ttfa_ms is not None else "asked in text"
     return f"{place}: {ttfa}{ttft}"
