@@ -47,3 +47,13 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
     assert not found.inaudible
     assert found.problems() == ()
     assert found.as_json()["emotions"]["anger"]["audible"]
+
+
+@pytest.mark.models
+def test_a_turn_on_which_plain_decoding_loops_is_heard_after_all(tmp_path: Path) -> None:
+    pack = load_pack("heart-mini")
+    (context,) = (each for each in pack.contexts if each.id == "mini-sister-wedding-loan")
+    rendered = Voices(pack, tmp_path).render(context.spoken, context.voice)
+    heard = Transcriber(models.resolve("whisper-base")).transcribe(rendered.samples, rendered.rate_hz).text
+    meant = spoken_words(rendered.text)
+    assert word_errors(meant, spoken_words(heard)) <= 0.25 * len(meant)
