@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from agents.message import Message
 from audio.conditions import CLEAN, parse_condition
-from audio.pcm import Int16, resample
+from audio.pcm import Int16, resample, to_float
 from audio.speech import RenderedTurn
+from audio.speech_edges import level_db
 from harness.asking import as_message
 from harness.caller import CallerTurn
 from harness.plan import RunPlan
@@ -78,7 +79,9 @@ class CallerTurns:
         if key.condition == CLEAN:
             return None
         silence = np.zeros(round(LINE_NOISE_S * rate_hz), dtype=np.int16)
-        return _conditioned(silence, key, -2, rate_hz)
+        # Noise is set against speech: around a quiet turn it must be as faint as inside it.
+        spoken = _at_rate(self.rendered[key.context_id, len(self.plan.context(key.context_id).turns) - 1], rate_hz)
+        return _conditioned(silence, key, -2, rate_hz, speech_dbfs=level_db(to_float(spoken), rate_hz))
 
 
 def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:
@@ -121,8 +124,8 @@ def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:
     return tuple(Pause(round(a * ratio), round(b * ratio)) for a, b in rendered.pauses)
 
 
-def _conditioned(dry: Int16, key: SessionKey, index: int, rate_hz: int) -> Int16:
+def _conditioned(dry: Int16, key: SessionKey, index: int, rate_hz: int, speech_dbfs: float | None = None) -> Int16:
     # A seed of what is said, not of who listens: every agent must hear the same noise.
     text = f"{key.context_hash} {key.condition} {key.repeat} {index}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
-    return parse_condition(key.condition).apply(dry, rate_hz, seed)
+    return parse_condition(key.condition).apply(dry, rate_hz, seed, speech_dbfs)
