@@ -103,9 +103,9 @@ def make_plan(options: RunOptions) -> RunPlan:
     try:
         profiles = tuple(load_profile(agent) for agent in options.agents)
         pack = load_pack(options.pack)
-        conditions = tuple(parse_condition(condition).name for condition in options.conditions)
-    except (ProfileError, PackError, ConditionError) as error:
+    except (ProfileError, PackError) as error:
         raise UserError(str(error)) from error
+    conditions = tuple(_condition_name(condition) for condition in options.conditions)
     _refuse_repeated("--agent", [p.name for p in profiles])
     _refuse_repeated("--condition", list(conditions))
     deaf = [p.name for p in profiles if not p.accepts_a_history]
@@ -200,6 +200,13 @@ def default_folder(plan: RunPlan, under: Path) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = "+".join(p.name for p in plan.profiles)[:60]
     return under / f"{stamp}-{names}"
+
+
+def _condition_name(condition: str) -> str:
+    try:
+        return parse_condition(condition).name
+    except ConditionError as error:
+        raise UserError(f"--condition {condition}: {error}") from error
 
 
 def _refuse_repeated(option: str, values: Sequence[str]) -> None:
