@@ -19,7 +19,7 @@ from harness.hearing import transcribe_all
 from harness.judge_run import RunJudging, judge_run, load_judges
 from harness.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.progress import RunProgress
-from harness.sessions import NotPlayed, SessionPlayer, weights_of
+from harness.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
 from harness.store import RunStore
 from harness.summarise import summarise, with_pacing
 from harness.summary import Failure, RunSummary
@@ -53,6 +53,8 @@ async def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, Run
     with store.lock():
         weights = weights_of(plan, progress)
         not_played = await _play(plan, store, weights, progress)
+        measure_missing(store, silero(), progress)
+        store.set_manifest(with_pacing(store))
         transcribe_all(store, progress)
         await judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress)
         summary = summarise(store)
@@ -105,7 +107,7 @@ async def _play(
             idle = fleet.idle_cpu_percent
     finally:
         await caller.stop()
-    manifest, calibration = with_pacing(store), newest()
+    manifest, calibration = store.manifest, newest()
     store.set_manifest(
         manifest.model_copy(
             update={

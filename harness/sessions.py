@@ -66,8 +66,6 @@ class SessionPlayer:
             self._progress.note(f"{len(done)} finished session(s) kept, {len(pending)} to play")
         lanes = asyncio.Semaphore(self._plan.options.concurrency)
         outcomes = await asyncio.gather(*(self._in_lane(lanes, key) for key in pending))
-        if self._plan.options.concurrency > 1:
-            await self._measure_what_is_unmeasured()
         return [outcome for outcome in outcomes if outcome is not None]
 
     async def _in_lane(self, lanes: asyncio.Semaphore, key: SessionKey) -> NotPlayed | None:
@@ -151,13 +149,18 @@ class SessionPlayer:
             return None
         return load(folder)
 
-    async def _measure_what_is_unmeasured(self) -> None:
-        sessions = [s for s in self._store.sessions() if s.status == "finished" and s.timing is None]
-        self._progress.phase("Measuring", len(sessions))
-        for session in sessions:
-            timings = await asyncio.to_thread(measure_turns, self._store.recording(session), self._vocal)
-            self._store.set_timing(session.id, timings)
-            self._progress.step(_line(session, timings[-1]), keep=True)
+
+def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress) -> None:
+    """Time every finished session that has no figures yet: after calls at once, or when a run was stopped in between."""
+    sessions = [s for s in store.sessions() if s.status == "finished" and s.timing is None]
+    sessions = [s for s in sessions if (s.folder / "recording.json").exists()]
+    if not sessions:
+        return
+    progress.phase("Measuring", len(sessions))
+    for session in sessions:
+        timings = measure_turns(store.recording(session), vocal)
+        store.set_timing(session.id, timings)
+        progress.step(_line(session, timings[-1]), keep=True)
 
 
 def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:

@@ -15,7 +15,7 @@ from harness.caller_turns import render_turns
 from harness.fleet import Fleet
 from harness.plan import RunOptions, RunPlan, make_plan, new_manifest
 from harness.progress import RunProgress
-from harness.sessions import SessionPlayer
+from harness.sessions import SessionPlayer, measure_missing
 from harness.store import RunStore
 from harness.voices import open_voices
 from scenarios.context import Turn
@@ -81,6 +81,7 @@ async def play(plan: RunPlan, folder: Path, played: Mapping[str, Mapping[str, An
         await caller.start()
         fleet = ScriptedFleet(played, progress)
         await SessionPlayer(plan, store, render_turns(plan, progress), fleet, caller, silero(), progress).play_all()
+        measure_missing(store, silero(), progress)
     finally:
         await caller.stop()
     return store

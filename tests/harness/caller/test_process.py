@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ async def test_a_killed_caller_fails_its_session_by_name_and_is_started_again(
 
 async def test_the_caller_ends_with_the_run_that_owns_it(tmp_path: Path) -> None:
     owner = await asyncio.create_subprocess_exec(
-        "python", "-c",
+        sys.executable, "-c",
         "import asyncio\n"
         "from harness.caller import CallerProcess\n"
         "async def main():\n"
