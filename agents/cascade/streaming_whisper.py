@@ -126,7 +126,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             window = self._audio[begin : begin + WINDOW_SAMPLES]
             probability = float(np.squeeze(self._vad.voice_confidence(window.tobytes())))
             await self._follow(self._tracker.push(probability if self._gate.push(window) else 0.0))
-        await self._end_turn_if_due()
+        await self._end_turn_if_due(marks.SILENCE_SEEN)
         self._forget_old_audio()
 
     async def _follow(self, event: SpeechEvent | None) -> None:
@@ -169,11 +169,12 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         text = " ".join([*turn.settled, heard.text]).strip()
         if any(character.isalnum() for character in text):
             pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples))
+            self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
             if pause is not self._pause:
                 return
             await self._push_eager_end_of_turn(text, user_id="")
         pause.text = text
-        await self._end_turn_if_due()
+        await self._end_turn_if_due(marks.TURN_SCORED)
 
     async def _ask_policy(self, evidence: PauseEvidence) -> float:
         try:
@@ -195,13 +196,14 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         heard = self._recogniser.transcribe(samples)
         return heard, time.monotonic_ns()
 
-    async def _end_turn_if_due(self) -> None:
+    async def _end_turn_if_due(self, waited_for: str) -> None:
         pause = self._pause
         if pause is None or pause.text is None:
             return
         silent_samples = self._audio_start + len(self._audio) - self._tracker.silence_start
         if silent_samples / RATE_HZ * 1000 < pause.needed_ms:
             return
+        self._session.stamp(marks.ENDPOINT_REACHED, cause=waited_for)
         self._pause = None
         self._turn = None
         self._tracker.end_turn()
