@@ -7,10 +7,9 @@ known", never zero. Definitions: docs/measurement.md.
 from dataclasses import dataclass, field
 from typing import Literal
 
-StageName = Literal["endpointing", "asr", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"]
-STAGES: tuple[StageName, ...] = (
-    "endpointing", "asr", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained",
-)  # fmt: skip
+StageName = Literal[
+    "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"
+]
 NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
 

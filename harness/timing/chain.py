@@ -51,6 +51,12 @@ class Stamps:
         """The first stamp of a name for a request, not later than a time."""
         return next((s for s in self.all if s.name == name and s.request == request and s.at_ns <= until_ns), None)
 
+    def finished(self, start: Stamp, name: str) -> Stamp | None:
+        """The first stamp of a name after `start` and of its request; None if the work began anew before that."""
+        later = (s for s in self.all if s.at_ns >= start.at_ns and s is not start and s.request == start.request)
+        found = next((s for s in later if s.name in (start.name, name)), None)
+        return found if found is not None and found.name == name else None
+
     def done(self, name: str, request: object | None) -> Stamp | None:
         """The last stamp of a name for a request (the last of all, when requests are not numbered)."""
         return next(

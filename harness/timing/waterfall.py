@@ -1,8 +1,8 @@
 """Where the time went between the end of the caller's turn and the first audible sample, along the critical path.
 
 The path is walked *back* from the audible sample, because only there is it known which of the agent's tries was heard:
-audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← transcript
-or decision ← silence ← spoken end. Where two things had to be true before a third could happen, the later one is on the
+audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← end-of-turn
+score, transcript or decision ← silence ← spoken end. Where two things had to be true before a third could happen, the later one is on the
 path and the other is *hidden work*, drawn beside and never summed.
 
 Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
@@ -21,8 +21,8 @@ from harness.timing.chain import Reply, Stamp, Stamps
 from harness.turn_timing import HiddenWork, Stage, StageName, Waterfall
 
 HAND_OVER_MS: Final = 30.0
-"""A decision this soon after a transcript was waiting for it; a later one was waiting for the clock, and the
-transcription was hidden behind that wait. In-process hand-overs take 1–5 ms on a busy machine."""
+"""A decision this soon after a transcript or a score was waiting for it; a later one was waiting for the clock, and the
+work was hidden behind that wait. In-process hand-overs take 1–5 ms on a busy machine. Only for agents that do not say."""
 HIDDEN_BEFORE_MS: Final = 1_000.0
 """Speculation on the caller's last pause starts this long before the end; earlier work says nothing about this turn."""
 
@@ -110,11 +110,11 @@ def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]
 
 
 def _before_request(requested: Stamp, stamps: Stamps) -> Iterator[_Step]:
-    """A request waits for an earlier draft, or for the decision or the transcript, whichever came later."""
+    """A request waits for an earlier draft, or for the decision, the score or the transcript, whichever came last."""
     until_ns = requested.at_ns
     decided = stamps.last(marks.TURN_DECIDED, until_ns)
-    heard = stamps.last(marks.ASR_DONE, until_ns)
-    latest = max((s for s in (decided, heard) if s is not None), key=lambda s: s.at_ns, default=None)
+    known = _known(stamps, until_ns)
+    latest = max((s for s in (decided, known) if s is not None), key=lambda s: s.at_ns, default=None)
     draft = stamps.last(marks.LLM_DONE, until_ns)
     begun = stamps.first_of(marks.LLM_REQUESTED, draft.request, draft.at_ns) if draft else None
     if draft is not None and begun is not None and (latest is None or begun.at_ns >= latest.at_ns):
@@ -123,17 +123,20 @@ def _before_request(requested: Stamp, stamps: Stamps) -> Iterator[_Step]:
         yield from _before_request(begun, stamps)
     elif latest is not None:
         yield "unexplained", latest.at_ns, until_ns
-        yield from _decision(latest, stamps) if latest is decided else _transcription(latest, stamps)
+        yield from _decision(latest, stamps) if latest is decided else _knowing(latest, stamps)
 
 
 def _decision(decided: Stamp, stamps: Stamps) -> Iterator[_Step]:
-    """The decision waited for a transcript that had only just come, or for silence to last long enough."""
-    heard = stamps.last(marks.ASR_DONE, decided.at_ns)
+    """The decision waited for words or a score that had only just come, or for silence to last long enough."""
+    known = _known(stamps, decided.at_ns)
     silence = stamps.last(marks.SILENCE_SEEN, decided.at_ns)
-    said = decided.mark.detail.get("cause")
-    if heard is not None and (said == marks.ASR_DONE or (said is None and _handed_over(heard, decided))):
-        yield "turn_decision", heard.at_ns, decided.at_ns
-        yield from _transcription(heard, stamps)
+    reached = stamps.last(marks.ENDPOINT_REACHED, decided.at_ns)
+    told_by = reached if reached and (silence is None or reached.at_ns >= silence.at_ns) else decided
+    said = told_by.mark.detail.get("cause")
+    waited = said in (marks.ASR_DONE, marks.TURN_SCORED)
+    if known is not None and (waited or (said is None and _handed_over(known, decided))):
+        yield "turn_decision", known.at_ns, decided.at_ns
+        yield from _knowing(known, stamps)
     elif silence is not None:
         yield "turn_decision", silence.at_ns, decided.at_ns
         yield from _endpoint(silence.at_ns)
@@ -141,8 +144,25 @@ def _decision(decided: Stamp, stamps: Stamps) -> Iterator[_Step]:
         yield from _endpoint(decided.at_ns)
 
 
+def _known(stamps: Stamps, until_ns: int) -> Stamp | None:
+    """What was learned last of the caller's words: the transcript, or the score that was made of it."""
+    found = (stamps.last(name, until_ns) for name in (marks.ASR_DONE, marks.TURN_SCORED))
+    return max((s for s in found if s is not None), key=lambda s: s.at_ns, default=None)
+
+
 def _handed_over(cause: Stamp, effect: Stamp) -> bool:
     return effect.at_ns - cause.at_ns <= HAND_OVER_MS * NS_PER_MS
+
+
+def _knowing(known: Stamp, stamps: Stamps) -> Iterator[_Step]:
+    """A score waited for its transcript, and a transcript for its transcription."""
+    heard = known if known.name == marks.ASR_DONE else stamps.last(marks.ASR_DONE, known.at_ns)
+    if heard is None:
+        yield from _endpoint(known.at_ns)
+        return
+    if heard is not known:
+        yield "turn_score", heard.at_ns, known.at_ns
+    yield from _transcription(heard, stamps)
 
 
 def _transcription(heard: Stamp, stamps: Stamps) -> Iterator[_Step]:
@@ -153,9 +173,14 @@ def _transcription(heard: Stamp, stamps: Stamps) -> Iterator[_Step]:
     yield "asr", begun.at_ns, heard.at_ns
     decided = stamps.last(marks.TURN_DECIDED, begun.at_ns)
     silence = stamps.last(marks.SILENCE_SEEN, begun.at_ns)
+    earlier = stamps.last(marks.ASR_DONE, begun.at_ns)
     if decided is not None and (silence is None or decided.at_ns > silence.at_ns):
         yield "unexplained", decided.at_ns, begun.at_ns
         yield from _decision(decided, stamps)
+    elif silence is not None and earlier is not None and earlier.at_ns > silence.at_ns:
+        # The recogniser was still busy with the words before an earlier pause.
+        yield "asr", silence.at_ns, begun.at_ns
+        yield from _endpoint(silence.at_ns)
     else:
         yield from _endpoint(begun.at_ns)
 
@@ -166,18 +191,17 @@ def _endpoint(until_ns: int) -> Iterator[_Step]:
 
 
 def _hidden(audible: Audible, stamps: Stamps, on_path: set[tuple[int, int]]) -> Iterator[HiddenWork]:
-    """Transcriptions, requests and syntheses near this turn that were not on the path."""
+    """Transcriptions, scores, requests and syntheses near this turn that were finished and not on the path."""
     pairs = (
         ("asr", marks.ASR_STARTED, marks.ASR_DONE),
+        ("turn_score", marks.ASR_DONE, marks.TURN_SCORED),
         ("llm", marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
         ("tts", marks.TTS_STARTED, marks.TTS_FIRST_AUDIO),
     )
     earliest_ns = audible.spoken_end_ns - HIDDEN_BEFORE_MS * NS_PER_MS
     for stage, begin, end in pairs:
         for start in (s for s in stamps.all if s.name == begin and earliest_ns <= s.at_ns <= audible.onset_ns):
-            done = next(
-                (s for s in stamps.all if s.name == end and s.at_ns >= start.at_ns and s.request == start.request), None
-            )
+            done = stamps.finished(start, end)
             if done is None or (start.at_ns, done.at_ns) in on_path:
                 continue
             name = stage if start.request is None else f"{stage} {start.request}"

@@ -123,6 +123,67 @@ def test_a_draft_before_the_spoken_revision_is_part_of_the_model_s_time() -> Non
     assert stages["unexplained"] == pytest.approx(6, abs=0.5)
 
 
+SCORED = (
+    (marks.SILENCE_SEEN, 0.080, None),
+    (marks.ASR_STARTED, 0.110, None),
+    (marks.ASR_DONE, 0.200, None),
+    (marks.TURN_SCORED, 0.450, None),
+    (marks.LLM_REQUESTED, 0.453, 3),
+    (marks.LLM_FIRST_TOKEN, 0.600, 3),
+    (marks.FIRST_CLAUSE, 0.750, 3),
+    (marks.TTS_STARTED, 0.751, 3),
+    (marks.TTS_FIRST_AUDIO, 0.900, 3),
+    (marks.AUDIO_SENT, 0.905, 3),
+)
+
+
+def test_a_request_that_waited_for_the_end_of_turn_score_shows_the_score() -> None:
+    stages = _stages(_waterfall(SCORED, 0.907)[0])
+    assert stages["endpointing"] == pytest.approx(110, abs=0.1)
+    assert stages["asr"] == pytest.approx(90, abs=0.1)
+    assert stages["turn_score"] == pytest.approx(250, abs=0.1)
+    assert stages["unexplained"] == pytest.approx(4, abs=0.5)
+
+
+def _held(cause: str, scored_s: float) -> dict[str, float]:
+    made = make_recording()
+    steps = [(n, at, r) for n, at, r in HELD if n != marks.TURN_DECIDED]
+    stamped = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in steps]
+    for name, at_s, detail in (
+        (marks.TURN_SCORED, scored_s, {}),
+        (marks.ENDPOINT_REACHED, 0.462, {"cause": cause}),
+        (marks.TURN_DECIDED, 0.465, {}),
+    ):
+        stamped.append(Mark(name, made.ms(at_s), made.ms(at_s), detail))
+    timing = measure(make_recording(Said(0.470, voice(1.0)), marks=stamped).recording)
+    assert timing.waterfall is not None
+    return _stages(timing.waterfall)
+
+
+def test_what_the_endpoint_says_it_waited_for_outweighs_how_close_things_lie() -> None:
+    for_silence = _held(marks.SILENCE_SEEN, scored_s=0.450)
+    assert for_silence["turn_decision"] == pytest.approx(387, abs=0.1)
+    assert "turn_score" not in for_silence
+    for_score = _held(marks.TURN_SCORED, scored_s=0.400)
+    assert for_score["turn_score"] == pytest.approx(266, abs=0.1)
+    assert for_score["turn_decision"] == pytest.approx(65, abs=0.1)
+    assert for_score["asr"] == pytest.approx(55, abs=0.1)
+
+
+def test_waiting_for_a_busy_recogniser_is_recognition_and_not_silence() -> None:
+    earlier = ((marks.ASR_STARTED, -0.400, None), (marks.ASR_DONE, 0.150, None))
+    later = tuple((n, at + 0.060 * (n != marks.SILENCE_SEEN), r) for n, at, r in SCORED)
+    stages = _stages(_waterfall(earlier + later, 0.967)[0])
+    assert stages["endpointing"] == pytest.approx(80, abs=0.1)
+    assert stages["asr"] == pytest.approx(180, abs=0.1)
+
+
+def test_work_that_was_broken_off_is_not_joined_to_what_followed() -> None:
+    broken_off = ((marks.ASR_STARTED, -0.800, None),)
+    waterfall, _ = _waterfall(broken_off + SCORED, 0.907)
+    assert waterfall.hidden == ()
+
+
 def test_an_effect_before_its_cause_is_refused_by_name() -> None:
     wrong = tuple((n, 0.5 if n == marks.TTS_FIRST_AUDIO else at, r) for n, at, r in PLAIN)
     waterfall, ttfa_ms = _waterfall(wrong, ARRIVED_S)
