@@ -15,6 +15,7 @@ DARK_CATEGORY = ("#5cb3f0", "#f59a5f", "#3cc9a0", "#e08fc0", "#e6c04a", "#8fd0ff
 STAGE_LABELS: dict[str, str] = {
     "endpointing": "endpointing",
     "asr": "speech recognition",
+    "turn_score": "end-of-turn score",
     "turn_decision": "turn decision",
     "llm": "language model",
     "first_clause": "first clause",
@@ -22,7 +23,7 @@ STAGE_LABELS: dict[str, str] = {
     "transport": "transport",
     "unexplained": "unexplained",
 }
-STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#d1495b")
+STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#d1495b")
 """One a stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are areas and are labelled."""
 
 Spec = dict[str, Any]
