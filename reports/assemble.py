@@ -1,26 +1,24 @@
-"""From a run on disk to the view: the only module of this room that knows how a store and a summary are laid out.
+"""From runs on disk to the view: the only module of this room that knows how a store and a summary are laid out.
 
-Figures over the whole run are taken from the summary, so that the page, the terminal and `--json` cannot disagree; what the
+Figures over a whole run are taken from its summary, so that the page, the terminal and `--json` cannot disagree; what the
 summary does not hold (subsets, single turns, verdicts) is read from the store.
 """
 
-import base64
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import quote
 
-from harness.errors import UserError
 from harness.judgment import Judgment
 from harness.ranking import JointPoint
-from harness.store import RunStore, Session
+from harness.store import Session
 from harness.summary import AgentSummary, Quantiles, RunSummary
-from harness.turn_timing import HiddenWork, Stage, TurnTiming
-from reports import audits, drawing, latencies, ratings, strategies, telemetry
-from reports.drawing import Drawing
+from reports import audits, latencies, ratings, strategies, telemetry
+from reports.gathered import Gathered, reply_texts
 from reports.listening.section import listening_views
 from reports.provenance import provenance
+from reports.runs_differ import onset_error_ms
+from reports.turns import first_start_ns, turns
 from reports.view import (
     METRICS,
     SUBSETS,
@@ -32,178 +30,106 @@ from reports.view import (
     JudgeView,
     JudgmentView,
     LatencyView,
+    ListeningView,
     Metric,
     PageView,
     RatingView,
     ReferenceView,
+    SeriesView,
     SliceView,
-    Span,
     Subset,
     TurnView,
 )
 from scenarios.context import Context
 
-_BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
-"""Shown with a turn, not offered as an axis of the joint chart."""
-
 Boards = Mapping[Subset, Mapping[str, RatingView]]
 Frontiers = Mapping[Subset, Mapping[str, JointPoint]]
 
 
-def assemble(
-    store: RunStore, summary: RunSummary, page_folder: Path, *, audio: bool = True, bundle: bool = False
-) -> PageView:
-    """The whole view of a run.
+def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
+    """The whole view of a page.
 
     With `audio`, writes each session's stereo file under `page_folder/report-audio`; with `bundle`, the view carries the sound
     itself instead of its path.
     """
-    manifest, contexts, sessions = store.manifest, store.contexts(), store.sessions()
-    judgments = store.judgments()
-    rows = ratings.joint_rows(judgments)
+    summary, rows = gathered.summary, gathered.ranked
+    sessions = [session for part in gathered.parts for session in part.sessions]
+    judgments = [row for part in gathered.parts for row in part.judgments]
+    manifests = [part.store.manifest for part in gathered.parts]
     boards = {subset: ratings.ratings(ratings.of_subset(rows, subset)) for subset in SUBSETS}
-    subset_of = {context.id: context.subset for context in contexts}
+    subset_of = {context.id: context.subset for context in gathered.contexts}
     frontiers = {
         subset: ratings.points(
             ratings.of_subset(rows, subset), _ttfa(sessions, subset_of, subset), summary.budgets_ms.get("ttfa", 500.0)
         )
         for subset in SUBSETS[1:]
     }
-    texts = _texts(contexts, sessions)
-    first_ns = min((s.started_ns for s in sessions if s.started_ns is not None), default=None)
-    turns = defaultdict(list)
-    for session in sessions:
-        drawn = _drawing(store, session, page_folder) if audio else None
-        sound = _address(drawn, page_folder, bundle)
-        turns[session.key.context_id].append(_turn(session, drawn, sound, first_ns))
-    verdicts = defaultdict(list)
+    shown = turns(gathered, page_folder, audio=audio, bundle=bundle)
+    verdicts: dict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         verdicts[row.context].append(row)
-    calibration = summary.calibration or manifest.calibration or {}
-    error = calibration.get("ttfa_p95_error_ms")
+    planned: dict[str, list[str]] = defaultdict(list)
+    for part, manifest in zip(gathered.parts, manifests, strict=True):
+        for context in manifest.context_ids:
+            planned[context] += [part.names.get(agent.name, agent.name) for agent in manifest.agents]
+    errors = [onset_error_ms(part) for part in gathered.parts]
+    everything = ratings.joint_rows(judgments)
     return PageView(
-        run=store.folder.name,
-        created=manifest.created,
+        run=gathered.title,
+        created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
         valid=summary.valid,
-        invalid_reasons=tuple(dict.fromkeys([*summary.invalid, *manifest.invalid])),
+        invalid_reasons=_invalid(gathered),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         elo_method=next((a.elo_method for a in summary.agents.values() if a.elo_method), ""),
         agents=tuple(
-            _agent(name, agent, [s for s in sessions if s.key.agent == name], subset_of, rows, boards, frontiers)
+            _agent(name, agent, [s for s in sessions if s.key.agent == name], subset_of, everything, boards, frontiers)
             for name, agent in summary.agents.items()
         ),
-        references=_references(contexts, boards, summary),
-        judges=_judges(store, summary),
+        references=_references(gathered.contexts, boards, summary),
+        judges=_judges(gathered),
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
-        contexts=tuple(_context(context, turns[context.id], verdicts[context.id]) for context in contexts),
+        contexts=tuple(
+            _context(context, planned[context.id], shown[context.id], verdicts[context.id])
+            for context in gathered.contexts
+        ),
         warnings=tuple(summary.warnings),
-        agreement=audits.agreements(rows),
-        audits=audits.audits(rows, texts),
-        strategies=strategies.used(store.folder, texts),
-        listening=listening_views(store),
-        telemetry=telemetry.series(store.folder, first_ns),
-        provenance=provenance(manifest, summary),
-        onset_error_ms=float(error) if isinstance(error, int | float) else None,
+        agreement=audits.agreements(everything),
+        audits=audits.audits(everything, reply_texts(gathered.contexts, sessions)),
+        strategies=strategies.used(gathered),
+        listening=_listening(gathered),
+        telemetry=_telemetry(gathered),
+        provenance=provenance(gathered.parts),
+        differences=gathered.differences,
+        onset_error_ms=None if None in errors else max(error for error in errors if error is not None),
         budget_ttft_ms=summary.budgets_ms.get("ttft", 500.0),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", 500.0),
     )
 
 
-def _texts(contexts: Sequence[Context], sessions: Sequence[Session]) -> dict[tuple[str, str], str]:
-    """Each reply as judged: heard where it was transcribed, else as written."""
-    found = {(c.id, f"ref:{r.id}"): r.text for c in contexts for r in c.references}
-    for session in sessions:
-        text = session.heard_text if session.heard_text is not None else session.written_text
-        found[session.key.context_id, session.key.agent] = text or ""
-    return found
+def _invalid(gathered: Gathered) -> tuple[str, ...]:
+    stored = [
+        f"{part.label}: {reason}" if gathered.several else reason
+        for part in gathered.parts
+        for reason in part.store.manifest.invalid
+    ]
+    return tuple(dict.fromkeys([*gathered.summary.invalid, *stored]))
 
 
-def _drawing(store: RunStore, session: Session, page_folder: Path) -> Drawing | None:
-    file = page_folder / "report-audio" / f"{session.id}.flac"
-    known = drawing.drawn_before(file)
-    if known is not None or not (session.folder / "recording.json").exists():
-        return known
-    try:
-        return drawing.draw(store.recording(session), file)
-    except UserError:
-        return None
-
-
-def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:
-    """Where the page finds a session's sound: beside it, or in itself."""
-    if drawn is None:
-        return None
-    if bundle:
-        return "data:audio/flac;base64," + base64.b64encode(drawn.file.read_bytes()).decode("ascii")
-    return quote(drawn.file.relative_to(page_folder).as_posix())
-
-
-def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: int | None) -> TurnView:
-    timing = session.timing
-    origin = timing.spoken_end_ms if timing is not None else 0.0
-    failure = ": ".join(part for part in (session.failure_kind, session.failure_detail) if part)
-    started = (session.started_ns - first_ns) / 1e9 if session.started_ns is not None and first_ns is not None else None
-    base = TurnView(
-        agent=session.key.agent,
-        session=session.id,
-        status=session.status,
-        failure=failure,
-        written=session.written_text,
-        heard=session.heard_text,
-        understood=session.understood_text,
-        audio=sound,
-        figures_ms=_figures(timing),
-        spoken_end_ms=timing.spoken_end_ms if timing is not None else None,
-        caller=drawn.caller if drawn is not None else (),
-        pauses=_pauses(drawn, timing),
-        marks=drawn.marks if drawn is not None else (),
-        envelope=drawn.envelope if drawn is not None else None,
-        length_ms=drawn.length_ms if drawn is not None else None,
-        started_s=started,
-        repeat=session.key.repeat,
-        condition=session.key.condition,
-        mode=session.key.mode,
-    )
-    if timing is None:
-        return base
-    waterfall = timing.waterfall
-    return replace(
-        base,
-        agent_spans=tuple(Span(u.kind, origin + u.start_ms, origin + u.end_ms) for u in timing.utterances),
-        stages=_stages(waterfall.stages) if waterfall else (),
-        hidden=_stages(waterfall.hidden) if waterfall else (),
-        refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
-        cut_in=timing.cut_in,
-        no_reply=timing.no_reply,
-        discarded=timing.discarded or "",
-        labels=timing.labels,
-        pacing_p99_error_ms=timing.pacing_p99_error_ms,
-        loop_lag_max_ms=timing.loop_lag_max_ms,
-        pauses_marked=timing.pauses_marked,
-        pauses_cut=timing.pauses_cut,
-    )
-
-
-def _figures(timing: TurnTiming | None) -> dict[str, float]:
-    if timing is None:
-        return {}
-    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE)}
-    return {name: float(value) for name, value in found.items() if value is not None}
-
-
-def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...]:
-    """The marked pauses, each `cut` or `kept`; unknown counts as kept only where the turn was timed at all."""
-    if drawn is None or timing is None:
-        return ()
-    cut = timing.pause_was_cut
+def _listening(gathered: Gathered) -> tuple[ListeningView, ...]:
     return tuple(
-        Span("cut" if k < len(cut) and cut[k] else "kept", start, end) for k, (start, end) in enumerate(drawn.pauses)
+        replace(found, title=f"{found.title} ({part.label})") if gathered.several else found
+        for part in gathered.parts
+        for found in listening_views(part.store)
     )
 
 
-def _stages(stages: Iterable[Stage | HiddenWork]) -> tuple[Span, ...]:
-    return tuple(Span(s.name, s.start_ms, s.start_ms + s.duration_ms) for s in stages)
+def _telemetry(gathered: Gathered) -> tuple[SeriesView, ...]:
+    return tuple(
+        replace(line, name=f"{part.label}: {line.name}") if gathered.several else line
+        for part in gathered.parts
+        for line in telemetry.series(part.store.folder, first_start_ns(part))
+    )
 
 
 def _agent(
@@ -325,10 +251,13 @@ def _references(contexts: Sequence[Context], boards: Boards, summary: RunSummary
     return tuple(found)
 
 
-def _judges(store: RunStore, summary: RunSummary) -> tuple[JudgeView, ...]:
-    checks = {check.judge: check for check in store.judge_checks()}
+def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
+    checks = {}
+    for part in gathered.parts:
+        for known in part.store.judge_checks():
+            checks[known.judge] = checks[f"{known.judge} ({part.label})"] = known
     found = []
-    for judge in summary.judges:
+    for judge in gathered.summary.judges:
         check = checks.get(judge.id)
         flips = check.flip_interval if check is not None else None
         found.append(
@@ -345,7 +274,9 @@ def _judges(store: RunStore, summary: RunSummary) -> tuple[JudgeView, ...]:
     return tuple(found)
 
 
-def _context(context: Context, turns: Sequence[TurnView], rows: Sequence[Judgment]) -> ContextView:
+def _context(
+    context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[Judgment]
+) -> ContextView:
     return ContextView(
         id=context.id,
         subset=context.subset,
@@ -356,6 +287,7 @@ def _context(context: Context, turns: Sequence[TurnView], rows: Sequence[Judgmen
         history=tuple((turn.role, turn.text) for turn in context.turns),
         references=tuple((f"ref:{r.id}", r.author, r.text) for r in context.references),
         turns=tuple(turns),
+        planned=tuple(planned),
         judgments=tuple(_judgment(row) for row in rows if row.purpose == "main"),
         source=context.source,
         licence=context.licence,

@@ -6,7 +6,7 @@ A difference counts as one only when its interval excludes zero; under eight sha
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -41,8 +41,12 @@ def compare(now: PageView, before: PageView) -> BaselineView:
     missing = tuple(_missing(now, before))
     now, before = _judged_by(now, judges), _judged_by(before, judges)
     changes = [change for agent in now.agents if agent.name in known for change in _changes(now, before, agent.name)]
-    changes.sort(key=lambda change: (_RANK[change.verdict], change.agent, change.figure))
-    return BaselineView(before.run, tuple(changes), missing)
+    return BaselineView(before.run, most_telling_first(changes), missing)
+
+
+def most_telling_first(changes: Iterable[Change]) -> tuple[Change, ...]:
+    """Regressions, then what is unclear, then what became better."""
+    return tuple(sorted(changes, key=lambda change: (_RANK[change.verdict], change.agent, change.figure)))
 
 
 def _judges(view: PageView) -> set[str]:

@@ -45,7 +45,7 @@ def board(view: PageView) -> tuple[Row, ...]:
 def method_words(view: PageView) -> str:
     """How the ratings were made, and what an interval is."""
     if not view.elo_method:
-        return "There is no Elo, because nothing was judged."
+        return "There is no joint Elo." if view.judgments else "There is no Elo, because nothing was judged."
     return (
         f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8."
     )

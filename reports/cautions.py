@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from reports.view import JudgeView, PageView
+from reports.view import NOT_JOINT, JudgeView, PageView
 from reports.wording import counted, milliseconds, share, share_interval
 
 SMALL_CONTEXTS = 8
@@ -36,6 +36,7 @@ def cautions(view: PageView) -> tuple[Caution, ...]:
     """Everything that limits what this run can say, gravest first."""
     found = [
         *_validity(view),
+        *_differences(view),
         *_judges(view),
         *_size(view),
         *_losses(view),
@@ -73,7 +74,13 @@ def _validity(view: PageView) -> Iterator[Caution]:
     if view.valid:
         return
     why = "; ".join(view.invalid_reasons) or "the run does not say why"
-    yield Caution("bad", "This run is invalid", f"Its figures must not be quoted: {why}.")
+    topic = "Invalid" if view.differences else "This run is invalid"
+    yield Caution("bad", topic, f"{'These' if view.differences else 'Its'} figures must not be quoted: {why}.")
+
+
+def _differences(view: PageView) -> Iterator[Caution]:
+    for what, text in view.differences:
+        yield Caution("warn", what if what == NOT_JOINT else f"Runs differ: {what.lower()}", text)
 
 
 def _judges(view: PageView) -> Iterator[Caution]:

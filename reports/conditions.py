@@ -1,7 +1,7 @@
 """The evaluation conditions in one line, to travel with every picture, table and summary."""
 
 from reports.cautions import judge_sentence
-from reports.view import PageView
+from reports.view import NOT_JOINT, PageView
 from reports.wording import counted
 
 
@@ -9,9 +9,11 @@ def conditions(view: PageView) -> str:
     """Validity, size, judges with their accuracy, and the human baseline or that there is none."""
     judges = "; ".join(judge_sentence(judge) for judge in view.judges) or "nobody"
     validity = "" if view.valid else "INVALID RUN. "
+    differ = [what.lower() for what, _ in view.differences if what != NOT_JOINT]
+    apart = f"The runs differ in: {', '.join(differ)}. " if differ else ""
     return (
         f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}. "
-        f"Judged by {judges}. {human_baseline(view)}"
+        f"{apart}Judged by {judges}. {human_baseline(view)}"
     )
 
 

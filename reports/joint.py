@@ -1,17 +1,32 @@
-"""The joint report of a run: one page, with the audio it plays beside it, and on request the same as pictures and tables."""
+"""The joint report of one run or several: one page, its audio beside it, and on request the same as pictures and tables."""
 
 import os
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import UserError
 from harness.store import RunStore
 from harness.summary import RunSummary
 from reports.assemble import assemble
-from reports.baseline import compare
+from reports.baseline import compare, most_telling_first
 from reports.export import write_exports
+from reports.gathered import Gathered, alone
 from reports.listening.people import write_human_completions
 from reports.page import render
+from reports.together import together
+from reports.view import BaselineView, PageView
+
+Run = tuple[RunStore, RunSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A page on disk, and the figures it shows."""
+
+    page: Path
+    summary: RunSummary
+    exports: tuple[Path, ...] = ()
 
 
 def write_report(
@@ -19,11 +34,18 @@ def write_report(
     summary: RunSummary,
     out: Path,
     *,
-    baseline: tuple[RunStore, RunSummary] | None = None,
+    baseline: Run | None = None,
     exports: Path | None = None,
     bundle: bool = False,
 ) -> Path:
-    """Write the page and its audio; returns the page's path.
+    """`write_joint_report` of one run; returns the page's path."""
+    return write_joint_report([(store, summary)], out, baseline=baseline, exports=exports, bundle=bundle).page
+
+
+def write_joint_report(
+    runs: Sequence[Run], out: Path, *, baseline: Run | None = None, exports: Path | None = None, bundle: bool = False
+) -> Written:
+    """Write the page and its audio.
 
     `out` is the page itself when it ends in `.html`, else a folder that will hold `report.html`. The stereo files lie in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
@@ -31,21 +53,37 @@ def write_report(
     inside the page, which then stands alone and is some hundred kilobytes larger a session.
 
     Raises:
-        UserError: the place cannot be written.
+        UserError: the runs cannot be put together, or the place cannot be written.
     """
     page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
+    gathered = alone(*runs[0]) if len(runs) == 1 else together(runs)
+    written: tuple[Path, ...] = ()
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        view = assemble(store, summary, page.parent, bundle=bundle)
+        view = assemble(gathered, page.parent, bundle=bundle)
         if baseline is not None:
-            before = assemble(*baseline, page.parent, audio=False)
-            view = replace(view, baseline=compare(view, before))
+            view = replace(view, baseline=_since(gathered, view, baseline, page.parent))
         part = page.with_name(f".{page.name}.part")
         part.write_text(render(view), encoding="utf-8", errors="replace")
         os.replace(part, page)
         if exports is not None:
-            write_exports(view, exports)
-            write_human_completions(store, exports)
+            written = write_exports(view, exports)
+            for run in gathered.parts:
+                folder = exports / run.label.replace("/", "__") if gathered.several else exports
+                write_human_completions(run.store, folder)
     except OSError as error:
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
-    return page
+    return Written(page, gathered.summary.model_copy(update={"report": str(page)}), written)
+
+
+def _since(gathered: Gathered, view: PageView, baseline: Run, folder: Path) -> BaselineView:
+    """Each run against the baseline by itself, since an agent is compared under the name it has in its own run."""
+    before = assemble(alone(*baseline), folder, audio=False)
+    if not gathered.several:
+        return compare(view, before)
+    changes, missing = [], []
+    for part in gathered.parts:
+        found = compare(assemble(alone(part.store, part.summary), folder, audio=False), before)
+        changes += [replace(change, agent=part.names.get(change.agent, change.agent)) for change in found.changes]
+        missing += [f"{part.label}: {text}" for text in found.missing]
+    return BaselineView(before.run, most_telling_first(changes), tuple(missing))

@@ -23,9 +23,9 @@ def losses(view: PageView) -> tuple[Loss, ...]:
                 found.append(("refused value", turn.agent, context.id, why))
     order = ("invalid run", "failed session", "no reply", "discarded turn", "missing session", "refused value")
     found += [
-        ("missing session", agent.name, context.id, "not played")
+        ("missing session", agent, context.id, "not played")
         for context in view.contexts
-        for agent in view.agents
-        if not any(turn.agent == agent.name for turn in context.turns)
+        for agent in context.planned
+        if not any(turn.agent == agent for turn in context.turns)
     ]
     return tuple(sorted(found, key=lambda loss: order.index(loss[0])))

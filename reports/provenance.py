@@ -1,16 +1,32 @@
 """How a run was made, as pairs of words for the page and every export: plan, seeds, versions, machine, pacing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness.manifest import RunManifest
 from harness.summary import RunSummary
+from reports.gathered import Part
 from reports.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
 
 
-def provenance(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
-    """Everything another person needs to make the numbers again, or to see why they cannot be trusted."""
+def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
+    """Everything another person needs to make the numbers again, or to see why they cannot be trusted.
+
+    Of several runs a fact stands once where it is the same in all, else once a run.
+    """
+    facts = {part.label: dict(_facts(part.store.manifest, part.summary)) for part in parts}
+    found: list[Fact] = []
+    for name in dict.fromkeys(name for known in facts.values() for name in known):
+        values = {label: known[name] for label, known in facts.items() if name in known}
+        if len(set(values.values())) == 1:
+            found.append((name, next(iter(values.values()))))
+        else:
+            found += [(f"{name} ({label})", value) for label, value in values.items()]
+    return tuple(found)
+
+
+def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
     pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
     facts: list[Fact] = [
         ("Played", manifest.created),

@@ -4,27 +4,44 @@ The labels are another program's or a person's work; a label that claims a strat
 reply counts as uncertain (see `harness.ranking.strategies`).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
-from reports.audits import Texts
+from reports.gathered import Gathered, reply_texts
 from reports.view import StrategiesView
 
 LABELS_FILE = "strategies.jsonl"
 
 
-def used(folder: Path, texts: Texts) -> StrategiesView | None:
-    """Usage by system; None where the run was not labelled.
+def used(gathered: Gathered) -> StrategiesView | None:
+    """Usage by system; None where nothing was labelled.
 
     Raises:
         UserError: a line is not a label.
     """
-    path = folder / LABELS_FILE
-    if not path.is_file():
+    labels = []
+    for part in gathered.parts:
+        path = part.store.folder / LABELS_FILE
+        if path.is_file():
+            labels += backed(_labels(path, part.names), reply_texts(gathered.contexts, part.sessions))
+    if not labels:
         return None
+    found = usage(labels)
+    labellers = sorted({label.labeller for label in labels if label.labeller})
+    return StrategiesView(
+        strategies=STRATEGIES,
+        rates={u.name: {s: rate / 100 for s, rate in zip(STRATEGIES, u.rates, strict=True)} for u in found},
+        per_reply={u.name: u.unique_per_reply.value for u in found},
+        entropy_bits={u.name: u.entropy_bits.value for u in found},
+        labeller=", ".join(labellers) or "an unnamed labeller",
+    )
+
+
+def _labels(path: Path, names: Mapping[str, str]) -> list[StrategyLabel]:
     labels = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip():
@@ -34,12 +51,4 @@ def used(folder: Path, texts: Texts) -> StrategiesView | None:
                 raise UserError(
                     f"{path}, line {number}: is not a strategy label ({error.errors()[0]['msg']})"
                 ) from error
-    found = usage(backed(labels, texts))
-    labellers = sorted({label.labeller for label in labels if label.labeller})
-    return StrategiesView(
-        strategies=STRATEGIES,
-        rates={u.name: {s: rate / 100 for s, rate in zip(STRATEGIES, u.rates, strict=True)} for u in found},
-        per_reply={u.name: u.unique_per_reply.value for u in found},
-        entropy_bits={u.name: u.entropy_bits.value for u in found},
-        labeller=", ".join(labellers) or "an unnamed labeller",
-    )
+    return [label.model_copy(update={"system": names.get(label.system, label.system)}) for label in labels]

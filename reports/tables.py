@@ -83,7 +83,8 @@ def _turns(view: PageView) -> Iterator[Row]:
     for context in view.contexts:
         for turn in context.turns:
             yield {
-                "context": context.id, "subset": context.subset, "agent": turn.agent, "session": turn.session,
+                "run": turn.run or view.run, "context": context.id, "subset": context.subset, "agent": turn.agent,
+                "session": turn.session,
                 "mode": turn.mode, "condition": turn.condition, "repeat": turn.repeat, "status": turn.status,
                 "failure": turn.failure, "no_reply": turn.no_reply, "cut_in": turn.cut_in,
                 "pauses_cut": turn.pauses_cut, "pauses_marked": turn.pauses_marked,

@@ -31,6 +31,9 @@ AXIS_NAMES: dict[str, str] = {
     "T": "Task-following",
 }
 
+NOT_JOINT = "No joint ranking"
+"""Names the difference between runs that takes their common Elo away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -156,6 +159,8 @@ class TurnView:
     agent: str
     session: str
     status: str
+    run: str = ""
+    """Which run, on a page of several."""
     failure: str = ""
     written: str | None = None
     heard: str | None = None
@@ -225,6 +230,8 @@ class ContextView:
     references: tuple[tuple[str, str, str], ...]
     """(system, author, text)."""
     turns: tuple[TurnView, ...]
+    planned: tuple[str, ...] = ()
+    """The agents that were to play it."""
     judgments: tuple[JudgmentView, ...] = ()
     source: str = ""
     licence: str = ""
@@ -329,6 +336,8 @@ class PageView:
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error_ms: float | None = None
     """95th percentile of the onset error from calibration; None when the run was not calibrated."""
+    differences: tuple[tuple[str, str], ...] = ()
+    """On a page of several runs: (what they differ in, what that means)."""
     agreement: tuple[Finding, ...] = ()
     audits: tuple[Finding, ...] = ()
     strategies: StrategiesView | None = None

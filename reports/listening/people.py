@@ -34,6 +34,7 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
     rows = human_completions(store)
     if not rows:
         return None
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
     path.write_text(
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8", errors="replace"

@@ -1,0 +1,128 @@
+"""From a session on disk to what the page shows of it: its sound, its timeline, its figures and its words."""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from harness import recording_files
+from harness.errors import UserError
+from harness.store import Session
+from harness.turn_timing import HiddenWork, Stage, TurnTiming
+from reports import drawing
+from reports.drawing import Drawing
+from reports.gathered import Gathered, Part
+from reports.view import METRICS, Span, TurnView
+
+_BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
+"""Shown with a turn, not offered as an axis of the joint chart."""
+
+
+def turns(gathered: Gathered, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
+    """Conversation → its turns, run by run. See `reports.assemble.assemble` for the options."""
+    found: dict[str, list[TurnView]] = {context.id: [] for context in gathered.contexts}
+    for part in gathered.parts:
+        folder = page_folder / "report-audio"
+        if gathered.several:
+            folder /= part.label.replace("/", "__")
+        first_ns = first_start_ns(part)
+        for session in part.sessions:
+            drawn = _drawing(session, folder) if audio else None
+            turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
+            if gathered.several:
+                turn = replace(turn, run=part.label, session=f"{part.label}/{turn.session}")
+            found[session.key.context_id].append(turn)
+    return found
+
+
+def first_start_ns(part: Part) -> int | None:
+    """When the run's first session began, on the clock of its machine."""
+    return min((s.started_ns for s in part.sessions if s.started_ns is not None), default=None)
+
+
+def _drawing(session: Session, folder: Path) -> Drawing | None:
+    file = folder / f"{session.id}.flac"
+    known = drawing.drawn_before(file)
+    if known is not None or not (session.folder / "recording.json").exists():
+        return known
+    try:
+        return drawing.draw(recording_files.load(session.folder), file)
+    except UserError:
+        return None
+
+
+def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:
+    """Where the page finds a session's sound: beside it, or in itself."""
+    if drawn is None:
+        return None
+    if bundle:
+        return "data:audio/flac;base64," + base64.b64encode(drawn.file.read_bytes()).decode("ascii")
+    return quote(drawn.file.relative_to(page_folder).as_posix())
+
+
+def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: int | None) -> TurnView:
+    timing = session.timing
+    origin = timing.spoken_end_ms if timing is not None else 0.0
+    failure = ": ".join(part for part in (session.failure_kind, session.failure_detail) if part)
+    started = (session.started_ns - first_ns) / 1e9 if session.started_ns is not None and first_ns is not None else None
+    base = TurnView(
+        agent=session.key.agent,
+        session=session.id,
+        status=session.status,
+        failure=failure,
+        written=session.written_text,
+        heard=session.heard_text,
+        understood=session.understood_text,
+        audio=sound,
+        figures_ms=_figures(timing),
+        spoken_end_ms=timing.spoken_end_ms if timing is not None else None,
+        caller=drawn.caller if drawn is not None else (),
+        pauses=_pauses(drawn, timing),
+        marks=drawn.marks if drawn is not None else (),
+        envelope=drawn.envelope if drawn is not None else None,
+        length_ms=drawn.length_ms if drawn is not None else None,
+        started_s=started,
+        repeat=session.key.repeat,
+        condition=session.key.condition,
+        mode=session.key.mode,
+    )
+    if timing is None:
+        return base
+    waterfall = timing.waterfall
+    return replace(
+        base,
+        agent_spans=tuple(Span(u.kind, origin + u.start_ms, origin + u.end_ms) for u in timing.utterances),
+        stages=_stages(waterfall.stages) if waterfall else (),
+        hidden=_stages(waterfall.hidden) if waterfall else (),
+        refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
+        cut_in=timing.cut_in,
+        no_reply=timing.no_reply,
+        discarded=timing.discarded or "",
+        labels=timing.labels,
+        pacing_p99_error_ms=timing.pacing_p99_error_ms,
+        loop_lag_max_ms=timing.loop_lag_max_ms,
+        pauses_marked=timing.pauses_marked,
+        pauses_cut=timing.pauses_cut,
+    )
+
+
+def _figures(timing: TurnTiming | None) -> dict[str, float]:
+    if timing is None:
+        return {}
+    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE)}
+    return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...]:
+    """The marked pauses, each `cut` or `kept`; unknown counts as kept only where the turn was timed at all."""
+    if drawn is None or timing is None:
+        return ()
+    cut = timing.pause_was_cut
+    return tuple(
+        Span("cut" if k < len(cut) and cut[k] else "kept", start, end) for k, (start, end) in enumerate(drawn.pauses)
+    )
+
+
+def _stages(stages: Iterable[Stage | HiddenWork]) -> tuple[Span, ...]:
+    return tuple(Span(s.name, s.start_ms, s.start_ms + s.duration_ms) for s in stages)

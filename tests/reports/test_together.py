@@ -1,0 +1,233 @@
+"""Several runs on one page: what is put together, what is said about it, what is refused."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.errors import UserError
+from harness.judgment import JudgeCheck, Judgment
+from harness.manifest import AgentEntry, RunManifest
+from harness.store import RunStore, SessionKey
+from harness.summarise import summarise
+from reports.assemble import assemble
+from reports.board import board
+from reports.cautions import cautions
+from reports.conditions import conditions
+from reports.gathered import alone
+from reports.joint import write_joint_report
+from reports.losses import losses
+from reports.together import together
+from reports.view import NOT_JOINT, PageView
+from scenarios.context import Context
+
+from .conftest import SECOND_NS, context, timing
+
+Run = Callable[..., RunStore]
+
+
+def verdicts(contexts: Sequence[Context], agents: Iterable[str], judge: str, against: str) -> list[Judgment]:
+    """Each agent loses to the reference on every third conversation and wins on the rest; the second does worse."""
+    return [
+        Judgment(
+            context=c.id, subset=c.subset, system_a=agent, system_b=against, source="judge", judge=judge,
+            winner="b" if n % (3 - k) == 0 else "a", strength=2, presentation="heard_text",
+        )
+        for n, c in enumerate(contexts)
+        for k, agent in enumerate(agents)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A run without sound: `agents` with their TTFA, judged against one reference."""
+
+    def made(
+        name: str,
+        agents: dict[str, float],
+        *,
+        first: int = 0,
+        contexts: int = 9,
+        judge: str | None = "tester@1",
+        against: str = "ref:careful",
+        text: str = "I just sat there <pause 400> and said nothing.",
+        **manifest: Any,
+    ) -> RunStore:
+        items = [context(n, text) for n in range(first, first + contexts)]
+        entries = [AgentEntry(name=a, kind="cascade", profile_hash="h", profile_text="") for a in agents]
+        facts: dict[str, Any] = {
+            "created": "2030-01-01T00:00:00Z", "harness_version": "0", "pack": "test", "pack_source": "test",
+            "pack_hash": "0" * 64, "mode": "seeded", "conditions": ["clean"], "repeats": 1, "seed": 1,
+        }  # fmt: skip
+        store = RunStore.create(
+            tmp_path / name,
+            RunManifest(context_ids=[c.id for c in items], agents=entries, **{**facts, **manifest}),
+            items,
+        )
+        for n, item in enumerate(items):
+            for agent, ttfa_ms in agents.items():
+                key = SessionKey(item.id, "c", agent, "h", "seeded", "clean", 0)
+                store.commit_session(
+                    key, partial=store.partial_folder(key), written_text="I am here.", started_ns=SECOND_NS * (n + 1),
+                    timing=timing(ttfa_ms + n),
+                )  # fmt: skip
+        if judge is not None:
+            store.add_judgments(verdicts(items, agents, judge, against))
+            store.add_judge_check(
+                JudgeCheck(
+                    judge=judge, family="none", pairs=40, accuracy=0.8, accuracy_interval=(0.7, 0.9), flip_rate=0.1,
+                    trusted=True,
+                )
+            )  # fmt: skip
+        return store
+
+    return made
+
+
+def page(*stores: RunStore) -> PageView:
+    return assemble(together([(store, summarise(store)) for store in stores]), Path("unused"), audio=False)
+
+
+def said(view: PageView) -> dict[str, str]:
+    return {caution.topic: caution.text for caution in cautions(view)}
+
+
+def test_agents_of_all_runs_stand_on_one_board_ranked_by_pooled_verdicts(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 1_200.0, "late": 3_000.0})
+    view = page(one, two)
+    assert {agent.name for agent in view.agents} == {"quick", "slow", "late"}
+    assert all(agent.whole.rating.elo.value is not None for agent in view.agents)
+    assert len(view.contexts) == 9
+    assert all(len(c.turns) == 3 for c in view.contexts)
+    assert {row.name for row in board(view)} == {"quick", "slow", "late", "reference “careful”"}
+    (reference,) = view.references
+    assert reference.ratings["all"].elo.value is not None
+    by_name = {a.name: a.whole.rating.elo.value or 0.0 for a in view.agents}
+    assert by_name["late"] < by_name["slow"]
+    assert NOT_JOINT not in said(view)
+    assert not losses(view)
+
+
+def test_one_agent_in_two_runs_is_two_systems_named_after_their_runs(run: Run) -> None:
+    view = page(run("monday", {"quick": 400.0, "only": 500.0}), run("friday", {"quick": 600.0}))
+    p50 = {a.name: a.whole.latency["ttfa"].p50.value for a in view.agents}
+    assert set(p50) == {"quick (monday)", "quick (friday)", "only"}
+    assert p50["quick (monday)"] == pytest.approx(404)
+    assert p50["quick (friday)"] == pytest.approx(604)
+    assert {(t.agent, t.run) for c in view.contexts for t in c.turns} == {
+        ("quick (monday)", "monday"), ("quick (friday)", "friday"), ("only", "monday"),
+    }  # fmt: skip
+
+
+def test_a_page_of_one_run_keeps_that_runs_own_figures(run: Run) -> None:
+    store = run("one", {"quick": 400.0, "slow": 900.0})
+    summary = summarise(store)
+    view = assemble(alone(store, summary), Path("unused"), audio=False)
+    assert {a.name: a.whole.rating.elo.value for a in view.agents} == {n: a.elo for n, a in summary.agents.items()}
+    assert not view.differences
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"judge": "another@1"}, "different judges"),
+        ({"first": 20}, "No verdict connects one with two"),
+        ({"against": "ref:else"}, "No verdict connects one with two"),
+    ],
+)
+def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(
+    run: Run, other: dict[str, Any], words: str
+) -> None:
+    view = page(run("one", {"quick": 400.0}), run("two", {"slow": 900.0}, **other))
+    assert all(a.whole.rating.elo.value is None for a in view.agents)
+    assert not view.references
+    assert words in said(view)[NOT_JOINT]
+    assert {a.name: a.whole.latency["ttfa"].p50.value for a in view.agents} == {"quick": 404.0, "slow": 904.0}
+
+
+def test_a_chain_of_runs_is_connected_through_the_middle_one(run: Run) -> None:
+    chain = [run(f"r{n}", {f"agent-{n}": 400.0 + n}, first=6 * n, contexts=9) for n in range(3)]
+    assert NOT_JOINT not in said(page(*chain))
+    assert NOT_JOINT in said(page(chain[0], chain[2]))
+
+
+def test_an_unjudged_run_joins_with_latencies_alone(run: Run) -> None:
+    view = page(run("one", {"quick": 400.0}), run("two", {"slow": 900.0}, judge=None))
+    rated = {a.name: a.whole.rating.elo.value is not None for a in view.agents}
+    assert rated == {"quick": True, "slow": False}
+    assert "two: none" in said(view)["Runs differ: judges"]
+
+
+def test_every_difference_between_runs_is_said_and_travels_with_exports(run: Run) -> None:
+    view = page(
+        run("one", {"quick": 400.0}, machine={"processor": "small", "cores": 2}, calibration={"ttfa_p95_error_ms": 6.0}),
+        run("two", {"slow": 900.0}, machine={"processor": "big", "cores": 64}, pack_hash="1" * 64, conditions=["g711"],
+            contexts=12, invalid=["pacing p99 9 ms"]),
+    )  # fmt: skip
+    topics = said(view)
+    for what, words in {
+        "machine": "two: big, 64 cores", "pack": "two: test 11111111", "line conditions": "two: g711",
+        "calibration": "two: not calibrated", "conversations": "9 of 12", "valid and invalid": "two",
+    }.items():  # fmt: skip
+        assert words in topics[f"Runs differ: {what}"]
+    assert "two: pacing p99 9 ms" in topics["Invalid"]
+    assert view.onset_error_ms is None
+    assert "The runs differ in:" in conditions(view)
+    assert "machine" in conditions(view)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"text": "Something else entirely."}, "conversation talk-0 has another text than in one"),
+        ({"mode": "replay"}, "boards of their own"),
+        ({"budgets_ms": {"ttft": 500.0, "ttfa": 900.0}}, "TTFA 900 ms"),
+    ],
+)
+def test_what_cannot_share_a_page_is_refused_in_one_line(run: Run, other: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError) as refused:
+        page(run("one", {"quick": 400.0}), run("two", {"slow": 900.0}, **other))
+    assert words in str(refused.value)
+    assert "report" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_run_named_twice_is_refused_and_folders_of_one_name_are_told_apart(run: Run) -> None:
+    one = run("a/run", {"quick": 400.0})
+    with pytest.raises(UserError, match="named twice"):
+        page(one, one)
+    view = page(one, run("b/run", {"quick": 500.0}))
+    assert {a.name for a in view.agents} == {"quick (a/run)", "quick (b/run)"}
+
+
+def test_each_run_is_compared_with_the_baseline_under_its_own_names(run: Run, tmp_path: Path) -> None:
+    stores = [run("one", {"quick": 400.0}), run("two", {"quick": 700.0})]
+    before = run("before", {"quick": 400.0})
+    written = write_joint_report(
+        [(s, summarise(s)) for s in stores], tmp_path / "out", baseline=(before, summarise(before)),
+        exports=tmp_path / "tables",
+    )  # fmt: skip
+    text = (tmp_path / "tables" / "summary.md").read_text(encoding="utf-8")
+    assert "Regression: quick (two), TTFA" in text
+    assert "Regression: quick (one), TTFA" not in text
+    with (tmp_path / "tables" / "turns.csv").open(encoding="utf-8", newline="") as lines:
+        assert {row["run"] for row in csv.DictReader(lines)} == {"one", "two"}
+    assert written.page.name == "report.html"
+
+
+def test_the_command_takes_several_runs_and_prints_their_figures_together(run: Run, tmp_path: Path) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
+    told = CliRunner().invoke(
+        app, ["report", str(one.folder), str(two.folder), "--out", str(tmp_path / "p.html"), "--json"]
+    )
+    assert told.exit_code == 0, told.output
+    made = json.loads(told.stdout)
+    assert set(made["agents"]) == {"quick", "slow"}
+    assert made["report"] == str(tmp_path / "p.html")
+    assert (tmp_path / "p.html").is_file()
+    assert not (one.folder / "summary.json").exists()
