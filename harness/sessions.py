@@ -6,7 +6,6 @@ when several run at once: it would take the processor from an agent that is bein
 """
 
 import asyncio
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from audio.vocal import VocalDetector
 from harness.asking import ask, timing_of
 from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.caller_turns import CallerTurns, history_of
+from harness.clock import now_ns
 from harness.fleet import Fleet
 from harness.plan import RunPlan
 from harness.progress import RunProgress
@@ -93,7 +93,7 @@ class SessionPlayer:
             history=history_of(context, key.mode),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
-        started_ns = time.time_ns()
+        started_ns = now_ns()
         with self._fleet.watching_idle(but=key.agent):
             outcome = await self._caller.play(plan, partial)
         outcome = self._named(outcome, key.agent)
@@ -118,7 +118,7 @@ class SessionPlayer:
         partial = self._store.partial_folder(key)
         reply: TextReply | None = None
         failure: TextFailed | None = None
-        started_ns = time.time_ns()
+        started_ns = now_ns()
         try:
             reply = await ask(profile, self._plan.context(key.context_id), self._fleet.url(key.agent))
         except TextFailed as error:

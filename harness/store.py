@@ -91,6 +91,7 @@ class Session:
     turn_timings: tuple[TurnTiming, ...]
     """Of every caller turn, in order; one in seeded mode."""
     started_ns: int | None
+    """On the machine's monotonic clock, as recordings and telemetry are."""
     folder: Path
 
 

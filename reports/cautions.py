@@ -40,7 +40,7 @@ def cautions(view: PageView) -> tuple[Caution, ...]:
         *_judges(view),
         *_size(view),
         *_losses(view),
-        *(Caution("warn", "From the analysis", text) for text in view.warnings),
+        *_analysis(view),
         *_standing(view),
     ]
     order: dict[Level, int] = {"bad": 0, "warn": 1, "note": 2}
@@ -155,12 +155,21 @@ def _losses(view: PageView) -> Iterator[Caution]:
         )
 
 
+def _analysis(view: PageView) -> Iterator[Caution]:
+    """What the summary warns of, less what this page says of each judge in its own words."""
+    for text in view.warnings:
+        if not any(f"Judge {judge.name.partition(' ')[0]}:" in text for judge in view.judges):
+            yield Caution("warn", "From the analysis", text)
+
+
 def _standing(view: PageView) -> Iterator[Caution]:
     if view.onset_error_ms is None:
         yield Caution(
             "note",
             "Not calibrated",
-            "The error of the onset measurement was not calibrated on this machine for this run.",
+            "The error of the onset measurement was not calibrated for every run here."
+            if view.differences
+            else "The error of the onset measurement was not calibrated on this machine for this run.",
         )
     else:
         yield Caution(

@@ -20,7 +20,7 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
     invalid = [p.label for p in parts if not p.summary.valid]
     if invalid and len(invalid) < len(parts):
         yield (
-            "Valid and invalid",
+            "Validity",
             (f"{', '.join(invalid)}: invalid, so nothing of it may be quoted, nor compared with the other runs."),
         )
     manifests = {p.label: p.store.manifest for p in parts}

@@ -11,6 +11,10 @@ from harness.telemetry import FILE
 from reports.view import SeriesView
 
 POINTS = 400
+LONGEST_WAIT_S = 3_600.0
+"""Sampling starts before the first session. Samples that all end before it, or begin this long after it, are on another clock
+(the machine was started again in between), and no turn can be seen against them.
+"""
 _SHOWN = {"cpu_percent": "processor, % of all cores"}
 _SHOWN_ENDINGS = {".utilisation_percent": "{name}, % busy"}
 
@@ -31,6 +35,8 @@ def series(folder: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
     if not samples:
         return ()
     begin, end = samples[0][0], samples[-1][0]
+    if end < 0 or begin > LONGEST_WAIT_S:
+        return ()
     width = max((end - begin) / POINTS, 1e-3)
     highest: dict[str, dict[int, float]] = {}
     for second, sample in samples:

@@ -7,7 +7,7 @@ the page has no Elo at all, because two scales in one column would be read as on
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def together(runs: Sequence[Run]) -> Gathered:
     return Gathered(
         title=" + ".join(labels),
         parts=parts,
-        summary=_summary(parts, ranking),
+        summary=_summary(parts, ranked, ranking),
         contexts=contexts,
         ranked=tuple(ranked),
         differences=(*differences(parts), *([(NOT_JOINT, why_not)] if why_not else [])),
@@ -195,7 +195,7 @@ def _ranking(parts: Sequence[Part], rows: Sequence[Judgment]) -> Ranking:
     )  # fmt: skip
 
 
-def _summary(parts: Sequence[Part], ranking: Ranking | None) -> RunSummary:
+def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking | None) -> RunSummary:
     """The figures of all runs in one object; ratings are those of the joint ranking, or absent."""
     board = ranking.board if ranking is not None else None
     points = {p.system: p for p in ranking.joint.points} if ranking is not None and ranking.joint is not None else {}
@@ -232,7 +232,7 @@ def _summary(parts: Sequence[Part], ranking: Ranking | None) -> RunSummary:
                 (p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None
             ),
         ),
-        judges=list(_judges(parts)),
+        judges=list(_judges(parts, {row.judge for row in rows})),
         agents=agents,
         references={
             system: ReferenceSummary(elo=row.elo, elo_interval=row.interval, win_rate=row.win_rate, axes=dict(row.axes))
@@ -250,11 +250,11 @@ def _worst(values: Sequence[float | None]) -> float | None:
     return max(known) if len(known) == len(values) else None
 
 
-def _judges(parts: Sequence[Part]) -> Iterator[JudgeSummary]:
-    """Each judge once where it did alike in all runs, else once a run."""
+def _judges(parts: Sequence[Part], ranked_by: Set[str]) -> Iterator[JudgeSummary]:
+    """The judges behind the joint ranking, or all without one: each once where it did alike in all runs, else once a run."""
     found: dict[str, list[tuple[str, JudgeSummary]]] = {}
     for p in parts:
-        for judge in p.summary.judges:
+        for judge in (j for j in p.summary.judges if not ranked_by or j.id in ranked_by):
             found.setdefault(judge.id, []).append((p.label, judge))
     counted = {"judgments", "own_family_judgments", "trusted"}
     for each in found.values():

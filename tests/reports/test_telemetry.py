@@ -20,6 +20,14 @@ def test_a_burst_survives_the_thinning_and_a_torn_line_does_not_matter(tmp_path:
     assert abs(burst - 2_000) <= 9
 
 
+def test_samples_of_another_clock_are_left_out(tmp_path: Path) -> None:
+    sample = {"at_ns": 5_000_000_000, "cpu_percent": 5.0}
+    (tmp_path / "telemetry.jsonl").write_text(json.dumps(sample) + "\n", encoding="utf-8")
+    assert series(tmp_path, 4_000_000_000)
+    assert series(tmp_path, 1_900_000_000_000_000_000) == ()
+    assert series(tmp_path, -4_000_000_000_000) == ()
+
+
 def test_a_run_without_samples_has_no_chart(tmp_path: Path) -> None:
     assert series(tmp_path, 1) == ()
     assert telemetry(invented_view(agents=1, contexts=1)) is None

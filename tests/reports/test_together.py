@@ -172,7 +172,7 @@ def test_every_difference_between_runs_is_said_and_travels_with_exports(run: Run
     topics = said(view)
     for what, words in {
         "machine": "two: big, 64 cores", "pack": "two: test 11111111", "line conditions": "two: g711",
-        "calibration": "two: not calibrated", "conversations": "9 of 12", "valid and invalid": "two",
+        "calibration": "two: not calibrated", "conversations": "9 of 12", "validity": "two",
     }.items():  # fmt: skip
         assert words in topics[f"Runs differ: {what}"]
     assert "two: pacing p99 9 ms" in topics["Invalid"]
