@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from audio.pcm import Float32, Int16, resample_float, to_float
-from audio.speech_edges import silent_runs, window_samples
+from audio.speech_edges import silent_runs, speaking, window_samples
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5
@@ -29,6 +29,15 @@ MOST_COMPRESSION = 2.4
 LEAST_LOOP_TOKENS = 6
 """A decoding that loops is done again with no six tokens allowed twice. Whisper's own way out, sampling at a higher
 temperature, would give other words each time. On `heart-mini` base looped in one of twelve turns (2.3 errors a word)."""
+
+MOST_WORDS_PER_S = 10.0
+"""Nobody speaks faster. Where a fraction of a second is left after the last word, Whisper pads it to 30 s of silence and
+fills that with words of its own: "I'm sorry, I'm sorry, …" behind several turns of `heart-open`."""
+
+LEAST_SKIPPED_S = 2.0
+LEAST_SPOKEN_S = 1.5
+"""A stretch of this length with this much sound and no word in it is heard again, alone: Whisper's first time stamp may
+lie after whole sentences, which are then lost (8.5 s of a turn of `heart-open`)."""
 
 LEAST_PAUSE_S = 0.15
 """Shorter silences are closures of plosives inside a word."""
@@ -74,16 +83,23 @@ class Transcriber:
         if _loudest_dbfs(samples, rate_hz) < NEAR_SILENCE_DBFS:
             return Transcription("", ())
         signal = resample_float(to_float(samples), rate_hz, WHISPER_RATE_HZ)
+        words = self._words(signal)
+        for begin_s, end_s in _skipped_s(signal, words):
+            stretch = signal[round(begin_s * WHISPER_RATE_HZ) : round(end_s * WHISPER_RATE_HZ)]
+            words += [(word, begin_s + start_s, begin_s + stop_s) for word, start_s, stop_s in self._words(stretch)]
+        words.sort(key=lambda word: word[1])
+        return Transcription(" ".join(word for word, _, _ in words), tuple(words))
+
+    def _words(self, signal: Float32) -> list[tuple[str, float, float]]:
         segments = self._decode(signal, {})
         if any(segment.compression_ratio > MOST_COMPRESSION for segment in segments):
             segments = self._decode(signal, {"no_repeat_ngram_size": LEAST_LOOP_TOKENS})
         pauses_s = _pauses_s(signal)
-        words = tuple(
+        return [
             (word.word.strip(), _after_pause(float(word.start), float(word.end), pauses_s), float(word.end))
             for segment in segments
             for word in segment.words or ()
-        )
-        return Transcription(" ".join(word for word, _, _ in words), words)
+        ]
 
     def _decode(self, signal: Float32, guard: Mapping[str, int]) -> list[Any]:
         segments, _ = self._model.transcribe(
@@ -97,7 +113,25 @@ class Transcriber:
             vad_parameters={"min_silence_duration_ms": 500, "speech_pad_ms": 300},
             **guard,
         )
-        return list(segments)
+        return [segment for segment in segments if _could_be_spoken(segment.text, segment.end - segment.start)]
+
+
+def _could_be_spoken(text: str, duration_s: float) -> bool:
+    """One word is allowed at any length: alignment may give a short one next to none."""
+    return len(text.split()) <= 1 + MOST_WORDS_PER_S * duration_s
+
+
+def _skipped_s(signal: Float32, words: list[tuple[str, float, float]]) -> list[tuple[float, float]]:
+    """Stretches between words, or before and after them, in which somebody speaks and nothing was written."""
+    edges = [0.0, *(edge for _, start_s, end_s in words for edge in (start_s, end_s)), signal.size / WHISPER_RATE_HZ]
+    active = speaking(signal, WHISPER_RATE_HZ)
+    window_s = window_samples(WHISPER_RATE_HZ) / WHISPER_RATE_HZ
+    return [
+        (begin_s, end_s)
+        for begin_s, end_s in zip(edges[::2], edges[1::2], strict=True)
+        if end_s - begin_s >= LEAST_SKIPPED_S
+        and active[int(begin_s / window_s) : int(end_s / window_s)].sum() * window_s >= LEAST_SPOKEN_S
+    ]
 
 
 def _pauses_s(signal: Float32) -> list[tuple[float, float]]:

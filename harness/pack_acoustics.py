@@ -77,7 +77,14 @@ class PackAcoustics:
             "words": sum(turn.words for turn in self.turns),
             "rendered_s": sum(turn.duration_s for turn in self.turns),
             "turns": {
-                turn.context_id: {"wer": turn.wer, "voice": turn.voice, "emotion": turn.emotion} for turn in self.turns
+                turn.context_id: {
+                    "wer": turn.wer,
+                    "words": turn.words,
+                    "voice": turn.voice,
+                    "emotion": turn.emotion,
+                    "heard": turn.heard,
+                }
+                for turn in self.turns
             },
             "emotions": {
                 check.emotion: {

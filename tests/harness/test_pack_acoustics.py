@@ -50,10 +50,22 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
 
 
 @pytest.mark.models
-def test_a_turn_on_which_plain_decoding_loops_is_heard_after_all(tmp_path: Path) -> None:
-    pack = load_pack("heart-mini")
-    (context,) = (each for each in pack.contexts if each.id == "mini-sister-wedding-loan")
+@pytest.mark.parametrize(
+    ("pack_name", "context_id"),
+    [
+        pytest.param("heart-mini", "mini-sister-wedding-loan", id="plain decoding loops"),
+        pytest.param("heart-open", "open-three-seventeen", id="words are made up behind the last one"),
+        pytest.param("heart-open", "open-adv-deposit-for-the-hall", id="whole sentences are skipped at the start"),
+    ],
+)
+def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
+    pack_name: str, context_id: str, tmp_path: Path
+) -> None:
+    pack = load_pack(pack_name)
+    (context,) = (each for each in pack.contexts if each.id == context_id)
     rendered = Voices(pack, tmp_path).render(context.spoken, context.voice)
-    heard = Transcriber(models.resolve("whisper-base")).transcribe(rendered.samples, rendered.rate_hz).text
+    found = Transcriber(models.resolve("whisper-base")).transcribe(rendered.samples, rendered.rate_hz)
     meant = spoken_words(rendered.text)
-    assert word_errors(meant, spoken_words(heard)) <= 0.25 * len(meant)
+    assert word_errors(meant, spoken_words(found.text)) <= 0.25 * len(meant)
+    assert [start for _, start, _ in found.words] == sorted(start for _, start, _ in found.words)
+    assert found.words[-1][2] <= rendered.duration_s + 0.1
