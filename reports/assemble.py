@@ -10,11 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.judgment import Judgment
+from harness.latency import summarise_latency
+from harness.manifest import RunManifest
 from harness.ranking import JointPoint
 from harness.store import Session
+from harness.summarise import turns_of
 from harness.summary import AgentSummary, Quantiles, RunSummary
-from reports import audits, latencies, ratings, strategies, telemetry
-from reports.gathered import Gathered, reply_texts
+from reports import audits, ratings, strategies, telemetry
+from reports.gathered import Gathered, Part, measured_on_page, reply_texts
 from reports.listening.section import listening_views
 from reports.provenance import provenance
 from reports.runs_differ import onset_error_ms
@@ -31,7 +34,6 @@ from reports.view import (
     JudgmentView,
     LatencyView,
     ListeningView,
-    Metric,
     PageView,
     RatingView,
     ReferenceView,
@@ -58,9 +60,10 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
     manifests = [part.store.manifest for part in gathered.parts]
     boards = {subset: ratings.ratings(ratings.of_subset(rows, subset)) for subset in SUBSETS}
     subset_of = {context.id: context.subset for context in gathered.contexts}
+    ttfa = measured_on_page(gathered.parts).ttfa
     frontiers = {
         subset: ratings.points(
-            ratings.of_subset(rows, subset), _ttfa(sessions, subset_of, subset), summary.budgets_ms.get("ttfa", 500.0)
+            ratings.of_subset(rows, subset), _of_subset(ttfa, subset_of, subset), summary.budgets_ms.get("ttfa", 500.0)
         )
         for subset in SUBSETS[1:]
     }
@@ -83,8 +86,9 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         realtime_ratio=summary.pacing.realtime_ratio,
         elo_method=next((a.elo_method for a in summary.agents.values() if a.elo_method), ""),
         agents=tuple(
-            _agent(name, agent, [s for s in sessions if s.key.agent == name], subset_of, everything, boards, frontiers)
-            for name, agent in summary.agents.items()
+            _agent(name, summary.agents[name], part, subset_of, everything, boards, frontiers)
+            for part in gathered.parts
+            for name in (part.names.get(own, own) for own in part.summary.agents)
         ),
         references=_references(gathered.contexts, boards, summary),
         judges=_judges(gathered),
@@ -135,34 +139,32 @@ def _telemetry(gathered: Gathered) -> tuple[SeriesView, ...]:
 def _agent(
     name: str,
     agent: AgentSummary,
-    sessions: Sequence[Session],
+    part: Part,
     subset_of: Mapping[str, str],
     rows: Sequence[Judgment],
     boards: Boards,
     frontiers: Frontiers,
 ) -> AgentView:
     mine = [row for row in rows if name in (row.system_a, row.system_b)]
+    sessions = [
+        s for s in part.sessions if s.key.agent == name and s.key.condition == part.store.manifest.conditions[0]
+    ]
+    slices: dict[Subset, SliceView] = {"all": _whole(agent, boards["all"].get(name, RatingView()))}
+    for subset in SUBSETS[1:]:
+        point = frontiers[subset].get(name)
+        slices[subset] = _slice(
+            agent,
+            part.store.manifest,
+            [s for s in sessions if subset_of.get(s.key.context_id) == subset],
+            boards[subset].get(name, RatingView()),
+            point.p_frontier if point is not None else None,
+        )
     return AgentView(
         name=name,
         family=agent.family or "",
         spoken=agent.kind != "text",
-        turns=agent.turns,
-        no_reply=agent.no_reply,
-        failed=agent.failed,
-        discarded=sum(agent.discarded.values()),
-        within_ttft=agent.within_budget.ttft,
-        within_ttfa=agent.within_budget.ttfa,
-        cut_in_rate=agent.cut_in_rate,
-        false_start_rate=agent.false_start_rate,
-        pauses_cut=agent.pauses_cut[0],
-        pauses_marked=agent.pauses_cut[1],
-        slices={
-            "all": _whole(agent, boards["all"].get(name, RatingView())),
-            "regular": _slice(name, "regular", sessions, subset_of, boards, frontiers),
-            "adversarial": _slice(name, "adversarial", sessions, subset_of, boards, frontiers),
-        },
+        slices=slices,
         profile_hash=next((s.key.profile_hash for s in sessions), ""),
-        underruns=agent.underruns,
         own_family_judgments=sum(row.own_family for row in mine),
         total_judgments=len(mine),
     )
@@ -176,8 +178,50 @@ def _whole(agent: AgentSummary, board: RatingView) -> SliceView:
         judgments=board.judgments,
         contexts=board.contexts,
     )
-    latency: dict[Metric, LatencyView] = {metric: _quantiles(getattr(agent, f"{metric}_ms")) for metric in METRICS}
-    return SliceView(agent.turns, latency, rating, agent.p_frontier)
+    return SliceView(
+        agent.turns,
+        {metric: _quantiles(getattr(agent, f"{metric}_ms")) for metric in METRICS},
+        rating,
+        agent.p_frontier,
+        no_reply=agent.no_reply,
+        failed=agent.failed,
+        discarded=sum(agent.discarded.values()),
+        within_ttft=agent.within_budget.ttft,
+        within_ttfa=agent.within_budget.ttfa,
+        cut_in_rate=agent.cut_in_rate,
+        false_start_rate=agent.false_start_rate,
+        pauses_cut=agent.pauses_cut[0],
+        pauses_marked=agent.pauses_cut[1],
+        underruns=agent.underruns,
+    )
+
+
+def _slice(
+    agent: AgentSummary,
+    manifest: RunManifest,
+    sessions: Sequence[Session],
+    rating: RatingView,
+    p_frontier: float | None,
+) -> SliceView:
+    """A subset by the very rules of the whole run."""
+    found = summarise_latency(turns_of(sessions), budgets_ms=manifest.budgets_ms, seed=manifest.seed)
+    spoken = agent.kind != "text"
+    return SliceView(
+        found.turns,
+        {metric: _quantiles(found.quantiles[metric]) for metric in METRICS},
+        rating,
+        p_frontier,
+        no_reply=found.no_reply,
+        failed=sum(s.status == "failed" for s in sessions),
+        discarded=sum(found.discarded.values()),
+        within_ttft=found.within_ttft,
+        within_ttfa=found.within_ttfa if spoken else None,
+        cut_in_rate=found.cut_in_rate if spoken else None,
+        false_start_rate=found.false_start_rate if spoken else None,
+        pauses_cut=found.pauses_cut[0],
+        pauses_marked=found.pauses_cut[1],
+        underruns=found.underruns,
+    )
 
 
 def _quantiles(found: Quantiles) -> LatencyView:
@@ -190,45 +234,13 @@ def _quantiles(found: Quantiles) -> LatencyView:
     )
 
 
-def _slice(
-    name: str,
-    subset: Subset,
-    sessions: Sequence[Session],
-    subset_of: Mapping[str, str],
-    boards: Boards,
-    frontiers: Frontiers,
-) -> SliceView:
-    timed = [
-        (s.key.context_id, s.timing)
-        for s in sessions
-        if subset_of.get(s.key.context_id) == subset and s.timing is not None and s.timing.discarded is None
-    ]
-    latency: dict[Metric, LatencyView] = {}
-    for metric in METRICS:
-        seen: list[latencies.Observation] = []
-        for context, timing in timed:
-            value = getattr(timing, f"{metric}_ms")
-            if value is not None or timing.no_reply:
-                seen.append((context, None if timing.no_reply else value))
-        latency[metric] = latencies.over_turns(seen)
-    point = frontiers[subset].get(name)
-    return SliceView(
-        len(timed), latency, boards[subset].get(name, RatingView()), point.p_frontier if point is not None else None
-    )
-
-
-def _ttfa(
-    sessions: Sequence[Session], subset_of: Mapping[str, str], subset: Subset
+def _of_subset(
+    latencies: Mapping[str, Mapping[str, float | None]], subset_of: Mapping[str, str], subset: Subset
 ) -> dict[str, dict[str, float | None]]:
-    """Agent → conversation → TTFA, None for no reply; of repeats the last."""
-    found: dict[str, dict[str, float | None]] = defaultdict(dict)
-    for session in sessions:
-        timing = session.timing
-        if subset_of.get(session.key.context_id) != subset or timing is None or timing.discarded is not None:
-            continue
-        if timing.no_reply or timing.ttfa_ms is not None:
-            found[session.key.agent][session.key.context_id] = None if timing.no_reply else timing.ttfa_ms
-    return found
+    return {
+        agent: {context: value for context, value in values.items() if subset_of.get(context) == subset}
+        for agent, values in latencies.items()
+    }
 
 
 def _references(contexts: Sequence[Context], boards: Boards, summary: RunSummary) -> tuple[ReferenceView, ...]:

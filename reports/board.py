@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reports.view import AgentView, PageView, ReferenceView
+from reports.view import AgentView, PageView, ReferenceView, SliceView, Subset
 from reports.wording import (
     UNKNOWN_TEXT,
     counted,
@@ -34,10 +34,14 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def board(view: PageView) -> tuple[Row, ...]:
-    """Agents and references by Elo, best first; those without a rating last, by name."""
-    rated: list[tuple[float | None, Row]] = [(a.whole.rating.elo.value, _agent(a, view)) for a in view.agents]
-    rated += [(r.ratings["all"].elo.value if "all" in r.ratings else None, _reference(r)) for r in view.references]
+def board(view: PageView, subset: Subset = "all") -> tuple[Row, ...]:
+    """Agents and references by their Elo on these conversations, best first; those without a rating last, by name."""
+    rated: list[tuple[float | None, Row]] = [
+        (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents
+    ]
+    rated += [
+        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset)) for r in view.references
+    ]
     rated.sort(key=lambda pair: (pair[0] is None, -(pair[0] or 0.0), pair[1].name))
     return tuple(row for _, row in rated)
 
@@ -51,13 +55,12 @@ def method_words(view: PageView) -> str:
     )
 
 
-def _agent(agent: AgentView, view: PageView) -> Row:
-    part = agent.whole
+def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
-    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(agent.turns, "turn")]
+    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
-    pauses = f"{agent.pauses_cut} of {agent.pauses_marked}" if agent.pauses_marked else UNKNOWN_TEXT
+    pauses = f"{part.pauses_cut} of {part.pauses_marked}" if part.pauses_marked else UNKNOWN_TEXT
     ttfa_tone = ""
     if ttfa is not None and ttfa.p50.value is not None:
         ttfa_tone = "good" if ttfa.p50.value <= view.budget_ttfa_ms else "bad"
@@ -73,19 +76,17 @@ def _agent(agent: AgentView, view: PageView) -> Row:
             Cell(latency(ttfa), latency_interval(ttfa.p50), ttfa_tone) if ttfa else Cell(UNKNOWN_TEXT),
             Cell(latency(ttfa, "p95"), latency_interval(ttfa.p95)) if ttfa else Cell(UNKNOWN_TEXT),
             Cell(latency(ttft), latency_interval(ttft.p50)) if ttft else Cell(UNKNOWN_TEXT),
-            Cell(share(agent.within_ttfa), f"TTFT {share(agent.within_ttft)}" if agent.within_ttft is not None else ""),
-            Cell(share(agent.cut_in_rate)),
+            Cell(share(part.within_ttfa), f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else ""),
+            Cell(share(part.cut_in_rate)),
             Cell(pauses),
-            Cell(
-                str(agent.no_reply), f"{agent.failed} failed" if agent.failed else "", "bad" if agent.no_reply else ""
-            ),
+            Cell(str(part.no_reply), f"{part.failed} failed" if part.failed else "", "bad" if part.no_reply else ""),
             Cell(share(part.p_frontier)),
         ),
     )
 
 
-def _reference(reference: ReferenceView) -> Row:
-    rating = reference.ratings.get("all")
+def _reference(reference: ReferenceView, subset: Subset) -> Row:
+    rating = reference.ratings.get(subset)
     unknown = Cell(UNKNOWN_TEXT)
     return Row(
         name=system_name(reference.system),

@@ -119,7 +119,7 @@ def _size(view: PageView) -> Iterator[Caution]:
             f"This run has {counted(contexts, 'conversation')}. Under {SMALL_CONTEXTS} no interval is given, and an order of "
             "agents can turn round with the next conversation.",
         )
-    turns = max((agent.turns for agent in view.agents), default=0)
+    turns = max((agent.whole.turns for agent in view.agents), default=0)
     if turns < P95_TURNS:
         yield Caution(
             "note",
@@ -136,13 +136,15 @@ def _losses(view: PageView) -> Iterator[Caution]:
             "Failed sessions",
             f"{counted(len(view.failures), 'session')} failed ({', '.join(agents)}). They are listed below by kind.",
         )
-    silent = [agent for agent in view.agents if agent.no_reply]
+    silent = [agent for agent in view.agents if agent.whole.no_reply]
     if silent:
-        each = ", ".join(f"{agent.name} on {agent.no_reply} of {counted(agent.turns, 'turn')}" for agent in silent)
+        each = ", ".join(
+            f"{agent.name} on {agent.whole.no_reply} of {counted(agent.whole.turns, 'turn')}" for agent in silent
+        )
         yield Caution("warn", "No reply", f"Nothing within 15 s: {each}. Such turns count as an agent's slowest.")
-    dropped = [agent for agent in view.agents if agent.discarded]
+    dropped = [agent for agent in view.agents if agent.whole.discarded]
     if dropped:
-        each = ", ".join(f"{agent.name} {agent.discarded} of {agent.turns}" for agent in dropped)
+        each = ", ".join(f"{agent.name} {agent.whole.discarded} of {agent.whole.turns}" for agent in dropped)
         yield Caution(
             "note",
             "Discarded",

@@ -8,7 +8,9 @@ profile, on two days or two machines, are two measurements and not one with twic
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.judge_run import HEARD
 from harness.judgment import Judgment
+from harness.ranking.of_run import Measured, measured
 from harness.store import RunStore, Session
 from harness.summary import RunSummary
 from reports import ratings
@@ -69,6 +71,30 @@ def part(store: RunStore, summary: RunSummary, label: str, names: Mapping[str, s
             for row in store.judgments()
         ),
     )
+
+
+def measured_on_page(parts: Sequence[Part]) -> Measured:
+    """What was measured in all runs, by the names on the page: of each run its first condition and repeat."""
+    whole = Measured({}, {}, {}, {})
+    for each in parts:
+        found = measured(each.store, HEARD)
+
+        def shown(name: str, names: Mapping[str, str] = each.names) -> str:
+            return names.get(name, name)
+
+        whole = Measured(
+            {**whole.ttfa, **{shown(name): values for name, values in found.ttfa.items()}},
+            {
+                figure: {
+                    **whole.others.get(figure, {}),
+                    **{shown(n): v for n, v in found.others.get(figure, {}).items()},
+                }
+                for figure in (*whole.others, *(f for f in found.others if f not in whole.others))
+            },
+            {**whole.cut_ins, **{shown(name): values for name, values in found.cut_ins.items()}},
+            {**whole.texts, **{(context, shown(name)): text for (context, name), text in found.texts.items()}},
+        )
+    return whole
 
 
 def reply_texts(contexts: Sequence[Context], sessions: Sequence[Session]) -> dict[tuple[str, str], str]:

@@ -218,18 +218,20 @@ def _agent(
     ratings: Sequence[float],
     contexts: Sequence[ContextView],
 ) -> AgentView:
-    turns = [c.turns[number] for c in contexts]
-    values = np.array([t.figures_ms["ttfa"] for t in turns if "ttfa" in t.figures_ms])
     slices: dict[Subset, SliceView] = {}
     for subset in SUBSETS:
+        turns = [c.turns[number] for c in contexts if subset in ("all", c.subset)]
+        values = np.array([t.figures_ms["ttfa"] for t in turns if "ttfa" in t.figures_ms])
+        cut = sum(p.name == "cut" for t in turns for p in t.pauses)
         shift = {"all": 0.0, "regular": 6.0, "adversarial": -15.0}[subset]
+        slower = {"all": 1.0, "regular": 0.97, "adversarial": 1.12}[subset]
         ratio: dict[Metric, float] = {
             "ttfa": 1.0, "ttft": 0.25, "first_sound": 0.98, "first_speech": 1.0, "first_word": 1.03, "first_substance": 1.3,
         }  # fmt: skip
         latency = {
             metric: LatencyView(
-                _estimate(medians[number] * r, medians[number] * r * 0.07),
-                _estimate(medians[number] * r * 1.5, medians[number] * r * 0.16),
+                _estimate(medians[number] * slower * r, medians[number] * r * 0.07),
+                _estimate(medians[number] * slower * r * 1.5, medians[number] * r * 0.16),
                 n=len(turns),
             )
             for metric, r in ratio.items()
@@ -237,22 +239,18 @@ def _agent(
         faster = [r for m, r in zip(medians, ratings, strict=True) if m < medians[number]]
         best = ratings[number] > max(faster, default=0.0)
         slices[subset] = SliceView(
-            len(turns), latency, _rating(rng, ratings[number] + shift), 0.8 if best else 0.1, on_frontier=best
+            len(turns),
+            latency,
+            _rating(rng, ratings[number] + shift),
+            0.8 if best else 0.1,
+            on_frontier=best,
+            no_reply=sum(t.no_reply for t in turns),
+            failed=sum(t.status == "failed" for t in turns),
+            within_ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
+            within_ttfa=float((values <= 500).mean()) if len(values) else None,
+            cut_in_rate=0.0,
+            false_start_rate=cut / max(len(turns), 1),
+            pauses_cut=cut,
+            pauses_marked=sum(len(t.pauses) for t in turns),
         )
-    cut = sum(p.name == "cut" for t in turns for p in t.pauses)
-    return AgentView(
-        name=labels[number],
-        family="invented",
-        spoken=True,
-        turns=len(turns),
-        no_reply=sum(t.no_reply for t in turns),
-        failed=sum(t.status == "failed" for t in turns),
-        discarded=0,
-        within_ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
-        within_ttfa=float((values <= 500).mean()) if len(values) else None,
-        cut_in_rate=0.0,
-        false_start_rate=cut / max(len(turns), 1),
-        pauses_cut=cut,
-        pauses_marked=sum(len(t.pauses) for t in turns),
-        slices=slices,
-    )
+    return AgentView(name=labels[number], family="invented", spoken=True, slices=slices)

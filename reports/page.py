@@ -19,7 +19,7 @@ from reports.conditions import conditions
 from reports.embedding import content_policy, packed, safe_json, script_text
 from reports.losses import losses
 from reports.verdict import verdicts
-from reports.view import METRICS, PageView
+from reports.view import METRICS, SUBSETS, PageView, Subset
 from reports.wording import counted, finding_interval, finding_value
 
 _SCRIPTS = ("dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
@@ -73,7 +73,8 @@ def render(view: PageView) -> str:
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if anchor != "baseline" or view.baseline],
             cautions=cautions(view),
             verdicts=verdicts(view),
-            board=board(view),
+            boards={subset: board(view, subset) for subset in SUBSETS},
+            subsets=_subsets(view),
             method_words=method_words(view),
             losses=losses(view),
             charts=specs,
@@ -87,6 +88,11 @@ def render(view: PageView) -> str:
             counted=counted,
         )
     )
+
+
+def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:
+    """What the switch of conversations offers, with how many there are of each."""
+    return tuple((subset, sum(subset in ("all", c.subset) for c in view.contexts)) for subset in SUBSETS)
 
 
 @cache

@@ -66,12 +66,10 @@ def _systems(view: PageView) -> Iterator[Row]:
                 row |= _spread(f"{metric}_p50_ms", figure.p50 if figure else Estimate())
                 row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
             row["p_frontier"] = part.p_frontier
-            whole = subset == "all"
             row |= {
-                "within_ttfa": agent.within_ttfa if whole else None, "within_ttft": agent.within_ttft if whole else None,
-                "cut_in_rate": agent.cut_in_rate if whole else None, "pauses_cut": agent.pauses_cut if whole else None,
-                "pauses_marked": agent.pauses_marked if whole else None, "no_reply": agent.no_reply if whole else None,
-                "failed": agent.failed if whole else None, "discarded": agent.discarded if whole else None,
+                "within_ttfa": part.within_ttfa, "within_ttft": part.within_ttft, "cut_in_rate": part.cut_in_rate,
+                "pauses_cut": part.pauses_cut, "pauses_marked": part.pauses_marked, "no_reply": part.no_reply,
+                "failed": part.failed, "discarded": part.discarded,
             }  # fmt: skip
             yield row
     for reference in view.references:

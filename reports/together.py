@@ -9,17 +9,15 @@ the page has no Elo at all, because two scales in one column would be read as on
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
 
 from harness.errors import UserError
 from harness.judge_run import HEARD, NO_REPLY_RULE
 from harness.judgment import Judgment
 from harness.ranking.command import Ranking, rank
-from harness.ranking.of_run import measured
 from harness.store import RunStore
 from harness.summary import AgentSummary, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
 from reports import ratings
-from reports.gathered import Gathered, Part, part
+from reports.gathered import Gathered, Part, measured_on_page, part
 from reports.runs_differ import differences
 from reports.view import NOT_JOINT
 from scenarios.context import Context
@@ -177,22 +175,18 @@ def _contexts(parts: Sequence[Part]) -> tuple[Context, ...]:
 
 
 def _ranking(parts: Sequence[Part], rows: Sequence[Judgment]) -> Ranking:
-    ttfa: dict[str, Any] = {}
-    cut_ins: dict[str, Any] = {}
-    others: dict[str, dict[str, Any]] = {}
-    texts: dict[tuple[str, str], str] = {}
-    for p in parts:
-        found = measured(p.store, HEARD)
-        ttfa |= {p.names.get(name, name): values for name, values in found.ttfa.items()}
-        cut_ins |= {p.names.get(name, name): values for name, values in found.cut_ins.items()}
-        texts |= {(context, p.names.get(name, name)): text for (context, name), text in found.texts.items()}
-        for figure, by_agent in found.others.items():
-            others.setdefault(figure, {}).update({p.names.get(n, n): values for n, values in by_agent.items()})
+    found = measured_on_page(parts)
     manifest = parts[0].store.manifest
     return rank(
-        rows, ttfa, other_latencies=others, cut_ins=cut_ins, budget_ms=manifest.budgets_ms["ttfa"], presentation=HEARD,
-        texts=texts, seed=manifest.seed,
-    )  # fmt: skip
+        rows,
+        found.ttfa,
+        other_latencies=found.others,
+        cut_ins=found.cut_ins,
+        budget_ms=manifest.budgets_ms["ttfa"],
+        presentation=HEARD,
+        texts=found.texts,
+        seed=manifest.seed,
+    )
 
 
 def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking | None) -> RunSummary:

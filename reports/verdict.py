@@ -49,13 +49,13 @@ def _verdict(agent: AgentView, view: PageView) -> Verdict:
 
 def _speed_words(agent: AgentView, view: PageView) -> tuple[Outcome, str]:
     name, metric, budget, within = (
-        ("TTFA", "ttfa", view.budget_ttfa_ms, agent.within_ttfa)
+        ("TTFA", "ttfa", view.budget_ttfa_ms, agent.whole.within_ttfa)
         if agent.spoken
-        else ("TTFT", "ttft", view.budget_ttft_ms, agent.within_ttft)
+        else ("TTFT", "ttft", view.budget_ttft_ms, agent.whole.within_ttft)
     )
     figure = agent.whole.latency["ttfa" if metric == "ttfa" else "ttft"]
     if figure.p50_over:
-        return "over", f"gives no reply within 15 s on at least half of {counted(agent.turns, 'turn')}"
+        return "over", f"gives no reply within 15 s on at least half of {counted(agent.whole.turns, 'turn')}"
     if figure.p50.value is None:
         return "unknown", f"no {name} could be measured"
     outcome: Outcome = "within" if figure.p50.value <= budget else "over"
@@ -63,7 +63,7 @@ def _speed_words(agent: AgentView, view: PageView) -> tuple[Outcome, str]:
     return outcome, (
         f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
         f"{'within' if outcome == 'within' else 'over'} the {milliseconds(budget)} budget; "
-        f"{share(within)} of {counted(agent.turns, 'turn')} within it"
+        f"{share(within)} of {counted(agent.whole.turns, 'turn')} within it"
     )
 
 
@@ -76,11 +76,11 @@ def _rating_words(agent: AgentView) -> str:
 
 
 def _interaction_words(agent: AgentView) -> str:
-    if agent.cut_in_rate is None:
+    if agent.whole.cut_in_rate is None:
         return "cut-ins not known"
-    cut = f"cuts in on {share(agent.cut_in_rate)} of turns"
-    if agent.pauses_marked:
-        cut += f" and into {agent.pauses_cut} of {counted(agent.pauses_marked, 'pause')}"
+    cut = f"cuts in on {share(agent.whole.cut_in_rate)} of turns"
+    if agent.whole.pauses_marked:
+        cut += f" and into {agent.whole.pauses_cut} of {counted(agent.whole.pauses_marked, 'pause')}"
     return cut
 
 

@@ -73,13 +73,23 @@ class RatingView:
 
 @dataclass(frozen=True, slots=True)
 class SliceView:
-    """One agent on one subset of the contexts."""
+    """One agent on one subset of the contexts. Rates are shares of turns; those of false starts, of marked pauses."""
 
     turns: int
     latency: Mapping[Metric, LatencyView]
     rating: RatingView
     p_frontier: float | None = None
     on_frontier: bool | None = None
+    no_reply: int = 0
+    failed: int = 0
+    discarded: int = 0
+    within_ttft: float | None = None
+    within_ttfa: float | None = None
+    cut_in_rate: float | None = None
+    false_start_rate: float | None = None
+    pauses_cut: int = 0
+    pauses_marked: int = 0
+    underruns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +99,8 @@ class AgentView:
     name: str
     family: str
     spoken: bool
-    turns: int
-    no_reply: int
-    failed: int
-    discarded: int
-    within_ttft: float | None
-    within_ttfa: float | None
-    cut_in_rate: float | None
-    false_start_rate: float | None
-    pauses_cut: int
-    pauses_marked: int
     slices: Mapping[Subset, SliceView]
     profile_hash: str = ""
-    underruns: int = 0
     own_family_judgments: int = 0
     total_judgments: int = 0
 

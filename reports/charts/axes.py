@@ -9,8 +9,8 @@ import math
 import altair as alt
 
 from reports.charts.chart import Chart, Table
-from reports.charts.theme import to_spec
-from reports.view import AXIS_NAMES, AgentView, PageView
+from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 from reports.wording import share
 
 MOST_IN_RADAR = 6
@@ -23,22 +23,31 @@ def dots(view: PageView) -> Chart | None:
         return None
     names = [agent.name for agent in view.agents]
     values = [
-        {"agent": a.name, "axis": AXIS_NAMES[axis], "share": won}
+        {"agent": a.name, "axis": AXIS_NAMES[axis], "share": won, "subset": subset}
         for a in agents
-        for axis, won in a.whole.rating.axes.items()
+        for subset in SUBSETS
+        for axis, won in a.slices[subset].rating.axes.items()
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")),
-        y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True, labelLimit=200)),
-        color=alt.Color(
-            "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-        ),
-        shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-        tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
+    base = (
+        alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
+        .encode(
+            x=alt.X(
+                "share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")
+            ),
+            y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True, labelLimit=200)),
+            color=alt.Color(
+                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
+            ),
+            shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
+            tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
+        )
     )
     even = alt.Chart(alt.InlineData(values=[{"share": 0.5}])).mark_rule(strokeDash=[4, 4]).encode(x="share:Q")
     spec = to_spec(
-        (even + base.mark_point(filled=True, size=110, opacity=0.9)).properties(width="container", height=alt.Step(42))
+        (even + base.mark_point(filled=True, size=110, opacity=0.9))
+        .add_params(subset_choice())
+        .properties(width="container", height=alt.Step(42))
     )
     rows = tuple((a.name, *(share(a.whole.rating.axes.get(axis)) for axis in AXIS_NAMES)) for a in agents)
     return Chart(
@@ -93,6 +102,7 @@ def radar(view: PageView) -> Chart | None:
         title="The same as a radar",
         caption=f"Rings at 25, 50, 75 and 100 % of comparisons won.{shown}",
         spec=to_spec(layers.properties(width=330, height=330)),
+        by_subset=False,
         narrow=True,
     )
 

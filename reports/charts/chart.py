@@ -22,5 +22,7 @@ class Chart:
     caption: str
     spec: Spec
     table: Table | None = None
+    by_subset: bool = True
+    """Follows the page's switch between all, regular and adversarial conversations; its table is of all."""
     narrow: bool = False
     """Drawn at its own width instead of the page's."""

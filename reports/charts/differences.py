@@ -4,12 +4,14 @@ Two agents answer the same turns, so their difference is known far better than e
 differences is drawn, with an interval that resamples conversations.
 """
 
+from dataclasses import replace
+
 import altair as alt
 
 from reports.charts.chart import Chart, Table
-from reports.charts.theme import to_spec
+from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
 from reports.paired import Paired, against
-from reports.view import PageView
+from reports.view import SUBSETS, PageView, Subset
 from reports.wording import latency_interval, milliseconds
 
 
@@ -19,23 +21,26 @@ def chart(view: PageView) -> Chart | None:
     if len(timed) < 2:
         return None
     quickest = min(timed, key=lambda a: a.whole.latency["ttfa"].p50.value or 0.0).name
-    found = [(a.name, against(view, a.name, quickest)) for a in timed if a.name != quickest]
-    pairs: list[tuple[str, Paired]] = [(name, pair) for name, pair in found if pair is not None]
+    others = [a.name for a in timed if a.name != quickest]
+    pairs = _pairs(view, others, quickest, "all")
     if not pairs:
         return None
-    pairs.sort(key=lambda row: row[1].difference.value or 0.0)
     values = [
         {
+            "subset": subset,
             "agent": name,
             "ms": p.difference.value,
             "low": p.difference.low,
             "high": p.difference.high,
             "n": p.conversations,
         }
-        for name, p in pairs
+        for subset in SUBSETS
+        for name, p in _pairs(view, others, quickest, subset)
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None, labelLimit=200))
+    base = (
+        alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
+        .encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None, labelLimit=200)))
     )
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
@@ -51,6 +56,15 @@ def chart(view: PageView) -> Chart | None:
         name="ttfa_differences",
         title=f"Later than {quickest}",
         caption="TTFA on the same conversations, pair by pair. A turn without reply counts as 15 s.",
-        spec=to_spec((zero + bars + dots).properties(width="container", height=alt.Step(30))),
+        spec=to_spec(
+            (zero + bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(30))
+        ),
         table=Table(("Agent", "Median difference", "95 % interval", "Conversations"), rows),
     )
+
+
+def _pairs(view: PageView, names: list[str], quickest: str, subset: Subset) -> list[tuple[str, Paired]]:
+    """Each agent's difference on these conversations, smallest first."""
+    here = replace(view, contexts=tuple(c for c in view.contexts if subset in ("all", c.subset)))
+    found = [(name, pair) for name in names if (pair := against(here, name, quickest)) is not None]
+    return sorted(found, key=lambda row: row[1].difference.value or 0.0)

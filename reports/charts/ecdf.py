@@ -8,31 +8,20 @@ import altair as alt
 import numpy as np
 
 from reports.charts.chart import Chart
-from reports.charts.theme import latency_axis, to_spec
-from reports.view import PageView
+from reports.charts.theme import IN_SUBSET, latency_axis, subset_choice, to_spec
+from reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
 
 
 def chart(view: PageView) -> Chart | None:
     """None where no turn has a TTFA."""
-    values: list[dict[str, str | float]] = []
-    for agent in view.agents:
-        turns = [
-            t
-            for c in view.contexts
-            for t in c.turns
-            if t.agent == agent.name and (t.no_reply or "ttfa" in t.figures_ms)
-        ]
-        known = np.sort([t.figures_ms["ttfa"] for t in turns if not t.no_reply and t.figures_ms.get("ttfa", 0.0) > 0])
-        if not len(known):
-            continue
-        picked = np.unique(np.linspace(0, len(known) - 1, min(POINTS, len(known))).astype(int))
-        values.append({"agent": agent.name, "latency": round(float(known[0]), 1), "share": 0.0})
-        values += [
-            {"agent": agent.name, "latency": round(float(known[k]), 1), "share": round((k + 1) / len(turns), 4)}
-            for k in picked
-        ]
+    values = [
+        {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(share, 4)}
+        for agent in view.agents
+        for subset in SUBSETS
+        for at, share in _curve(view, agent.name, subset)
+    ]
     if not values:
         return None
     names = [agent.name for agent in view.agents]
@@ -44,6 +33,7 @@ def chart(view: PageView) -> Chart | None:
     highlight = alt.selection_point(name="who", fields=["agent"], bind="legend")
     curves = (
         alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("latency:Q", scale=alt.Scale(type="log", nice=False), axis=latency_axis("TTFA")),
@@ -76,5 +66,21 @@ def chart(view: PageView) -> Chart | None:
         name="ttfa_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend.",
-        spec=to_spec(layers.properties(width="container", height=340)),
+        spec=to_spec(layers.add_params(subset_choice()).properties(width="container", height=340)),
     )
+
+
+def _curve(view: PageView, agent: str, subset: Subset) -> list[tuple[float, float]]:
+    """(TTFA in ms, share of turns answered by then), from the first reply on; empty where none was timed."""
+    turns = [
+        t
+        for c in view.contexts
+        if subset in ("all", c.subset)
+        for t in c.turns
+        if t.agent == agent and (t.no_reply or "ttfa" in t.figures_ms)
+    ]
+    known = np.sort([t.figures_ms["ttfa"] for t in turns if not t.no_reply and t.figures_ms.get("ttfa", 0.0) > 0])
+    if not len(known):
+        return []
+    picked = np.unique(np.linspace(0, len(known) - 1, min(POINTS, len(known))).astype(int))
+    return [(float(known[0]), 0.0), *((float(known[k]), (k + 1) / len(turns)) for k in picked)]

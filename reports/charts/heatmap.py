@@ -8,8 +8,8 @@ system, on the same scale.
 import altair as alt
 
 from reports.charts.chart import Chart, Table
-from reports.charts.theme import to_spec
-from reports.view import AXIS_NAMES, PageView, RatingView
+from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subset
 from reports.wording import UNKNOWN_TEXT, elo, share, system_name
 
 _COLUMNS = (*AXIS_NAMES, "Win rate", "Elo")
@@ -19,28 +19,31 @@ _RANGE = ["#e8964a", "#f6d3ae", "#f3f2ef", "#bcd9ee", "#62a6d8"]
 
 def chart(view: PageView) -> Chart | None:
     """None where nothing is rated."""
-    rated = [(agent.name, agent.whole.rating) for agent in view.agents]
-    rated += [(system_name(r.system), r.ratings["all"]) for r in view.references if "all" in r.ratings]
-    rated = sorted((row for row in rated if row[1].elo.value is not None), key=lambda row: -(row[1].elo.value or 0.0))
+    rated = _rated(view, "all")
     if not rated:
         return None
     values = [
-        {"system": name, "column": column, "share": won, "text": text}
-        for name, rating in rated
+        {"system": name, "column": column, "share": won, "text": text, "subset": subset, "elo": rating.elo.value}
+        for subset in SUBSETS
+        for name, rating in _rated(view, subset)
         for column, won, text in _cells(rating)
         if won is not None
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        x=alt.X(
-            "column:N",
-            sort=list(_COLUMNS),
-            axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
-        ),
-        y=alt.Y(
-            "system:N",
-            sort=[name for name, _ in rated],
-            axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=220),
-        ),
+    base = (
+        alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
+        .encode(
+            x=alt.X(
+                "column:N",
+                sort=list(_COLUMNS),
+                axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
+            ),
+            y=alt.Y(
+                "system:N",
+                sort=alt.EncodingSortField("elo", op="max", order="descending"),
+                axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=220),
+            ),
+        )
     )
     cells = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color(
@@ -51,7 +54,7 @@ def chart(view: PageView) -> Chart | None:
         tooltip=[alt.Tooltip("system:N"), alt.Tooltip("column:N"), alt.Tooltip("share:Q", format=".0%", title="won")],
     )
     figures = base.mark_text(color="#1c2329", fontSize=12).encode(text="text:N")
-    spec = to_spec((cells + figures).properties(width="container", height=alt.Step(28)))
+    spec = to_spec((cells + figures).add_params(subset_choice()).properties(width="container", height=alt.Step(28)))
     table = tuple(
         (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating)))
         for name, rating in rated
@@ -64,6 +67,13 @@ def chart(view: PageView) -> Chart | None:
         spec=spec,
         table=Table(("System", *_COLUMNS), table),
     )
+
+
+def _rated(view: PageView, subset: Subset) -> list[tuple[str, RatingView]]:
+    """Every system that is rated on these conversations, best first."""
+    found = [(agent.name, agent.slices[subset].rating) for agent in view.agents]
+    found += [(system_name(r.system), r.ratings[subset]) for r in view.references if subset in r.ratings]
+    return sorted((row for row in found if row[1].elo.value is not None), key=lambda row: -(row[1].elo.value or 0.0))
 
 
 def _cells(rating: RatingView) -> list[tuple[str, float | None, str]]:

@@ -9,8 +9,8 @@ from scipy.stats import binomtest
 
 from reports.cautions import SMALL_CONTEXTS
 from reports.charts.chart import Chart, Table
-from reports.charts.theme import to_spec
-from reports.view import AgentView, PageView
+from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from reports.view import SUBSETS, PageView, SliceView
 from reports.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
@@ -18,27 +18,41 @@ _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
 
 def chart(view: PageView) -> Chart | None:
     """None without agents."""
-    spoken = [agent for agent in view.agents if agent.spoken and agent.turns]
+    spoken = [agent for agent in view.agents if agent.spoken and agent.whole.turns]
     if not spoken:
         return None
+    contexts = {subset: sum(subset in ("all", c.subset) for c in view.contexts) for subset in SUBSETS}
     values = [
-        {"agent": a.name, "kind": kind, "share": k / n, "low": low, "high": high, "of": f"{k} of {n}"}
+        {
+            "agent": a.name,
+            "subset": subset,
+            "kind": kind,
+            "share": k / n,
+            "low": low,
+            "high": high,
+            "of": f"{k} of {n}",
+        }
         for a in spoken
-        for kind, (k, n) in _counts(a).items()
+        for subset in SUBSETS
+        for kind, (k, n) in _counts(a.slices[subset]).items()
         if n
-        for low, high in [_wilson(k, n) if len(view.contexts) >= SMALL_CONTEXTS else (None, None)]
+        for low, high in [_wilson(k, n) if contexts[subset] >= SMALL_CONTEXTS else (None, None)]
     ]
     if not values:
         return None
-    base = alt.Chart(alt.InlineData(values=values)).encode(
-        y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, labelLimit=200, grid=True)),
-        yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
-        color=alt.Color(
-            "kind:N",
-            sort=list(_KINDS),
-            scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
-            legend=alt.Legend(orient="bottom", title=None),
-        ),
+    base = (
+        alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
+        .encode(
+            y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, labelLimit=200, grid=True)),
+            yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
+            color=alt.Color(
+                "kind:N",
+                sort=list(_KINDS),
+                scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
+                legend=alt.Legend(orient="bottom", title=None),
+            ),
+        )
     )
     bars = (
         base.transform_filter("isValid(datum.low)")
@@ -53,9 +67,9 @@ def chart(view: PageView) -> Chart | None:
     rows = tuple(
         (
             a.name,
-            *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a).values()),
-            share(a.false_start_rate),
-            str(a.underruns),
+            *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a.whole).values()),
+            share(a.whole.false_start_rate),
+            str(a.whole.underruns),
         )
         for a in spoken
     )
@@ -64,12 +78,12 @@ def chart(view: PageView) -> Chart | None:
         title="Manners",
         caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % Wilson intervals, "
         "which take turns as independent. Underruns count breaks inside an agent's own audio.",
-        spec=to_spec((bars + dots).properties(width="container", height=alt.Step(16))),
+        spec=to_spec((bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(16))),
         table=Table(("Agent", *(kind.capitalize() for kind in _KINDS), "False starts per pause", "Underruns"), rows),
     )
 
 
-def _counts(agent: AgentView) -> dict[str, tuple[int, int]]:
+def _counts(agent: SliceView) -> dict[str, tuple[int, int]]:
     cut = round((agent.cut_in_rate or 0.0) * agent.turns)
     return {
         "cut-in": (cut, agent.turns if agent.cut_in_rate is not None else 0),

@@ -7,7 +7,7 @@ about the machine. Pacing error and event-loop lag are measured by the run itsel
 import altair as alt
 
 from reports.charts.chart import Chart
-from reports.charts.theme import latency_axis, to_spec
+from reports.charts.theme import TURN_IN_SUBSET, latency_axis, subset_choice, to_spec
 from reports.view import PageView
 
 MOST_POINTS = 3_000
@@ -22,6 +22,7 @@ def latency(view: PageView) -> Chart | None:
             "minute": round(t.started_s / 60, 3),
             "latency": round(t.figures_ms["ttfa"], 1),
             "context": c.id,
+            "subset": c.subset,
         }
         for c in view.contexts
         for t in c.turns
@@ -31,14 +32,18 @@ def latency(view: PageView) -> Chart | None:
         return None
     step = -(-len(values) // MOST_POINTS)
     names = [agent.name for agent in view.agents]
-    base = alt.Chart(alt.InlineData(values=values[::step])).encode(
-        x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
-        y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
-        color=alt.Color(
-            "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-        ),
-        shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
+    base = (
+        alt.Chart(alt.InlineData(values=values[::step]))
+        .transform_filter(TURN_IN_SUBSET)
+        .encode(
+            x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
+            y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
+            color=alt.Color(
+                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
+            ),
+            shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
+            tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
+        )
     )
     budget = (
         alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))
@@ -50,7 +55,11 @@ def latency(view: PageView) -> Chart | None:
         name="ttfa_over_run",
         title="Over the run",
         caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{thinned}",
-        spec=to_spec((budget + base.mark_point(size=45, opacity=0.8)).properties(width="container", height=260)),
+        spec=to_spec(
+            (budget + base.mark_point(size=45, opacity=0.8))
+            .add_params(subset_choice())
+            .properties(width="container", height=260)
+        ),
     )
 
 
@@ -85,6 +94,7 @@ def machine(view: PageView) -> Chart | None:
         caption="How late frames left (p99 a session) and how long the caller's event loop was held up (worst a session). "
         "A run whose p99 exceeds 5 ms calls itself invalid.",
         spec=spec,
+        by_subset=False,
     )
 
 
@@ -113,4 +123,5 @@ def telemetry(view: PageView) -> Chart | None:
         title="The machine over the run",
         caption="Sampled ten times a second; each point is the highest value of its stretch, since bursts make turns slow.",
         spec=spec,
+        by_subset=False,
     )

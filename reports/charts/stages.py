@@ -9,35 +9,35 @@ from collections import defaultdict
 import altair as alt
 
 from reports.charts.chart import Chart, Table
-from reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, to_spec
-from reports.view import PageView
+from reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, subset_choice, to_spec
+from reports.view import SUBSETS, PageView, Subset
 from reports.wording import milliseconds
 
 
 def chart(view: PageView) -> Chart | None:
     """None where no turn has a waterfall."""
-    sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    turns: dict[str, int] = defaultdict(int)
-    for context in view.contexts:
-        for turn in context.turns:
-            turns[turn.agent] += bool(turn.stages)
-            for stage in turn.stages:
-                sums[turn.agent][stage.name] += stage.end_ms - stage.start_ms
-    if not sums:
+    means = {subset: _means(view, subset) for subset in SUBSETS}
+    whole = {agent: parts for agent, (_, parts) in means["all"].items()}
+    if not whole:
         return None
-    order = sorted(sums, key=lambda agent: sum(sums[agent].values()) / turns[agent])
+    order = sorted(whole, key=lambda agent: sum(whole[agent].values()))
     stages = list(STAGE_LABELS)
     values = [
-        {"agent": agent, "stage": STAGE_LABELS[stage], "place": k, "ms": round(sums[agent][stage] / turns[agent], 1)}
-        for agent in order
+        {"agent": agent, "subset": subset, "stage": STAGE_LABELS[stage], "place": k, "ms": round(parts[stage], 1)}
+        for subset, found in means.items()
+        for agent, (_, parts) in found.items()
         for k, stage in enumerate(stages)
-        if sums[agent].get(stage)
+        if parts.get(stage)
     ]
-    totals = {agent: sum(sums[agent].values()) / turns[agent] for agent in order}
-    labels = [{"agent": agent, "ms": total, "label": milliseconds(total)} for agent, total in totals.items()]
+    labels = [
+        {"agent": agent, "subset": subset, "ms": sum(parts.values()), "label": milliseconds(sum(parts.values()))}
+        for subset, found in means.items()
+        for agent, (_, parts) in found.items()
+    ]
     y = alt.Y("agent:N", sort=order, axis=alt.Axis(title=None, labelLimit=200))
     bars = (
         alt.Chart(alt.InlineData(values=values))
+        .transform_filter(IN_SUBSET)
         .mark_bar(height=20)
         .encode(
             y=y,
@@ -51,15 +51,34 @@ def chart(view: PageView) -> Chart | None:
             tooltip=["agent:N", "stage:N", alt.Tooltip("ms:Q", format=".0f")],
         )
     )
-    text = alt.Chart(alt.InlineData(values=labels)).mark_text(align="left", dx=6).encode(y=y, x="ms:Q", text="label:N")
+    text = (
+        alt.Chart(alt.InlineData(values=labels))
+        .transform_filter(IN_SUBSET)
+        .mark_text(align="left", dx=6)
+        .encode(y=y, x="ms:Q", text="label:N")
+    )
     rows = tuple(
-        (agent, str(turns[agent]), *(milliseconds(sums[agent].get(stage, 0.0) / turns[agent]) for stage in stages))
+        (agent, str(means["all"][agent][0]), *(milliseconds(whole[agent].get(stage, 0.0)) for stage in stages))
         for agent in order
     )
     return Chart(
         name="waterfall",
         title="Where the time goes",
         caption="Means over the turns that have a waterfall. Work behind a wait is not summed; each turn below draws it.",
-        spec=to_spec((bars + text).properties(width="container", height=alt.Step(34))),
+        spec=to_spec((bars + text).add_params(subset_choice()).properties(width="container", height=alt.Step(34))),
         table=Table(("Agent", "Turns", *STAGE_LABELS.values()), rows),
     )
+
+
+def _means(view: PageView, subset: Subset) -> dict[str, tuple[int, dict[str, float]]]:
+    """Agent → (its turns with a waterfall, stage → mean ms over them)."""
+    sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    turns: dict[str, int] = defaultdict(int)
+    for turn in (t for c in view.contexts if subset in ("all", c.subset) for t in c.turns if t.stages):
+        turns[turn.agent] += 1
+        for stage in turn.stages:
+            sums[turn.agent][stage.name] += stage.end_ms - stage.start_ms
+    return {
+        agent: (turns[agent], {stage: total / turns[agent] for stage, total in parts.items()})
+        for agent, parts in sums.items()
+    }

@@ -58,5 +58,6 @@ def chart(view: PageView) -> Chart | None:
         title="Support strategies",
         caption=f"Share of replies that show each strategy, by {found.labeller} ({checked}).",
         spec=to_spec((cells + figures).properties(width="container", height=alt.Step(24))),
+        by_subset=False,
         table=Table(("System", "Strategies a reply", "Entropy, bits", "Range of rates, points"), rows),
     )

@@ -26,6 +26,11 @@ STAGE_LABELS: dict[str, str] = {
 STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#d1495b")
 """One a stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are areas and are labelled."""
 
+IN_SUBSET = "datum.subset == subset"
+"""Filter for rows that are made for every subset by name; the page's switch of conversations sets the parameter."""
+TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"
+"""The same for rows that are single turns."""
+
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
 
@@ -64,6 +69,11 @@ def config(*, dark: bool) -> Spec:
         "header": {"labelColor": ink, "titleColor": quiet},
         "range": {"category": list(DARK_CATEGORY if dark else LIGHT_CATEGORY)},
     }
+
+
+def subset_choice() -> alt.Parameter:
+    """The parameter that the switch sets; a picture shows all conversations."""
+    return alt.param(name="subset", value="all")
 
 
 def to_spec(chart: Any) -> Spec:

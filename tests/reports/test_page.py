@@ -1,5 +1,6 @@
 """The whole page of an invented run in a real browser: every chart, both themes, phone, print, assistive technology, scale."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 from reports.charts.registry import charts
 from reports.invented import invented_view
 from reports.page import render
+from reports.view import METRICS
 
 Open = Callable[..., Any]
+POINTS = "svg => [...svg.querySelectorAll('.mark-symbol path[aria-label]')].map((p) => p.getAttribute('aria-label')).join()"
 
 
 @pytest.fixture(scope="module")
@@ -101,3 +104,63 @@ def test_a_run_with_nothing_in_it_still_makes_a_page(open_page: Open, tmp_path: 
     page = open_page(path.as_uri())
     assert "No agent has played yet." in page.locator("#verdict").inner_text()
     assert "nothing to plot" in page.locator("#joint").inner_text()
+
+
+def until(true: Callable[[], bool]) -> None:
+    """The page forbids evaluating strings, so waiting is done from out here."""
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def drawing(page: Any, name: str) -> str:
+    return str(page.locator(f"#chart-{name} svg").evaluate("svg => svg.outerHTML"))
+
+
+def test_every_latency_and_percentile_moves_the_points_of_the_joint_chart(address: str, open_page: Open) -> None:
+    page = open_page(address)
+    all_drawn(page)
+    seen = set()
+    for metric, words in METRICS.items():
+        page.select_option("#joint select[name=metric]", metric)
+        for percentile, name in (("p50", "median"), ("p95", "95th percentile")):
+            page.select_option("#joint select[name=percentile]", percentile)
+            page.locator("#chart-elo_latency svg").get_by_text(f"{words}, {name}").wait_for()
+            seen.add(page.locator("#chart-elo_latency svg").evaluate(POINTS))
+    assert len(seen) == 2 * len(METRICS) - 2  # The invented TTFA and first speech are one.
+    page.check("#joint input[name=published]")
+    page.select_option("#joint select[name=metric]", "ttft")
+    page.select_option("#joint select[name=percentile]", "p50")
+    page.locator("#chart-elo_latency svg").get_by_text("(published)").first.wait_for()
+    assert "other conditions" in page.locator(".published-note").inner_text()
+
+
+def test_one_switch_shows_adversarial_conversations_in_every_view_that_can(address: str, open_page: Open) -> None:
+    page = open_page(address)
+    all_drawn(page)
+    made = [chart for section in charts(invented_view(agents=4, contexts=9)).values() for chart in section]
+    whole = {chart.name: drawing(page, chart.name) for chart in made}
+    rows = page.locator("table.board tbody tr:visible").all_inner_texts()
+    page.locator("#latency select[data-subset]").select_option("adversarial")
+    for chart in made:
+        caption = page.locator(f"figure:has(#chart-{chart.name}) figcaption")
+        if chart.by_subset:
+            until(lambda name=chart.name: drawing(page, name) != whole[name])
+            assert "Shown: adversarial conversations." in caption.inner_text()
+        else:
+            assert drawing(page, chart.name) == whole[chart.name]
+            assert "Shown: all conversations." in caption.inner_text()
+    assert page.locator("table.board tbody tr:visible").all_inner_texts() != rows
+    assert "2 turns" in page.locator("table.board tbody tr:visible", has_text="invented-a").inner_text()
+    assert page.locator("#joint select[data-subset]").input_value() == "adversarial"
+    page.locator("#joint select[data-subset]").select_option("all")
+    until(lambda: drawing(page, "leaderboard") == whole["leaderboard"])
+    assert page.locator("table.board tbody tr:visible").all_inner_texts() == rows
+
+
+def test_a_run_without_adversarial_conversations_offers_no_such_switch(open_page: Open, tmp_path: Path) -> None:
+    path = tmp_path / "regular.html"
+    path.write_text(render(invented_view(agents=2, contexts=3)), encoding="utf-8")
+    page = open_page(path.as_uri())
+    assert page.locator("#joint select[data-subset] option[value=adversarial]").is_disabled()

@@ -1,26 +1,43 @@
 /* Draws each specification where it is seen first. Vega runs with its own interpreter: the page forbids eval. */
 const drawn = new Map();
+let subset = "all";
 const chosen = (name) => {
   const form = document.querySelector(`form[data-chart="${name}"]`);
-  if (!form) return {};
-  return Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.type === "checkbox" ? e.checked : e.value]));
+  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.type === "checkbox" ? e.checked : e.value])) : {};
+  return { ...own, subset };
 };
 const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
 const draw = async (name) => {
-  const values = chosen(name);
   const holder = document.getElementById(`chart-${name}`);
   drawn.get(name)?.view.finalize();
-  const result = await window.vegaEmbed(holder, withChoices(page.charts[name], values),
+  const result = await window.vegaEmbed(holder, withChoices(page.charts[name], chosen(name)),
     { ast: true, actions: false, logLevel: 1, renderer: "svg", config: isDark() ? page.themes.dark : page.themes.light, tooltip: { theme: isDark() ? "dark" : "light" } });
   drawn.set(name, result);
-  holder.querySelector("svg").setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
+  await choose(name); /* What was switched while it was being drawn. */
   holder.dataset.ready = "yes";
-  const empty = document.querySelector(`[data-empty="${name}"]`);
-  if (empty) {
-    const rows = page.points.filter((row) => row.metric === values.metric && row.percentile === values.percentile && row.subset === values.subset);
-    empty.hidden = rows.length > 0;
-  }
 };
+/* A switch sets the chart's own parameters; nothing is built again. */
+const choose = async (name) => {
+  const values = chosen(name);
+  const view = drawn.get(name)?.view;
+  if (view) {
+    (page.charts[name].params ?? []).forEach((p) => { if (p.name in values) view.signal(p.name, values[p.name]); });
+    await view.runAsync();
+    document.querySelector(`#chart-${name} svg`).setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
+  }
+  const empty = document.querySelector(`[data-empty="${name}"]`);
+  if (empty) empty.hidden = page.points.some((row) => row.metric === values.metric && row.percentile === values.percentile && row.subset === values.subset);
+};
+/* All switches of conversations are one: the joint chart, the tables and every chart that can follow. */
+const showSubset = (value) => {
+  subset = value;
+  document.querySelectorAll("select[data-subset]").forEach((other) => { other.value = value; });
+  document.querySelectorAll("[data-only-subset]").forEach((node) => { node.hidden = node.dataset.onlySubset !== value; });
+  document.querySelectorAll("[data-subset-words]").forEach((node) => { node.textContent = value; });
+  [...drawn.keys()].forEach(choose);
+};
+document.querySelectorAll("select[data-subset]").forEach((select) => select.addEventListener("input", () => showSubset(select.value)));
+document.querySelectorAll("form[data-switches]").forEach((form) => form.addEventListener("submit", (event) => event.preventDefault()));
 /* The chart in view is drawn at once, the rest one by one while the reader reads. */
 const startCharts = () => {
   const missing = () => [...document.querySelectorAll(".chart")].find((holder) => !drawn.has(holder.id.slice(6)));
@@ -30,7 +47,7 @@ const startCharts = () => {
   document.querySelectorAll("form[data-chart]").forEach((form) => {
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", () => {
-      draw(form.dataset.chart);
+      choose(form.dataset.chart);
       const note = document.querySelector(".published-note");
       if (note && form.elements.published) note.hidden = !form.elements.published.checked;
     });
