@@ -11,6 +11,7 @@ from agents.cascade.endpoint_policies import (
     TurnScorer,
 )
 from agents.cascade.settings import FixedEndpoint, GradedEndpoint, ScorerName, TwoSpeedEndpoint
+from agents.cascade.turn_scorers import HesitationVeto
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 
@@ -29,6 +30,8 @@ def _without_adaption(
     if isinstance(settings, FixedEndpoint):
         return FixedSilence(settings.silence_ms)
     scorer = _scorer(settings.scorers, make_scorer)
+    if settings.hesitation_veto:
+        scorer = HesitationVeto(scorer)
     low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
     return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
 

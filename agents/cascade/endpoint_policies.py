@@ -15,10 +15,14 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class PauseEvidence:
-    """What is known when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1."""
+    """What is known when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1.
+
+    `text` is this turn's; `said_before` what the caller said in a turn that ended too soon, where this one goes on with it.
+    """
 
     text: str
     samples: NDArray[np.float32]
+    said_before: str = ""
 
 
 class TurnScorer(Protocol):

@@ -30,10 +30,12 @@ from agents.cascade.prompt import system_instruction
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.settings import (
     CascadeSettings,
+    GradedEndpoint,
     ScorerName,
     SpeechTimeoutEndpoint,
     StreamingEndpoint,
     StreamingWhisper,
+    TwoSpeedEndpoint,
 )
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
@@ -106,7 +108,9 @@ class Session:
         if name == "smart-turn":
             return SmartTurnScorer()
         if name == "length":
-            return LengthScorer()
+            endpoint = self._settings.endpoint
+            assert isinstance(endpoint, TwoSpeedEndpoint | GradedEndpoint)
+            return LengthScorer(endpoint.length.words_at_half, endpoint.length.spread_words)
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)

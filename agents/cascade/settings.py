@@ -93,6 +93,14 @@ class FixedEndpoint(_StreamingEndpoint):
     silence_ms: Milliseconds
 
 
+class LengthSettings(_Settings):
+    """The prior on how much callers say before they hand over: even chances at `words_at_half`, growing over
+    `spread_words`. It belongs to a kind of caller; set it from your own."""
+
+    words_at_half: Annotated[float, Field(gt=0, le=1000)] = 44
+    spread_words: Annotated[float, Field(gt=0, le=1000)] = 4
+
+
 class _ScoredEndpoint(_StreamingEndpoint):
     short_ms: Milliseconds = 450
     long_ms: Milliseconds = 750
@@ -101,6 +109,16 @@ class _ScoredEndpoint(_StreamingEndpoint):
     scorers: dict[ScorerName, Annotated[float, Field(gt=0)]] = Field(default={"llm": 1.0}, min_length=1)
     """Who is asked whether the words are complete, with weights. Where the model cannot be asked, `llm` falls back to
     the last word."""
+    length: LengthSettings = LengthSettings()
+    """For the scorer of that name."""
+    hesitation_veto: bool = False
+    """Words that end in "um" are incomplete, whatever the scorers say."""
+
+    @model_validator(mode="after")
+    def _length_is_used(self) -> Self:
+        if "length" in self.model_fields_set and "length" not in self.scorers:
+            raise ValueError('length needs the scorer "length" in scorers')
+        return self
 
     @model_validator(mode="after")
     def _short_is_shorter(self) -> Self:
@@ -147,11 +165,11 @@ class LlmSettings(_Settings):
     repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
     """A llama.cpp setting; only sent to a server that the agent started itself."""
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
-    threads: Threads = 1
-    """llama.cpp's threads wait for one another by spinning. On two idle cores two decode about twice as fast as one (15
-    against 31 ms a token); beside other work they stall each other by seconds, so one is the safe choice."""
+    threads: Threads = 2
+    """Of the embedded server, for decoding. On two idle cores two take 14 ms a token and one takes 25; beside one busy program
+    41 and 25: with other work on the machine, one is the safe choice."""
     prompt_threads: Threads = 2
-    """For evaluating prompts, whose long steps make waiting rare."""
+    """Of the embedded server, for evaluating prompts."""
     gpu_layers: Annotated[int, Field(ge=0)] = 0
     slots: Annotated[int, Field(ge=1, le=64)] = 1
     """Conversations that the embedded server keeps apart; they share `context_tokens`."""

@@ -8,6 +8,7 @@ last transcription never costs more than the last few seconds.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +47,10 @@ TAIL_SAMPLES: Final = RATE_HZ // 10
 FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
 """A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
 better with context, so it is left to grow."""
+_LOST_BELOW: Final = 0.6
+"""Share of the words heard in a piece before; a grown piece with fewer has lost some. Corrections take away one or two."""
+GOES_ON_WITHIN_SAMPLES: Final = 2 * RATE_HZ
+"""Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
 
 
 @dataclass(slots=True)
@@ -60,10 +65,16 @@ class _Pause:
 
 @dataclass(slots=True)
 class _Turn:
-    """The caller's turn so far: text that is settled, and where the piece still open begins."""
+    """The caller's turn so far: text that is settled, and where the piece still open begins.
+
+    `said_before` is the text of the turn before, if that one was ended too soon and this one goes on with it.
+    """
 
     piece_start: int
+    said_before: str = ""
     settled: list[str] = field(default_factory=list)
+    piece_words: int = 0
+    """The most words that were heard in the open piece so far."""
 
 
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
@@ -97,6 +108,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._audio_start = 0
         self._turn: _Turn | None = None
         self._pause: _Pause | None = None
+        self._ended: tuple[int, str] | None = None
 
     @property
     def supports_ttfs(self) -> bool:
@@ -132,7 +144,8 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     async def _follow(self, event: SpeechEvent | None) -> None:
         if event is SpeechEvent.STARTED:
             self._session.stamp(marks.SPEECH_STARTED)
-            self._turn = _Turn(max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES))
+            begin = max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES)
+            self._turn = _Turn(begin, self._said_before(self._tracker.speech_start))
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
@@ -140,6 +153,12 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             self._pause.task = self.create_task(self._hear(self._pause))
         elif event is SpeechEvent.RESUMED and self._pause is not None:
             await self._resume(self._pause)
+
+    def _said_before(self, speech_start: int) -> str:
+        """What the caller had said when the turn before was ended, if so little time has passed that they go on with it."""
+        if self._ended is None or speech_start - self._ended[0] > GOES_ON_WITHIN_SAMPLES:
+            return ""
+        return self._ended[1]
 
     async def _resume(self, pause: _Pause) -> None:
         self._pause = None
@@ -152,6 +171,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         assert self._turn is not None
         if pause.text is not None and self._tracker.silence_start - self._turn.piece_start >= FREEZE_FROM_SAMPLES:
             self._turn.settled.append(pause.piece)
+            self._turn.piece_words = 0
             self._turn.piece_start = max(self._tracker.silence_start, resumed_at - LEAD_IN_SAMPLES)
 
     async def _hear(self, pause: _Pause) -> None:
@@ -162,13 +182,14 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 return
             turn = self._turn
             samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
-            heard = await self._transcribe(samples)
+            heard = await self._transcribe(samples, math.floor(_LOST_BELOW * turn.piece_words))
+            turn.piece_words = max(turn.piece_words, len(heard.text.split()))
         if pause is not self._pause:
             return
         pause.piece = heard.text
         text = " ".join([*turn.settled, heard.text]).strip()
         if any(character.isalnum() for character in text):
-            pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples))
+            pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples, turn.said_before))
             self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
             if pause is not self._pause:
                 return
@@ -184,26 +205,29 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             logger.warning("endpoint policy failed, waiting longest: {!r}", failed)
             return self._policy.longest_ms
 
-    async def _transcribe(self, samples: NDArray[np.float32]) -> Heard:
+    async def _transcribe(self, samples: NDArray[np.float32], least_words: int) -> Heard:
         loop = asyncio.get_running_loop()
         self._session.stamp(marks.ASR_STARTED, audio_ms=round(len(samples) / RATE_HZ * 1000))
         await asyncio.sleep(self._delay_s)
-        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples)
+        heard, done_ns = await loop.run_in_executor(self._worker, self._timed, samples, least_words)
         self._session.stamp(marks.ASR_DONE, at_ns=done_ns, text=heard.text, retries=heard.retries or None)
         return heard
 
-    def _timed(self, samples: NDArray[np.float32]) -> tuple[Heard, int]:
-        heard = self._recogniser.transcribe(samples)
+    def _timed(self, samples: NDArray[np.float32], least_words: int) -> tuple[Heard, int]:
+        heard = self._recogniser.transcribe(samples, least_words)
         return heard, time.monotonic_ns()
 
     async def _end_turn_if_due(self, waited_for: str) -> None:
         pause = self._pause
-        if pause is None or pause.text is None:
+        # A voiced window is not yet a resumption, but no moment to start talking either: the next one decides.
+        if pause is None or pause.text is None or self._tracker.voiced:
             return
         silent_samples = self._audio_start + len(self._audio) - self._tracker.silence_start
         if silent_samples / RATE_HZ * 1000 < pause.needed_ms:
             return
         self._session.stamp(marks.ENDPOINT_REACHED, cause=waited_for)
+        assert self._turn is not None
+        self._ended = (self._tracker.position, f"{self._turn.said_before} {pause.text}".strip())
         self._pause = None
         self._turn = None
         self._tracker.end_turn()

@@ -52,6 +52,11 @@ class TurnTracker:
         """Whether the caller is in a turn and silent at present."""
         return self._state is _State.PAUSING
 
+    @property
+    def voiced(self) -> bool:
+        """Whether the last window had a voice in it: in a pause, the caller may just be going on."""
+        return self._voiced > 0
+
     def push(self, probability: float) -> SpeechEvent | None:
         """Take the voice probability of the next window."""
         begin = self.position

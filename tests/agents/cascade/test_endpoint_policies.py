@@ -15,7 +15,7 @@ from agents.cascade.endpoint_policies import (
     TurnScorer,
 )
 from agents.cascade.settings import CascadeSettings, ScorerName
-from agents.cascade.turn_scorers import LastWordScorer
+from agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,18 @@ async def test_nobody_ends_on_a_word_that_leads_on(text: str, complete: float) -
     assert await LastWordScorer().probability_complete(words(text)) == complete
 
 
+@pytest.mark.parametrize(("text", "complete"), [("I miss him.", 0.9), ("I miss him, um...", 0.0), ("", 0.9)])
+async def test_a_hesitation_outvotes_every_scorer(text: str, complete: float) -> None:
+    assert await HesitationVeto(Saying(0.9)).probability_complete(words(text)) == complete
+
+
+async def test_length_counts_what_was_said_before_a_turn_was_ended_too_soon() -> None:
+    scorer = LengthScorer(words_at_half=4, spread_words=1)
+    assert await scorer.probability_complete(words("one two three four")) == pytest.approx(0.5)
+    gone_on = PauseEvidence("three four", np.zeros(160, np.float32), said_before="one two")
+    assert await scorer.probability_complete(gone_on) == pytest.approx(0.5)
+
+
 async def test_a_profile_names_its_policy_and_scorers() -> None:
     asked: list[ScorerName] = []
 
@@ -95,3 +107,12 @@ async def test_a_profile_names_its_policy_and_scorers() -> None:
     assert asked == ["llm", "smart-turn"]
     assert policy.longest_ms == 1000
     assert await policy.silence_needed_ms(words("x")) == 400
+
+
+async def test_a_profile_may_have_hesitations_waited_out() -> None:
+    endpoint = {"policy": "two-speed", "short_ms": 400, "long_ms": 800, "hesitation_veto": True}
+    settings = CascadeSettings.model_validate({"stt": {"service": "streaming-whisper"}, "endpoint": endpoint})
+    assert settings.endpoint.policy == "two-speed"
+    policy = make_policy(settings.endpoint, lambda _name: Saying(1.0))
+    assert await policy.silence_needed_ms(words("and then, um")) == 800
+    assert await policy.silence_needed_ms(words("and then he left")) == 400

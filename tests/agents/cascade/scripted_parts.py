@@ -1,0 +1,113 @@
+"""Parts of a cascade that do what a script says and stamp when: the truth that the cascade's own marks are held against.
+
+The language model is an OpenAI-compatible server behind a real socket, in a thread and an event loop of its own, so that
+what delays the cascade does not delay the stamps. The voice and the recogniser stand where Piper and Whisper stand.
+"""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.cascade.short_context_whisper import Heard
+
+RATE_HZ = 16_000
+REPLY = "I hear you, and that sounds hard. Tell me more about it."
+
+
+@dataclass(slots=True)
+class Truth:
+    """When things really happened, in ns of the monotonic clock, by name and in order."""
+
+    at_ns: dict[str, list[int]] = field(default_factory=dict)
+
+    def note(self, name: str) -> None:
+        self.at_ns.setdefault(name, []).append(time.monotonic_ns())
+
+
+class ScriptedModel:
+    """Streams `REPLY` word by word. Use as `with ScriptedModel(truth) as base_url`."""
+
+    def __init__(self, truth: Truth, first_token_s: float = 0.06, between_s: float = 0.01) -> None:
+        self._truth = truth
+        self._first_token_s, self._between_s = first_token_s, between_s
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        starting = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop)
+        self._server = starting.result(10)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def __exit__(self, *exc: object) -> None:
+        self._loop.call_soon_threadsafe(self._server.close)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            self._truth.note("request")
+            length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length"))
+            await reader.readexactly(length)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+            await self._say(writer, {"role": "assistant", "content": ""})
+            await asyncio.sleep(self._first_token_s)
+            for k, word in enumerate(REPLY.split(" ")):
+                if k == 0:
+                    self._truth.note("first_token")
+                await self._say(writer, {"content": word if k == 0 else f" {word}"})
+                await asyncio.sleep(self._between_s)
+            await self._say(writer, {}, "stop")
+            writer.write(b"data: [DONE]\n\n")
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return
+        finally:
+            writer.close()
+
+    async def _say(self, writer: asyncio.StreamWriter, delta: dict[str, str], finish: str | None = None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish}
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": [choice]}
+        writer.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        await writer.drain()
+
+
+class ScriptedVoice:
+    """Takes its time, then hums."""
+
+    config = SimpleNamespace(sample_rate=24_000)
+
+    def __init__(self, truth: Truth, takes_s: float = 0.05) -> None:
+        self._truth, self._takes_s = truth, takes_s
+
+    def synthesize(self, text: str) -> Iterator[Any]:
+        self._truth.note("synthesis")
+        return self._pieces(text)
+
+    def _pieces(self, _text: str) -> Iterator[Any]:
+        time.sleep(self._takes_s)
+        hum = (np.sin(np.arange(12_000) / 30) * 8_000).astype(np.int16)
+        self._truth.note("first_audio")
+        yield SimpleNamespace(audio_int16_bytes=hum.tobytes())
+
+
+class ScriptedRecogniser:
+    """Hears the same words in anything."""
+
+    def __init__(self, truth: Truth, takes_s: float = 0.04) -> None:
+        self._truth, self._takes_s = truth, takes_s
+
+    def transcribe(self, _samples: NDArray[np.float32]) -> Heard:
+        self._truth.note("recognition")
+        time.sleep(self._takes_s)
+        self._truth.note("recognised")
+        return Heard("I lost my job last week.", 0)
