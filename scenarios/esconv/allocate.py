@@ -13,8 +13,8 @@ from typing import TypeVar
 T = TypeVar("T")
 Cell = tuple[str, str]
 
-CELL_CAP_SHARE = 0.10
-"""No cell holds more than a tenth of the set: the largest (anxiety × job crisis) would otherwise approach a fifth."""
+CELL_CAP_SHARE = 0.12
+"""No cell holds more than an eighth of the set: the largest (anxiety × job crisis) would otherwise approach a fifth."""
 
 
 def places(available: Mapping[Cell, int], total: int, cap: int) -> dict[Cell, int]:

@@ -24,6 +24,7 @@ _ABOUT_SUPPORTER = re.compile(
     r"\b(?:do|did|have|has|are|were|was|would|can|could) you (?!think (?:i|that|my|he|she|they|it|this)|see how|understand|"
     r"know what i mean|know how i|believe|suggest|recommend|help|give|advise|imagine)"
     r"|\bhow (?:long|did|do|old|many|much) (?:\w+ ){0,3}you\b|\bhappen\w* to you\b|\byou said you\b"
+    r"|\b(?:has|have|did|does|is|was) (?:someone|somebody|anyone|anybody|your \w+) (?:\w+ ){0,3}you\b"
     r"|\b(?:how|what) about you\b|\byour (?:husband|wife|kids|job|family|friends?|partner|girlfriend|boyfriend|boss|name)\b"
 )
 

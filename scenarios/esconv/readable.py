@@ -19,7 +19,7 @@ MOST_CHARACTERS = 2_000
 """Some two minutes of speech; also what a reference may hold."""
 LEAST_ANSWER_WORDS = 6
 """An original completion of "ok" or "I see" is no completion to be ranked."""
-LEAST_SEEKER_WORDS = 25
+LEAST_SEEKER_WORDS = 20
 """What the seeker has said in all before a judge can tell whether a reply is attuned to them."""
 
 

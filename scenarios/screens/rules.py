@@ -29,6 +29,8 @@ class _Reason(BaseModel):
     patterns: tuple[str, ...]
     words: str = ""
     """Whole words, capitals kept, parted by blanks: a set is looked up where an alternation of hundreds would be tried."""
+    misspelt: bool = False
+    """Long words also with one letter missing, doubled or swapped with the next: "Virignia"."""
 
 
 class _Rules(BaseModel):
@@ -47,7 +49,7 @@ class _Rules(BaseModel):
                 self.over,
                 r.reason,
                 re.compile("|".join(map(self._filled, r.patterns))),
-                frozenset(r.words.split()),
+                frozenset(r.words.split()) | (_slips(r.words.split()) if r.misspelt else frozenset()),
             )
             for r in self.reasons
         )
@@ -75,6 +77,18 @@ class _Rule:
 
 
 _WORD = re.compile(r"[A-Za-z]+")
+LEAST_LETTERS_TO_SLIP = 7
+"""Shorter words are one slip away from another word ("Maine", "Main")."""
+
+
+def _slips(words: Iterable[str]) -> frozenset[str]:
+    slips: set[str] = set()
+    for word in (word for word in words if len(word) >= LEAST_LETTERS_TO_SLIP):
+        for k in range(1, len(word)):
+            slips.add(word[:k] + word[k + 1 :])
+            slips.add(word[:k] + word[k] + word[k:])
+            slips.add(word[:k] + word[k + 1 : k + 2] + word[k] + word[k + 2 :])
+    return frozenset(slips)
 
 
 @cache

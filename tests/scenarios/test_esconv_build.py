@@ -17,7 +17,7 @@ import pytest
 from scenarios import load_pack
 from scenarios.adversarial import faults
 from scenarios.esconv import EsconvError, build, build_to, read_esconv
-from scenarios.esconv.allocate import places
+from scenarios.esconv.allocate import CELL_CAP_SHARE, places
 from scenarios.esconv.couplets import couplets, merged
 from scenarios.esconv.potential import potential
 from scenarios.esconv.read import Dialogue, Utterance
@@ -150,6 +150,7 @@ def test_distress_with_a_request_has_potential(plight):
         "Thank you so much for your help, I am so sad and lonely but you have been really helpful to me tonight.",
         "Have you ever been so sad and lonely and afraid that you did not know what to do with yourself at night?",
         "It's easier said than done, a lot of people are afraid of being alone and they put up with anything at all.",
+        "I am so sad that he cheated on me and left me alone here, I miss him. Has someone cheated on you before?",
         "I don't feel too guilty about the taxi, we went to the same school when we were small and lived close by.",
         "I am sad.",
     ],
@@ -251,7 +252,7 @@ def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path):
     assert len(contexts) == report["regular"] == 280
     per_talk = Counter(c.id.rsplit("-t", 1)[0] for c in contexts)
     assert max(per_talk.values()) <= 2
-    assert max(report["cells"].values()) <= 28
+    assert max(report["cells"].values()) <= CELL_CAP_SHARE * 280
     for context in contexts:
         assert [r.author for r in context.references] == ["original"]
         assert not any(screen_text(turn.text) for turn in context.turns)
