@@ -24,10 +24,15 @@ from harness.judging import (
     open_judge,
     reference_completions,
 )
+from harness.judging.completion import REFERENCE_PREFIX
 from harness.judging.estimate import Estimate, estimate
-from harness.judgment import Judgment, Presentation
+from harness.judging.judge import Judge
+from harness.judging.record import record_of, write_record
+from harness.judging.stopping import Goal, UntilSeparated
+from harness.judgment import JudgeCheck, Judgment, Presentation
 from harness.progress import RunProgress
 from harness.store import RunStore, Session
+from harness.word_errors import heard_wer
 from scenarios.context import Context
 
 NO_JUDGE = "none"
@@ -47,6 +52,10 @@ class RunJudging:
     seed: int = 1
     presentation: Presentation = HEARD
     design: Design = field(default_factory=Design)
+    until: Goal | None = None
+    """End early once this is told apart."""
+    keep_excluded: bool = False
+    """Ask judges too that got half or more of the pairs with known answers wrong."""
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
@@ -62,53 +71,83 @@ def load_judges(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(load_judge_settings(name).id for name in names)
 
 
-async def check_judges(store: RunStore, how: RunJudging, progress: RunProgress) -> None:
-    """Only put the judges through pairs with known answers, and keep how they did."""
-    for name in how.judges:
-        await _check(store, name, weights_for(name, progress), how.seed, progress)
+async def check_judges(
+    store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress
+) -> list[JudgeCheck]:
+    """Only put the judges through pairs with known answers; kept with the run, where there is one."""
+    return [await _check(store, name, weights_for(name, progress), seed, progress) for name in names]
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """What judging the run would ask and cost, without asking."""
-    contexts = store.contexts()
-    families = {agent.name: agent.family for agent in store.manifest.agents}
-    competing = [*completions_of(store.sessions(), how.presentation, families), *reference_completions(contexts)]
-    return [estimate(contexts, competing, load_judge_settings(name), how.design, how.seed) for name in how.judges]
+    contexts, competing = store.contexts(), _competing(store, how.presentation)
+    return [
+        estimate(
+            contexts, competing, load_judge_settings(name), how.design, how.seed, may_end_early=how.until is not None
+        )
+        for name in how.judges
+    ]
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
-    """Check each judge, have it judge the run, keep its rows. Verdicts of judges not named here stay."""
+    """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay."""
     if not load_judges(how.judges):
         return []
-    contexts = store.contexts()
-    families = {agent.name: agent.family for agent in store.manifest.agents}
-    completions = completions_of(store.sessions(), how.presentation, families)
-    if not completions:
+    competing = _competing(store, how.presentation)
+    if all(c.system.startswith(REFERENCE_PREFIX) for c in competing):
         progress.note("Nothing was answered, so there is nothing to judge.")
         return []
-    competing = [*completions, *reference_completions(contexts)]
-    outcomes = []
-    for name in how.judges:
-        weights = weights_for(name, progress)
-        await _check(store, name, weights, how.seed, progress)
-        judge = open_judge(name, weights)
-        progress.phase(f"Judging ({judge.id})")
-        with VerdictCache(store.folder / "verdicts.sqlite") as cache:
-            outcome = await judge_pairs_async(
-                contexts,
-                competing,
-                judge,
-                how.design,
-                how.seed,
-                lambda done, total, _: progress.count(done, total),
-                cache=cache,
-                presentation=how.presentation,
-                canaries=CANARIES,
-            )
-        store.replace_judgments(judge.id, outcome.judgments, how.presentation)
-        outcomes.append(outcome)
+    judges = await _judges_that_count(store, how, progress)
+    outcomes = [await _ask(store, how, judges, competing, progress)] if judges else []
     store.replace_judgments(NO_REPLY_RULE, silence_loses(store, how.presentation), how.presentation)
     return outcomes
+
+
+async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress) -> list[Judge]:
+    judges = []
+    for name in how.judges:
+        weights = weights_for(name, progress)
+        check = await _check(store, name, weights, how.seed, progress)
+        if check.excluded and not how.keep_excluded:
+            progress.note(f"{check.judge} is left out. {check.note}")
+        else:
+            judges.append(open_judge(name, weights))
+    return judges
+
+
+async def _ask(
+    store: RunStore,
+    how: RunJudging,
+    judges: Sequence[Judge],
+    competing: Sequence[Completion],
+    progress: RunProgress,
+) -> JudgingOutcome:
+    """One batch by all judges, so that a pair of one judge's own family can be left to the others."""
+    progress.phase(f"Judging ({', '.join(judge.id for judge in judges)})")
+    rule = UntilSeparated.of(how.until, competing) if how.until else None
+    with VerdictCache(store.folder / "verdicts.sqlite") as cache:
+        outcome = await judge_pairs_async(
+            store.contexts(),
+            competing,
+            judges,
+            how.design,
+            how.seed,
+            lambda done, total, _: progress.count(done, total),
+            cache=cache,
+            presentation=how.presentation,
+            canaries=CANARIES,
+            enough=rule,
+        )
+    for judge in judges:
+        rows = [row for row in outcome.judgments if row.judge == judge.id]
+        store.replace_judgments(judge.id, rows, how.presentation)
+        write_record(store.folder, record_of(judge.id, outcome, how.presentation, how.seed, how.design, rule))
+    return outcome
+
+
+def _competing(store: RunStore, presentation: Presentation) -> list[Completion]:
+    families = {agent.name: agent.family for agent in store.manifest.agents}
+    return [*completions_of(store.sessions(), presentation, families), *reference_completions(store.contexts())]
 
 
 def completions_of(
@@ -168,11 +207,21 @@ def _references(contexts: Mapping[str, Context]) -> set[str]:
     return {f"ref:{r.id}" for c in contexts.values() for r in c.references}
 
 
-async def _check(store: RunStore, name: str, weights: Mapping[str, Path], seed: int, progress: RunProgress) -> None:
+async def _check(
+    store: RunStore | None, name: str, weights: Mapping[str, Path], seed: int, progress: RunProgress
+) -> JudgeCheck:
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
     check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total))
-    store.add_judge_check(check)
+    if store is not None:
+        store.add_judge_check(check)
+    return check
+
+
+def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
+    """How far what judges read as heard is from what was written, for each agent; None where one of the two is unknown."""
+    sessions = store.sessions()
+    return {a.name: heard_wer([s for s in sessions if s.key.agent == a.name]) for a in store.manifest.agents}
 
 
 def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:

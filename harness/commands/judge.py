@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,9 +16,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from harness.judging.batch import JudgingOutcome
+    from harness.judging.design import Design
     from harness.judging.estimate import Estimate
+    from harness.judging.record import Stop
+    from harness.judging.stopping import Goal
 
-    Judged = tuple[Sequence[JudgingOutcome], Sequence[JudgeCheck], Sequence[Estimate]]
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the line asks for, once checked."""
+
+    judges: tuple[str, ...]
+    design: "Design"
+    seed: int
+    until: "Goal | None"
+    keep_excluded: bool
+    dry_run: bool
+
+
+@dataclass(frozen=True)
+class _Found:
+    outcomes: "Sequence[JudgingOutcome]" = ()
+    checks: "Sequence[JudgeCheck]" = ()
+    estimates: "Sequence[Estimate]" = ()
+    stop: "Stop | None" = None
+    heard_wer: dict[str, float | None] = field(default_factory=dict)
+    written_to: Path | None = None
 
 
 def judge(
@@ -26,73 +50,113 @@ def judge(
         list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only put the judges through pairs with known answers.")
+        bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")
     ] = False,
     reads: Annotated[str, typer.Option(help="What judges read: heard (the audio's transcript) or written.")] = "heard",
+    pairs: Annotated[
+        int | None, typer.Option(help="Ask a balanced part: so many pairs over all contexts; by default every pair.")
+    ] = None,
+    replicates: Annotated[int, typer.Option(help="Verdicts a pair by each judge, each in an order by lot.")] = 1,
+    until_separated: Annotated[
+        str | None,
+        typer.Option(help="End early once told apart: best (one above all others) or order (every two)."),
+    ] = None,
+    keep_excluded: Annotated[
+        bool, typer.Option("--keep-excluded", help="Ask judges too that got half of the known answers wrong.")
+    ] = False,
     completions: Annotated[
         Path | None, typer.Option(help="Judge the texts of this JSON Lines file, with no run.")
     ] = None,
     pack: Annotated[str, typer.Option(help="With --completions: the pack they answer.")] = "heart-mini",
     out: Annotated[
-        Path | None, typer.Option(help="With --completions: write the judgments here (.jsonl or .csv).")
+        Path | None,
+        typer.Option(help="With --completions: the judgments go here (.jsonl or .csv); by default beside the file."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Judge replies pairwise, blind."""
     from harness.judge_run import load_judges
+    from harness.judging.design import Design
     from harness.judging.text_board import as_object
 
     names = tuple(judge) if judge else ("embedded",)
     if not load_judges(names):
         raise UserError("--judge none: leaves nothing to do")
-    if (run is None) == (completions is None):
-        raise UserError("name a run's folder, or a file with --completions")
     if reads not in ("heard", "written"):
         raise UserError(f"--reads {reads}: unknown; choose heard or written")
-    if completions is not None:
-        outcomes, checks, estimates = _judge_file(completions, pack, names, seed, dry_run, out)
+    for option, value in (("--pairs", pairs), ("--replicates", replicates)):
+        if value is not None and value < 1:
+            raise UserError(f"{option} {value}: must be at least 1")
+    if run is not None and completions is not None:
+        raise UserError(f"{run} and --completions {completions}: one of them at a time")
+    asked = _Asked(
+        names, Design(cells=pairs, replicates=replicates), seed, _goal(until_separated), keep_excluded, dry_run
+    )
+    if check and not dry_run:
+        found = _check(run, asked)
+    elif completions is not None:
+        found = _judge_file(completions, pack, asked, out)
+    elif run is not None:
+        found = _judge_run(run, asked, "heard_text" if reads == "heard" else "written")
     else:
-        presentation: Presentation = "heard_text" if reads == "heard" else "written"
-        outcomes, checks, estimates = _judge_run(cast(Path, run), names, seed, presentation, check, dry_run)
-    found = as_object(outcomes, checks, estimates)
+        raise UserError("name a run's folder, or a file with --completions")
+    told = as_object(found.outcomes, found.checks, found.estimates, stop=found.stop, heard_wer=found.heard_wer)
     if as_json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(told, indent=2))
     else:
-        for plan in estimates:
-            cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
-            print(f"{plan.judge}: {plan.calls} calls, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}")
-        if outcomes:
-            print(", ".join(f"{name} {found[name]}" for name in ("comparisons", "calls", "cached", "missing")))
-        for row in checks:
-            print(_in_words(row))
-    return 3 if found["missing"] else 0
+        _say(found, told)
+    return 3 if told["missing"] else 0
 
 
-def _judge_run(
-    run: Path, names: tuple[str, ...], seed: int, presentation: Presentation, check: bool, dry_run: bool
-) -> "Judged":
-    from harness.judge_run import RunJudging, check_judges, estimate_run, judge_run
+def _goal(name: str | None) -> "Goal | None":
+    from harness.judging.stopping import GOALS
+
+    found: Goal | None = next((goal for goal in GOALS if goal == name), None)
+    if name is not None and found is None:
+        raise UserError(f"--until-separated {name}: unknown; choose {' or '.join(GOALS)}")
+    return found
+
+
+def _check(run: Path | None, asked: _Asked) -> _Found:
+    from harness.judge_run import check_judges
+    from harness.store import RunStore
+
+    store = RunStore.open(run) if run is not None else None
+    with RunProgress() as progress:
+        if store is None:
+            return _Found(checks=asyncio.run(check_judges(None, asked.judges, asked.seed, progress)))
+        with store.lock():
+            return _Found(checks=asyncio.run(check_judges(store, asked.judges, asked.seed, progress)))
+
+
+def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
+    from harness.judge_run import RunJudging, estimate_run, heard_wer_by_agent, judge_run
+    from harness.judging.record import read_records
     from harness.store import RunStore
 
     store = RunStore.open(run)
-    how = RunJudging(judges=names, seed=seed, presentation=presentation)
-    if dry_run:
-        return [], [], estimate_run(store, how)
+    how = RunJudging(asked.judges, asked.seed, presentation, asked.design, asked.until, asked.keep_excluded)
+    if asked.dry_run:
+        return _Found(estimates=estimate_run(store, how))
     with RunProgress() as progress, store.lock():
-        outcomes = [] if check else asyncio.run(judge_run(store, how, progress))
-        if check:
-            asyncio.run(check_judges(store, how, progress))
-    return outcomes, store.judge_checks(), []
+        outcomes = asyncio.run(judge_run(store, how, progress))
+    judged = {row.judge for outcome in outcomes for row in outcome.judgments}
+    stops = [r.stop for key, r in read_records(run).items() if key[0] in judged and key[1] == presentation]
+    return _Found(
+        outcomes,
+        store.judge_checks(),
+        stop=stops[0] if stops else None,
+        heard_wer=heard_wer_by_agent(store),
+    )
 
 
-def _judge_file(path: Path, pack: str, names: tuple[str, ...], seed: int, dry_run: bool, out: Path | None) -> "Judged":
+def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
     from harness.judge_run import CANARIES, weights_for
-    from harness.judging.text_board import dry_run as estimate_file
-    from harness.judging.text_board import judge_completions
+    from harness.judging.text_board import TextJudging, dry_run, judge_completions
     from harness.ranking.files import write
     from scenarios.pack import PackError, load_pack
 
@@ -100,25 +164,66 @@ def _judge_file(path: Path, pack: str, names: tuple[str, ...], seed: int, dry_ru
         contexts = load_pack(pack).contexts
     except PackError as error:
         raise UserError(str(error)) from error
-    if dry_run:
-        return [], [], list(estimate_file(path, contexts, names, seed=seed))
+    how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
+    if asked.dry_run:
+        return _Found(estimates=dry_run(path, contexts, how))
+    target = out or path.with_name(f"{path.stem}.judgments.jsonl")
     with RunProgress() as progress:
-        weights = {k: v for name in names for k, v in weights_for(name, progress).items()}
+        weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}
         progress.phase("Judging")
         board = judge_completions(
-            path, contexts, names, weights, seed=seed, canaries=CANARIES,
-            progress=lambda done, total, _: progress.count(done, total),
+            path, contexts, how, weights, lambda done, total, _: progress.count(done, total),
+            cache_path=target.with_name(f"{target.name}.verdicts.sqlite"), canaries=CANARIES,
         )  # fmt: skip
-    if out is not None:
-        write(board.judgments, out)
-    return board.outcomes, board.checks, []
+    write(board.judgments, target)
+    return _Found(board.outcomes, board.checks, stop=board.stop, written_to=target)
+
+
+def _say(found: _Found, told: dict[str, object]) -> None:
+    for plan in found.estimates:
+        print(f"{_costs(plan, 'at most ' if plan.least else '')}; {_known_of(plan.judge)}")
+        if plan.least is not None:
+            print(_costs(plan.least, "at least "))
+    if found.outcomes:
+        print(", ".join(f"{name} {told[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
+    for row in found.checks:
+        print(_in_words(row))
+    if found.stop is not None:
+        print(found.stop.in_words())
+    for agent, share in found.heard_wer.items():
+        if share is not None:
+            print(f"{agent}: heard otherwise than written: {share:.1%} of words")
+    if found.written_to is not None:
+        print(f"judgments: {found.written_to}")
+
+
+def _costs(plan: "Estimate", bound: str) -> str:
+    cost = "no price on file" if plan.cost_usd is None else f"US$ {plan.cost_usd:.2f}"
+    return f"{plan.judge}: {bound}{plan.calls} calls, about {plan.tokens_in + plan.tokens_out:,} tokens, {cost}"
+
+
+def _known_of(judge: str) -> str:
+    """What is known of a judge before it is asked anything."""
+    from harness.judging.embedded import held_out_record
+    from harness.judging.settings import load_judge_settings
+
+    record = held_out_record()
+    if record and judge.split("@")[0] == load_judge_settings("embedded").id:
+        return f"right on {record['accuracy']:.0%} of pairs held out from its fit"
+    return "its accuracy is not measured here: `harness judge --check` measures it"
 
 
 def _in_words(check: JudgeCheck) -> str:
-    interval = check.accuracy_interval
-    between = f" (95 % interval {interval[0]:.0%}–{interval[1]:.0%})" if interval else ""
-    trusted = "trusted" if check.trusted else "not trusted"
-    return (
-        f"{check.judge}: {trusted}; right on {check.accuracy:.0%} of {check.pairs} pairs with known answers{between}, "
-        f"changes its mind with the order on {check.flip_rate:.0%}"
+    state = "excluded" if check.excluded else "trusted" if check.trusted else "not trusted"
+    words = (
+        f"{check.judge}: {state}; right on {check.accuracy:.0%} of {check.pairs} pairs with known answers"
+        f"{_between(check.accuracy_interval)}, changes its mind with the order on {check.flip_rate:.0%}"
     )
+    if check.held_out_accuracy is not None:
+        words += f"; right on {check.held_out_accuracy:.0%} of pairs held out from its fit"
+        words += _between(check.held_out_interval)
+    return f"{words}. {check.note}" if check.note else words
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return f" (95 % interval {interval[0]:.0%}–{interval[1]:.0%})" if interval else ""

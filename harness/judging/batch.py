@@ -9,25 +9,22 @@ judge it and the rows are flagged `own_family`, so that they are never called tr
 """
 
 import asyncio
-import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
-from harness.judging.completion import Completion, identical
-from harness.judging.design import Comparison, Design, plan_comparisons
+from harness.judging.completion import REFERENCE_PREFIX, Completion, identical
+from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
+from harness.judging.stopping import planned_looks
 from harness.judgment import AxisMark, Judgment, Presentation
 from scenarios.context import Context
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what was just done)."""
-REFERENCE_PREFIX = "ref:"
-PORTION_CONTEXTS = 8
-"""How many contexts are judged between two questions whether it is enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +131,15 @@ async def judge_pairs_async(
         cache: kept answers; None keeps them for this call only.
         presentation: written into every row.
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
-        enough: asked with the rows so far after every few contexts, in an order drawn by lot; True ends the batch early
-            (say, when simultaneous bands separate what was asked). The rest is counted in `unasked`.
+        enough: asked with the rows so far at each planned look (`stopping.planned_looks`), contexts in an order drawn by
+            lot; True ends the batch early. The rest is counted in `unasked`.
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
     replies = _replies(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
-    portions = [tasks] if enough is None else _portions(tasks, seed)
+    portions = [tasks] if enough is None else _portions(tasks, blocks, seed)
     own_cache = cache if cache is not None else VerdictCache()
     asker = _Asker(by_id, replies, own_cache, progress, len(tasks))
     extra = {id(j): draw_canaries(canaries, seed) for j in judges}
@@ -230,12 +227,16 @@ class _Asker:
         return _Done(task, verdict, "call")
 
 
-def _portions(tasks: Sequence[_Task], seed: int) -> list[list[_Task]]:
-    """The tasks in portions of a few whole contexts, contexts in an order drawn by lot."""
-    context_ids = sorted({t.comparison.context_id for t in tasks})
-    random.Random(f"portions {seed}").shuffle(context_ids)
-    groups = [frozenset(context_ids[n : n + PORTION_CONTEXTS]) for n in range(0, len(context_ids), PORTION_CONTEXTS)]
-    return [[t for t in tasks if t.comparison.context_id in group] for group in groups] or [[]]
+def _portions(tasks: Sequence[_Task], blocks: Collection[str], seed: int) -> list[list[_Task]]:
+    """The tasks between two looks: whole contexts, in the order in which the design filled them."""
+    used = {t.comparison.context_id for t in tasks}
+    order = [context_id for context_id in fill_order(blocks, seed) if context_id in used]
+    portions, start = [], 0
+    for end in planned_looks(len(order)):
+        group = frozenset(order[start:end])
+        portions.append([t for t in tasks if t.comparison.context_id in group])
+        start = end
+    return portions
 
 
 def _replies(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:

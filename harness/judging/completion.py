@@ -8,6 +8,9 @@ tie without a call: asking would measure nothing but position bias.
 import unicodedata
 from dataclasses import dataclass
 
+REFERENCE_PREFIX = "ref:"
+"""A context's reference reply competes under this prefix and its id."""
+
 
 @dataclass(frozen=True, slots=True)
 class Completion:

@@ -12,7 +12,7 @@ rate) and a twentieth again in the same order (self-consistency). Both kinds are
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -48,7 +48,7 @@ def plan_comparisons(blocks: Mapping[str, Sequence[str]], design: Design, seed: 
 
     `system_a` is always the alphabetically smaller name, so that a pair has one spelling. Audits follow their block.
     """
-    rng = random.Random(f"design {seed}")
+    rng = _lot(seed)
     chosen = _chosen_pairs(blocks, design, rng)
     plan: list[Comparison] = []
     for context_id, pairs in chosen.items():
@@ -61,6 +61,21 @@ def plan_comparisons(blocks: Mapping[str, Sequence[str]], design: Design, seed: 
     return tuple(sorted(plan, key=lambda c: order[c.context_id]))
 
 
+def fill_order(context_ids: Collection[str], seed: int) -> list[str]:
+    """Contexts by lot, in the order in which a reduced design fills them: each beginning of it is balanced too."""
+    return _shuffled(context_ids, _lot(seed))
+
+
+def _lot(seed: int) -> random.Random:
+    return random.Random(f"design {seed}")
+
+
+def _shuffled(context_ids: Collection[str], rng: random.Random) -> list[str]:
+    order = sorted(context_ids)
+    rng.shuffle(order)
+    return order
+
+
 def _chosen_pairs(
     blocks: Mapping[str, Sequence[str]], design: Design, rng: random.Random
 ) -> dict[str, list[tuple[str, str]]]:
@@ -70,8 +85,7 @@ def _chosen_pairs(
     total = sum(map(len, everything.values()))
     if design.cells is None or design.cells >= total:
         return everything
-    context_ids = list(everything)
-    rng.shuffle(context_ids)
+    context_ids = _shuffled(everything, rng)
     asked_pairs: Counter[tuple[str, str]] = Counter()
     asked_systems: Counter[str] = Counter()
     chosen: dict[str, list[tuple[str, str]]] = {}

@@ -5,13 +5,14 @@ tokenisers: 3.8 to 4.5), and a verdict of a hundred and twenty. An estimate is n
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.judging.completion import Completion, identical
-from harness.judging.design import Design, plan_comparisons
+from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
+from harness.judging.stopping import planned_looks
 from scenarios.context import Context
 
 CHARACTERS_PER_TOKEN = 4.0
@@ -28,6 +29,8 @@ class Estimate:
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
+    least: "Estimate | None" = None
+    """Of a plan that may end early: what is asked before the first look."""
 
 
 def estimate(
@@ -36,6 +39,8 @@ def estimate(
     settings: JudgeSettings,
     design: Design | None = None,
     seed: int = 1,
+    *,
+    may_end_early: bool = False,
 ) -> Estimate:
     """What `judge_pairs` would ask of this judge with an empty cache, retries not counted."""
     by_id = {c.id: c for c in contexts}
@@ -44,13 +49,30 @@ def estimate(
         if completion.context_id in by_id:
             replies.setdefault(completion.context_id, {})[completion.system] = completion
     plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
+    asked = [c for c in plan if c.purpose == "main" or settings.api != "embedded"]
+
+    def texts(c: Comparison) -> tuple[str, str]:
+        return replies[c.context_id][c.system_a].text, replies[c.context_id][c.system_b].text
+
+    def of(part: Sequence[Comparison]) -> Estimate:
+        prompts = [
+            len(user_prompt(Question.of(by_id[c.context_id], *texts(c)))) + len(system_prompt())
+            for c in part
+            if not identical(*texts(c))
+        ]
+        return _priced(settings, len(part), prompts)
+
+    if not may_end_early:
+        return of(asked)
+    used = {c.context_id for c in asked}
+    order = [context_id for context_id in fill_order(replies, seed) if context_id in used]
+    first = set(order[: planned_looks(len(order))[0]])
+    return replace(of(asked), least=of([c for c in asked if c.context_id in first]))
+
+
+def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -> Estimate:
+    """`prompts`: characters of each question that would be asked."""
     embedded = settings.api == "embedded"
-    asked = [c for c in plan if c.purpose == "main" or not embedded]
-    prompts = []
-    for c in asked:
-        a, b = replies[c.context_id][c.system_a].text, replies[c.context_id][c.system_b].text
-        if not identical(a, b):
-            prompts.append(len(user_prompt(Question.of(by_id[c.context_id], a, b))) + len(system_prompt()))
     tokens_in = 0 if embedded else round(sum(prompts) / CHARACTERS_PER_TOKEN)
     tokens_out = 0 if embedded else VERDICT_TOKENS * len(prompts)
     if embedded:
@@ -59,4 +81,4 @@ def estimate(
         cost = None
     else:
         cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(f"{settings.id}@{settings.version}", len(asked), len(prompts), tokens_in, tokens_out, cost)
+    return Estimate(f"{settings.id}@{settings.version}", comparisons, len(prompts), tokens_in, tokens_out, cost)

@@ -4,42 +4,55 @@ The same core as for a run, so that the whole board can be run on text alone (`h
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.judging.batch import JudgingOutcome, Progress, judge_pairs, reference_completions
 from harness.judging.cache import VerdictCache
 from harness.judging.checks import check_judge
+from harness.judging.completion import Completion
 from harness.judging.completions_file import read_completions
 from harness.judging.design import Design
 from harness.judging.estimate import Estimate, estimate
 from harness.judging.opening import DEFAULT_JUDGE, open_judge
+from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
+from harness.judging.stopping import Goal, UntilSeparated
 from harness.judgment import JudgeCheck, Judgment
 from scenarios.context import Context
 
 
 @dataclass(frozen=True, slots=True)
 class TextBoard:
-    """What judging a file of completions gave. Rows of excluded judges are kept and named in the checks."""
+    """What judging a file of completions gave. Judges that failed the check stand in `checks` and were not asked."""
 
     judgments: tuple[Judgment, ...]
     checks: tuple[JudgeCheck, ...]
     outcomes: tuple[JudgingOutcome, ...]
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextJudging:
+    """Who judges a file, and how much is asked."""
+
+    judges: tuple[str, ...] = (DEFAULT_JUDGE,)
+    seed: int = 1
+    design: Design = field(default_factory=Design)
+    until: Goal | None = None
+    keep_excluded: bool = False
+    with_references: bool = True
 
 
 def judge_completions(
     path: Path,
     contexts: Sequence[Context],
-    judges: Sequence[str] = (DEFAULT_JUDGE,),
+    how: TextJudging,
     weights: Mapping[str, Path] | None = None,
-    design: Design | None = None,
-    seed: int = 1,
     progress: Progress | None = None,
     *,
     cache_path: Path | None = None,
-    with_references: bool = True,
     canaries: int = 0,
 ) -> TextBoard:
     """Check each judge, then judge the file's completions (and the contexts' references) pairwise.
@@ -47,38 +60,43 @@ def judge_completions(
     Raises:
         UserError: a bad file, judge or pack.
     """
-    completions = list(read_completions(path, contexts).completions)
-    spoken_of = {c.context_id for c in completions}
-    used = [c for c in contexts if c.id in spoken_of]
-    if with_references:
-        completions += reference_completions(used)
-    opened = [open_judge(name, weights) for name in judges]
-    checks = tuple(check_judge(judge, seed, progress) for judge in opened)
+    used, competing = _material(path, contexts, how)
+    opened = [open_judge(name, weights) for name in how.judges]
+    checks = tuple(check_judge(judge, how.seed, progress) for judge in opened)
+    judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
+    if not judges:
+        return TextBoard((), checks, ())
+    rule = UntilSeparated.of(how.until, competing) if how.until else None
     with VerdictCache(cache_path) as cache:
-        outcome = judge_pairs(used, completions, opened, design, seed, progress, cache=cache, canaries=canaries)
-    return TextBoard(outcome.judgments, checks, (outcome,))
+        outcome = judge_pairs(
+            used, competing, judges, how.design, how.seed, progress, cache=cache, canaries=canaries, enough=rule
+        )
+    return TextBoard(outcome.judgments, checks, (outcome,), stop_of(rule, outcome.unasked) if rule else None)
 
 
-def dry_run(
-    path: Path,
-    contexts: Sequence[Context],
-    judges: Sequence[str] = (DEFAULT_JUDGE,),
-    design: Design | None = None,
-    seed: int = 1,
-    *,
-    with_references: bool = True,
-) -> tuple[Estimate, ...]:
+def dry_run(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[Estimate, ...]:
     """What `judge_completions` would ask, per judge, without asking; own-family exclusion and cache not counted."""
+    used, competing = _material(path, contexts, how)
+    return tuple(
+        estimate(used, competing, load_judge_settings(name), how.design, how.seed, may_end_early=how.until is not None)
+        for name in how.judges
+    )
+
+
+def _material(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[list[Context], list[Completion]]:
     completions = list(read_completions(path, contexts).completions)
     spoken_of = {c.context_id for c in completions}
     used = [c for c in contexts if c.id in spoken_of]
-    if with_references:
-        completions += reference_completions(used)
-    return tuple(estimate(used, completions, load_judge_settings(name), design, seed) for name in judges)
+    return used, completions + (reference_completions(used) if how.with_references else [])
 
 
 def as_object(
-    outcomes: Sequence[JudgingOutcome], checks: Sequence[JudgeCheck], estimates: Sequence[Estimate] = ()
+    outcomes: Sequence[JudgingOutcome],
+    checks: Sequence[JudgeCheck],
+    estimates: Sequence[Estimate] = (),
+    *,
+    stop: Stop | None = None,
+    heard_wer: Mapping[str, float | None] | None = None,
 ) -> dict[str, Any]:
     """The object that `harness judge --json` prints."""
     watches = {w.judge: w for o in outcomes for w in o.canaries}
@@ -101,6 +119,8 @@ def as_object(
         "unasked": sum(o.unasked for o in outcomes),
         "missing_by_kind": _kinds(outcomes),
         "judges": judges,
+        "stop": None if stop is None else stop.model_dump(),
+        "heard_wer": dict(heard_wer or {}),
     }
     if estimates:
         found["dry_run"] = [asdict(e) for e in estimates]

@@ -63,7 +63,7 @@ def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge):
             id=f"c-{n}", subset="regular", emotion="sadness", problem="loss", source="t", licence="x",
             turns=(Turn(role="seeker", text=f"{n}"),),
         )
-        for n in range(40)
+        for n in range(80)
     ]  # fmt: skip
     replies = [Completion(c.id, s, s) for c in many for s in ("good", "bad")]
     done = judge_pairs(
@@ -75,7 +75,7 @@ def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge):
         enough=lambda rows: len(rows) >= 10,
     )
     assert len(done.judgments) == 16
-    assert done.unasked == 24
+    assert done.unasked == 64
 
 
 def test_canaries_notice_a_judge_that_drifted(contexts, rule_judge):

@@ -1,0 +1,124 @@
+"""How a batch was asked, kept beside the verdicts it made: seed, design, what is missing and why, and when it was ended.
+
+A row says what was answered. That a question was put and got no answer, or was left out because it was enough, stands
+nowhere in the rows; without it nobody could tell a complete board from what a failing endpoint left of one.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from harness.errors import UserError
+from harness.judging.batch import JudgingOutcome
+from harness.judging.design import Design
+from harness.judging.stopping import UntilSeparated
+from harness.judgment import Presentation
+
+FOLDER = "judging"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class StopLook(_Strict):
+    """One planned look: after how many contexts and verdicts, with bands of which level, and what they told apart."""
+
+    contexts: int
+    verdicts: int
+    level: float
+    apart: bool
+    gaps: list[dict[str, Any]]
+
+
+class Stop(_Strict):
+    """The rule by which the batch could end early. `unasked`: questions that it left out."""
+
+    goal: str
+    looks: list[StopLook]
+    unasked: int
+
+    def in_words(self) -> str:
+        """One sentence for whoever reads a rating made of these verdicts."""
+        last = self.looks[-1] if self.looks else None
+        if last is None or not last.apart:
+            return (
+                f"Judging was to end once the {self.goal} was told apart; it never was, and every question was asked."
+            )
+        if not self.unasked:
+            return f"Judging was to end once the {self.goal} was told apart; it was, with every question asked."
+        return (
+            f"Judging ended early, after {last.contexts} contexts, when the {self.goal} was told apart "
+            f"(look {len(self.looks)}, bands of {last.level:.1%}); see docs/statistics.md on intervals after such an end."
+        )
+
+
+class JudgingRecord(_Strict):
+    """One judge's part in one batch."""
+
+    judge: str
+    presentation: Presentation
+    seed: int
+    design: dict[str, Any]
+    comparisons: int
+    """Questions that were reached."""
+    missing: list[dict[str, Any]]
+    stop: Stop | None = None
+
+
+def record_of(
+    judge: str,
+    outcome: JudgingOutcome,
+    presentation: Presentation,
+    seed: int,
+    design: Design,
+    rule: UntilSeparated | None,
+) -> JudgingRecord:
+    """The record of one judge of a batch."""
+    mine = [m for m in outcome.missing if m.judge == judge]
+    return JudgingRecord(
+        judge=judge,
+        presentation=presentation,
+        seed=seed,
+        design=asdict(design),
+        comparisons=sum(row.judge == judge for row in outcome.judgments) + len(mine),
+        missing=[asdict(m) for m in mine],
+        stop=None if rule is None else stop_of(rule, outcome.unasked),
+    )
+
+
+def stop_of(rule: UntilSeparated, unasked: int) -> Stop:
+    """What the rule saw."""
+    looks = [StopLook.model_validate(asdict(look) | {"gaps": [asdict(g) for g in look.gaps]}) for look in rule.looks]
+    return Stop(goal=rule.goal, looks=looks, unasked=unasked)
+
+
+def write_record(run: Path, record: JudgingRecord) -> None:
+    """Keep it in the run's folder, in place of an earlier one of this judge and presentation."""
+    path = run / FOLDER / f"{re.sub(r'[^a-zA-Z0-9.@+-]', '-', record.judge)}.{record.presentation}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def read_records(run: Path) -> Mapping[tuple[str, Presentation], JudgingRecord]:
+    """Every record of a run by judge and presentation.
+
+    Raises:
+        UserError: a file in the folder is not a record.
+    """
+    found: list[JudgingRecord] = []
+    for path in sorted((run / FOLDER).glob("*.json")):
+        try:
+            found.append(JudgingRecord.model_validate_json(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, ValidationError) as error:
+            raise UserError(f"{path}: is not a record of a judging; delete it, or judge the run again") from error
+    return {(record.judge, record.presentation): record for record in found}
+
+
+def stops_in_words(records: Sequence[JudgingRecord]) -> list[str]:
+    """The sentences of those that could end early, each once."""
+    return list(dict.fromkeys(record.stop.in_words() for record in records if record.stop is not None))

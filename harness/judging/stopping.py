@@ -1,0 +1,96 @@
+"""Ending a batch early: when the systems asked about can be told apart, further verdicts only cost money.
+
+Looking again and again at a growing batch finds a difference sooner or later where there is none. So the looks are planned
+before the first question: at most five, after equal shares of whole contexts drawn by lot, none before sixteen contexts; and
+each look spends an equal part of the 5 % (at five looks every band is of 99 %). By Bonferroni's inequality the chance
+that a batch ends on a difference that is not there stays under 5 % however the looks depend on one another. Systems that
+never met in a chain of comparisons have no difference that verdicts could know, and are never called apart.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from harness.judging.completion import REFERENCE_PREFIX, Completion
+from harness.judgment import Judgment
+from harness.ranking import bradley_terry, reach
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.separation import Gap, gaps
+from harness.ranking.votes import gather
+
+Goal = Literal["best", "order"]
+"""`best`: one system stands above every other. `order`: every two systems are told apart."""
+GOALS: tuple[Goal, ...] = ("best", "order")
+MOST_LOOKS = 5
+"""More looks gain little (each spends of the same 5 %) and cost power at every one of them."""
+FEWEST_CONTEXTS_A_LOOK = 16
+"""Twice the fewest on which any interval is given: with 7 degrees of freedom a look spends of the 5 % and finds nothing."""
+ERROR = 0.05
+
+
+def planned_looks(contexts: int) -> tuple[int, ...]:
+    """After how many contexts the rows are looked at; the last is all of them."""
+    count = max(1, min(MOST_LOOKS, contexts // FEWEST_CONTEXTS_A_LOOK))
+    return tuple(round(contexts * (k + 1) / count) for k in range(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look found. `apart`: the goal was reached."""
+
+    contexts: int
+    verdicts: int
+    level: float
+    gaps: tuple[Gap, ...]
+    apart: bool
+
+
+class UntilSeparated:
+    """The question whether it is enough, with a memory of its looks. Ask it once a look, in order."""
+
+    def __init__(self, goal: Goal, systems: Sequence[str], looks: int) -> None:
+        self.goal: Goal = goal
+        self.level = 1 - ERROR / looks
+        self.looks: list[Look] = []
+        self._pairs = pairs_in_question(systems)
+
+    @classmethod
+    def of(cls, goal: Goal, competing: Sequence[Completion]) -> "UntilSeparated":
+        """The rule for a batch of these replies."""
+        replies = Counter(c.context_id for c in competing)
+        looks = planned_looks(sum(count > 1 for count in replies.values()))
+        return cls(goal, sorted({c.system for c in competing}), len(looks))
+
+    def __call__(self, rows: Sequence[Judgment]) -> bool:
+        """Whether the rows so far tell apart what was asked."""
+        main = [row for row in rows if row.purpose == "main"]
+        if not main:
+            return False
+        board = leaderboard(main)
+        found = gaps(board, self._pairs, level=self.level)
+        apart = len(found) == len(self._pairs) and _all_met(main) and all(gap.apart for gap in self._asked(found))
+        self.looks.append(Look(board.contexts, len(main), self.level, found, apart))
+        return apart
+
+    def _asked(self, found: Sequence[Gap]) -> list[Gap]:
+        """The gaps that must be apart. Which system is best is read off the same data, so all gaps share one band."""
+        if self.goal == "order" or not found:
+            return list(found)
+        best = max(found, key=lambda gap: sum(gap.better == other.better for other in found)).better
+        return [gap for gap in found if best in (gap.better, gap.worse)]
+
+
+def _all_met(rows: Sequence[Judgment]) -> bool:
+    votes = gather(rows)
+    return len(reach.groups(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0), votes.systems)) == 1
+
+
+def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:
+    """Every two systems under test; where there is only one, it against each reference reply."""
+    tested = sorted({s for s in systems if not s.startswith(REFERENCE_PREFIX)})
+    if len(tested) > 1:
+        return list(combinations(tested, 2))
+    references = sorted({s for s in systems if s.startswith(REFERENCE_PREFIX)})
+    return [(tested[0], r) for r in references] if tested else list(combinations(references, 2))

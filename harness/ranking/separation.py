@@ -1,0 +1,51 @@
+"""Which systems can be told apart, all of them at once.
+
+Two overlapping intervals do not say that two systems are alike, and many pairs looked at one by one find a difference by
+luck. So every difference gets one band, from the quantile of the largest |t| among all of them (a multivariate t with the
+board's covariance clustered by context): the chance that any band misses is what `level` says.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.ranking.board import Board, Interval
+from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, max_t
+from harness.ranking.scale import ELO_PER_LOGIT
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Elo of one system above another; `band` holds for all gaps of one call at once (None: too few contexts)."""
+
+    better: str
+    worse: str
+    elo: float
+    band: Interval | None
+
+    @property
+    def apart(self) -> bool:
+        """Whether the band leaves out zero."""
+        return self.band is not None and self.band[0] > 0
+
+
+def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95) -> tuple[Gap, ...]:
+    """The difference of each pair that is on the board, better system first, in the order given."""
+    known = [(a, b) for a, b in pairs if a in board.names and b in board.names and a != b]
+    if not known or board.covariance is None:
+        return ()
+    elo = {row.system: row.elo for row in board.systems}
+    seen = {row.system: row.contexts for row in board.systems}
+    ordered = [(a, b) if elo[a] >= elo[b] else (b, a) for a, b in known]
+    contrast = np.zeros((len(ordered), len(board.names)))
+    for k, (better, worse) in enumerate(ordered):
+        contrast[k, board.names.index(better)], contrast[k, board.names.index(worse)] = 1.0, -1.0
+    covariance = Covariance(contrast @ board.covariance.matrix @ contrast.T, board.covariance.freedom)
+    half = ELO_PER_LOGIT * max_t(covariance, level=level) * np.sqrt(np.clip(np.diag(covariance.matrix), 0.0, None))
+    found = []
+    for (better, worse), width in zip(ordered, half.tolist(), strict=True):
+        gap = elo[better] - elo[worse]
+        told = min(seen[better], seen[worse]) >= FEWEST_CONTEXTS
+        found.append(Gap(better, worse, gap, (gap - width, gap + width) if told else None))
+    return tuple(found)

@@ -1,0 +1,162 @@
+"""`harness judge` from its line: any server's judge is checked, asked and accounted for; a failing one is left out."""
+
+import asyncio
+import json
+
+import pytest
+
+from harness.cli import _run
+from harness.judging.labelled import load_pairs
+from harness.ranking.files import read
+from scenarios.pack import load_pack
+
+from . import scripted_server
+from .scripted_server import ScriptedServer
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture
+def knows_gold(monkeypatch):
+    """The server's model tells gold pairs apart, and is otherwise the one that counts the word `good`."""
+    better = {pair.better for pair in load_pairs("gold")}
+    counted = scripted_server._verdict
+
+    def verdict(data):
+        known = {letter for letter in "AB" if data[f"reply_{letter}"] in better}
+        return counted(data) | ({"winner": known.pop()} if len(known) == 1 else {})
+
+    monkeypatch.setattr(scripted_server, "_verdict", verdict)
+
+
+def judge_file(tmp_path, url, *, name="scripted", api="openai", structured="json_schema", family="rules"):
+    path = tmp_path / f"{name}.toml"
+    base = url.removesuffix("/v1") if api == "anthropic" else url
+    path.write_text(
+        f'id = "{name}"\nfamily = "{family}"\nversion = "1"\napi = "{api}"\nstructured = "{structured}"\n'
+        f'base_url = "{base}"\nmodel = "m"\nconcurrency = 16\nprice_in = 1.0\nprice_out = 2.0\n'
+    )
+    return str(path)
+
+
+def completions_file(tmp_path, systems=("strong", "weak"), families=None):
+    path = tmp_path / "texts.jsonl"
+    lines = [
+        {"context": c.id, "system": s, "text": f"{'good ' * (len(systems) - n)}({c.id} {s})"}
+        | ({"family": families[s]} if families else {})
+        for c in load_pack("heart-open").contexts[:36]
+        for n, s in enumerate(systems)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(path)
+
+
+async def harness(capsys, *arguments):
+    code = await asyncio.to_thread(_run, ["judge", *arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("knows_gold")
+@pytest.mark.parametrize(
+    ("api", "structured"),
+    [("openai", "json_schema"), ("openai", "json_object"), ("openai", "none"), ("anthropic", "json_schema")],
+)
+async def test_a_check_needs_no_run_and_measures_any_servers_judge(tmp_path, capsys, api, structured):
+    async with ScriptedServer(0.1) as server:
+        path = judge_file(tmp_path, server.url, api=api, structured=structured)
+        code, told = await harness(capsys, "--check", "--judge", path)
+        asked = server.bodies[0]
+    (checked,) = told["judges"]
+    assert code == 0
+    assert checked["trusted"]
+    assert checked["accuracy"] == 1.0
+    assert checked["accuracy_interval"][0] > 0.6
+    assert checked["flip_rate"] < 0.2
+    assert ("response_format" in asked) == (api == "openai" and structured != "none")
+    assert ("tools" in asked) == (api == "anthropic")
+
+
+async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(tmp_path, capsys):
+    texts = completions_file(tmp_path)
+    async with ScriptedServer() as server:
+        path = judge_file(tmp_path, server.url)
+        code, told = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path)
+        assert code == 0
+        assert told["judges"][0]["excluded"]
+        assert told["comparisons"] == 0
+        _, kept = await harness(
+            capsys, "--completions", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded"
+        )
+    assert kept["comparisons"] > 0
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_a_paid_answer_is_never_paid_for_twice(tmp_path, capsys):
+    texts = completions_file(tmp_path)
+    async with ScriptedServer() as server:
+        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        _, first = await harness(capsys, *line)
+        _, again = await harness(capsys, *line)
+    assert first["calls"] > 0
+    assert (again["calls"], again["cached"]) == (0, first["calls"])
+    assert len(read(tmp_path / "texts.judgments.jsonl")) == first["comparisons"]
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path, capsys):
+    texts = completions_file(tmp_path)
+    line = ("--completions", texts, "--pack", "heart-open", "--until-separated", "best")
+    async with ScriptedServer() as server:
+        path = judge_file(tmp_path, server.url)
+        _, plan = await harness(capsys, *line, "--judge", path, "--dry-run")
+        assert not server.attempts
+        _, done = await harness(capsys, *line, "--judge", path)
+    (most,) = plan["dry_run"]
+    assert most["least"]["calls"] <= done["calls"] < most["calls"]
+    assert most["least"]["cost_usd"] < most["cost_usd"]
+    assert done["unasked"] > 0
+    assert done["stop"]["looks"][-1]["apart"]
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path, capsys):
+    texts = completions_file(tmp_path, systems=("a", "b", "c", "d"))
+    async with ScriptedServer() as server:
+        line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
+        await harness(capsys, *line, "--pairs", "200", "--replicates", "3")
+    rows = read(tmp_path / "texts.judgments.jsonl")
+    main = [row for row in rows if row.purpose == "main"]
+    assert len(main) == 3 * 200
+    assert {row.repeat for row in main} == {0, 1, 2}
+    assert sum(row.purpose == "swapped" for row in rows) == 20
+    assert sum(row.purpose == "repeat" for row in rows) == 10
+    shown = {(r.context, r.system_a, r.system_b): r.shown_first for r in main if r.repeat == 0}
+    for row in rows:
+        if row.purpose != "main":
+            same = row.shown_first == shown[row.context, row.system_a, row.system_b]
+            assert same == (row.purpose == "repeat")
+
+
+@pytest.mark.usefixtures("knows_gold")
+async def test_judges_of_one_line_keep_off_their_own_family(tmp_path, capsys):
+    texts = completions_file(tmp_path, families={"strong": "llama", "weak": "gpt"})
+    async with ScriptedServer() as server:
+        line = ["--completions", texts, "--pack", "heart-open"]
+        for name, family in (("kin", "llama"), ("stranger", "qwen")):
+            line += ["--judge", judge_file(tmp_path, server.url, name=name, family=family)]
+        await harness(capsys, *line)
+    rows = read(tmp_path / "texts.judgments.jsonl")
+    kin = [row for row in rows if row.judge == "kin@1"]
+    assert kin
+    assert not any("strong" in (r.system_a, r.system_b) and "weak" in (r.system_a, r.system_b) for r in kin)
+    assert not any(row.own_family for row in rows)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ()],
+)
+async def test_a_wrong_line_is_one_line_back(capsys, line):
+    code, told = await harness(capsys, *line)
+    assert code == 2
+    assert "\n" not in told["error"]["message"]
