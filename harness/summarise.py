@@ -15,7 +15,7 @@ from harness.judgment import Judgment, Presentation
 from harness.latency import summarise_latency
 from harness.manifest import Pacing, RunManifest
 from harness.ranking import Board, JointPoint
-from harness.ranking.of_run import rank_target
+from harness.ranking.of_run import counted_rows, rank_target
 from harness.store import RunStore, Session
 from harness.summary import (
     AgentSummary,
@@ -69,7 +69,7 @@ def with_pacing(store: RunStore) -> RunManifest:
 def summarise(store: RunStore) -> RunSummary:
     """Every figure of a run, from what its store holds now."""
     manifest, sessions = store.manifest, store.sessions()
-    rows = ranked_rows(store.judgments(), HEARD)
+    rows = ranked_rows(counted_rows(store), HEARD)
     ranking = rank_target(store.folder, presentation=HEARD, seed=manifest.seed) if rows else None
     board = ranking.board if ranking else None
     points = {point.system: point for point in ranking.joint.points} if ranking and ranking.joint else {}

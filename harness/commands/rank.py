@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from harness.errors import UserError
-from harness.judgment import Presentation
+from harness.judgment import Judgment, Presentation
 
 _PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
 _METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
@@ -20,6 +20,13 @@ def rank(
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    scores: Annotated[
+        Path | None, typer.Option(help="CSV of what is known elsewhere: system, family, and columns of numbers.")
+    ] = None,
+    keep_excluded: Annotated[
+        bool,
+        typer.Option("--keep-excluded", help="Rank judges and listening-test raters too that failed their checks."),
+    ] = False,
     as_csv: Annotated[Path | None, typer.Option("--csv", help="Write the board to a CSV file.")] = None,
     as_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the board to a Markdown file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
@@ -32,11 +39,19 @@ def rank(
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.ranking.command import as_object
-    from harness.ranking.export import board_csv, board_markdown
+    from harness.ranking.export import board_csv, board_markdown, extras
     from harness.ranking.of_run import rank_target
+    from harness.ranking.scores import read_scores
 
     ranking = rank_target(
-        target, presentation=cast(Presentation | None, presentation), method=_method(method), draws=draws, seed=seed
+        target,
+        presentation=cast(Presentation | None, presentation),
+        votes=_listened(target, keep_excluded),
+        keep_excluded=keep_excluded,
+        scores=read_scores(scores) if scores is not None else None,
+        method=_method(method),
+        draws=draws,
+        seed=seed,
     )
     for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
         if path is not None:
@@ -44,7 +59,22 @@ def rank(
     if as_json:
         print(json.dumps(as_object(ranking), indent=2))
     else:
-        Console().print(board_markdown(ranking.board, ranking.joint), markup=False, highlight=False, soft_wrap=True)
+        told = board_markdown(ranking.board, ranking.joint) + extras(ranking)
+        Console().print(told, markup=False, highlight=False, soft_wrap=True)
+
+
+def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
+    """People's votes from the listening tests of a run."""
+    if not target.is_dir():
+        return []
+    from harness.store import RunStore
+    from reports.listening.results import human_rows
+
+    store = RunStore.open(target)
+    try:
+        return human_rows(store, keep_excluded=keep_excluded)
+    finally:
+        store.close()
 
 
 def _method(name: str) -> Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]:

@@ -5,13 +5,13 @@ Keys are stable and more may join; what is not known is null, and an infinite pe
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from harness.judgment import Judgment
+from harness.judgment import JudgeCheck, Judgment
 from harness.ranking.agreement import Agreement, Figure, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
@@ -44,6 +44,12 @@ class Ranking:
     external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
     """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
     reasons: CoMention | None = None
+    checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
+    """Judge → how it did on pairs with known answers; a judge that is not here was not measured."""
+
+    def with_notes(self, notes: Sequence[str]) -> "Ranking":
+        """The same, with more to say beside the board."""
+        return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
 
 
 def rank(
@@ -59,6 +65,8 @@ def rank(
     texts: Mapping[tuple[str, str], str] | None = None,
     is_human: Callable[[str], bool] | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
+    families: Mapping[str, str] | None = None,
+    checks: Mapping[str, JudgeCheck] | None = None,
     draws: int = 1000,
     seed: int = 0,
 ) -> Ranking:
@@ -66,6 +74,7 @@ def rank(
     term and the audits. `is_human`: which systems are people's replies (default: names that begin with `human:`).
 
     `external`: score → system → value, for correlations; the paper's printed scores always take part, by system name.
+    `families`: judge or system → model family, for the audit of self-preference. `checks`: what is known of the judges.
 
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
@@ -93,14 +102,23 @@ def rank(
         variants=variants(rows, method=method),
         agreement=agreement(rows, seed=seed),
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), seed=seed),
-        audits=audits(rows, texts=texts),
+        audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == board.presentation),
         structure=_structure(rows),
         joint=figure,
         joint_variants=tuple(figures),
         external=_external(board, {**_printed(), **(external or {})}),
         reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
-    )
+        checks=checks or {},
+    ).with_notes(_unmeasured(rows, checks or {}))
+
+
+def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> list[str]:
+    """A sentence for each judge of whose accuracy nothing is known, or nothing good."""
+    asked = sorted({row.judge for row in rows if row.source == "judge" and not row.judge.startswith("rule:")})
+    unknown = [judge for judge in asked if judge not in checks]
+    notes = [f"{', '.join(unknown)}: accuracy as a judge not measured here."] if unknown else []
+    return notes + [f"{judge}: {checks[judge].note}" for judge in asked if judge in checks and checks[judge].note]
 
 
 def _printed() -> dict[str, dict[str, float | None]]:
@@ -191,6 +209,9 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
                 "swapped_pairs": c.swapped_pairs,
                 "self_consistency": c.self_consistency,
                 "repeated_pairs": c.repeated_pairs,
+                "accuracy": check.accuracy if (check := ranking.checks.get(c.judge)) else None,
+                "accuracy_interval": _ends(check.accuracy_interval) if check else None,
+                "trusted": check.trusted if check else None,
             }
             for c in ranking.consistency
         },

@@ -10,7 +10,11 @@ import re
 
 from harness.judgment import AXES
 from harness.ranking.board import Board, Interval
+from harness.ranking.command import Ranking
 from harness.ranking.joint import JointFigure
+
+NOTABLE = 0.05
+"""Adjusted p under which a leaning of the verdicts is said on the terminal; all of them stand in the JSON."""
 
 _MARKUP = re.compile(r"([\\|`*_<>\[\]&~#])")
 
@@ -76,6 +80,34 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
     ]
     lines += [_escape(note) for note in board.warnings]
     return "\n".join(lines) + "\n"
+
+
+def extras(ranking: Ranking) -> str:
+    """What stands beside the board on a terminal: how judges and people agree, what verdicts lean on, other scores."""
+    lines = [
+        f"{name}: {figure.value:.1%} of {figure.pairs} pairs{_around(figure.interval, '.1%')}"
+        for name, figure in (
+            ("judges' majority with people's", ranking.agreement.judge_human),
+            ("people with one another", ranking.agreement.inter_human),
+        )
+        if figure is not None
+    ]
+    lines += [
+        f"verdicts lean on {audit.name}: {audit.effect:+.2f} log-odds{_around(audit.interval, '+.2f')}, "
+        f"adjusted p = {audit.p_adjusted:.3f}"
+        for audit in ranking.audits
+        if audit.p_adjusted is not None and audit.p_adjusted < NOTABLE
+    ]
+    lines += [
+        f"Elo with {name}: Pearson {pearson.value:+.2f}{_around(pearson.interval, '+.2f')}, "
+        f"Spearman {spearman.value:+.2f}, {pearson.n} systems"
+        for name, (pearson, spearman) in ranking.external.items()
+    ]
+    return "".join(f"{_escape(line)}\n" for line in lines)
+
+
+def _around(interval: Interval | None, form: str) -> str:
+    return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
 
 
 def _ms(value: float | None) -> str:

@@ -51,14 +51,14 @@ def listening_results(store: RunStore) -> tuple[ListeningResults, ...]:
     return tuple(result for result in found if result is not None)
 
 
-def human_rows(store: RunStore) -> list[Judgment]:
+def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment]:
     """Votes of the raters who count, as judging rows: what the ranking core and exports read."""
     rows: list[Judgment] = []
     for folder in vote_folders(store.folder):
         loaded = _load(folder)
         if loaded is not None:
             design, answers = loaded
-            counted = {q.rater for q in rater_quality(answers) if q.counts}
+            counted = {q.rater for q in rater_quality(answers) if q.counts or keep_excluded}
             rows += _named(
                 analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder
             )
