@@ -52,7 +52,9 @@ def write_chart(result: LoadResult, path: Path) -> None:
     """
     if path.suffix not in SUFFIXES:
         raise UserError(f"{path}: a load chart is written as {', '.join(SUFFIXES)}")
-    chart(result).save(str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A page that fetched its drawing code from the net would be blank without one.
+    chart(result).save(str(path), **({"inline": True} if path.suffix == ".html" else {}))
 
 
 def _rows(values: list[dict[str, Any]]) -> Any:

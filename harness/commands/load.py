@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,19 +19,25 @@ def load(
     callers: Annotated[str, typer.Option(help="Callers at once, step by step.")] = "1,2,5,10",
     pack: Annotated[str, typer.Option(help="Its first context is what everybody says.")] = "heart-mini",
     rounds: Annotated[int, typer.Option(help="Play each step so often; a p95 needs 60 turns.", min=1)] = 1,
-    logs: Annotated[
-        Path | None, typer.Option(help="Folder for the agent's log; a temporary one when left out.")
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for figures, chart and log; by default a new one under runs/.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Play more and more calls at once until the agent or the pacer leaves its bounds."""
+    """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
     from harness.load_agent import LoadRequest, load_agent, parse_callers
+    from harness.load_chart import write_chart
 
-    with tempfile.TemporaryDirectory(prefix="harness-load-") as temporary, RunProgress() as progress:
-        request = LoadRequest(agent, tuple(parse_callers(callers)), pack, rounds, logs or Path(temporary))
+    folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
+    with RunProgress() as progress:
+        request = LoadRequest(agent, tuple(parse_callers(callers)), pack, rounds, folder / "logs")
         found = asyncio.run(load_agent(request, progress))
+    picture = folder / "load.html"
+    write_chart(found, picture)
+    text = json.dumps(_without_nan(found.to_json() | {"chart": str(picture)}), indent=2)
+    (folder / "load.json").write_text(text, encoding="utf-8")
     if as_json:
-        print(json.dumps(_without_nan(found.to_json()), indent=2))
+        print(text)
         return
     table = Table(box=None, pad_edge=False)
     for name in ("callers", "TTFA p50", "p95", "no reply", "failed", "pacing p99", "ratio", "out of bounds"):
@@ -51,6 +57,7 @@ def load(
     console.print(table)
     ceiling = "none of these" if found.ceiling is None else f"{found.ceiling} caller(s)"
     console.print(f"within every bound up to: {ceiling} (caller priority: {found.priority})", soft_wrap=True)
+    console.print(f"chart   {picture}", soft_wrap=True, highlight=False)
 
 
 def _without_nan(value: Any) -> Any:

@@ -14,6 +14,7 @@ from agents import marks
 from agents.connection import Mark
 
 OF_A_REQUEST: Final = (
+    marks.LLM_CALLED,
     marks.LLM_REQUESTED,
     marks.LLM_FIRST_TOKEN,
     marks.FIRST_CLAUSE,

@@ -94,6 +94,7 @@ def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]
         (marks.FIRST_CLAUSE, "unexplained"),
         (marks.LLM_FIRST_TOKEN, "first_clause"),
         (marks.LLM_REQUESTED, "llm"),
+        (marks.LLM_CALLED, "llm"),
     )
     whole = marks.TTS_FIRST_AUDIO in reply.steps or marks.AUDIO_SENT in reply.steps
     for name, stage in stages:
@@ -104,7 +105,7 @@ def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]
         # A step is only explained when both of its ends were stamped.
         yield (stage if whole else "unexplained"), stamp.at_ns, until_ns
         until_ns, whole = stamp.at_ns, True
-    requested = reply.steps.get(marks.LLM_REQUESTED)
+    requested = reply.steps.get(marks.LLM_CALLED) or reply.steps.get(marks.LLM_REQUESTED)
     if requested is not None:
         yield from _before_request(requested, stamps)
 

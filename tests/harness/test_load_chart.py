@@ -32,6 +32,13 @@ def test_it_is_written_without_a_browser(tmp_path: Path, suffix: str) -> None:
     assert (tmp_path / f"load{suffix}").stat().st_size > 2_000
 
 
+def test_a_page_needs_no_network(tmp_path: Path) -> None:
+    write_chart(RESULT, tmp_path / "new" / "load.html")
+    page = (tmp_path / "new" / "load.html").read_text()
+    assert "<script src=" not in page
+    assert "cdn." not in page.split("vegaEmbed")[0]
+
+
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="svg"):
         write_chart(RESULT, tmp_path / "load.bmp")

@@ -56,7 +56,9 @@ class ScriptedModel:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             self._truth.note("request")
-            length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length"))
+            length = next(
+                int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length")
+            )
             await reader.readexactly(length)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
             await self._say(writer, {"role": "assistant", "content": ""})
@@ -106,7 +108,7 @@ class ScriptedRecogniser:
     def __init__(self, truth: Truth, takes_s: float = 0.04) -> None:
         self._truth, self._takes_s = truth, takes_s
 
-    def transcribe(self, _samples: NDArray[np.float32]) -> Heard:
+    def transcribe(self, _samples: NDArray[np.float32], *_: Any) -> Heard:
         self._truth.note("recognition")
         time.sleep(self._takes_s)
         self._truth.note("recognised")

@@ -60,7 +60,7 @@ async def test_every_mark_lies_where_the_part_itself_says(parts: Any, speculate:
             uvicorn.Config(make_app(settings, models), port=0, log_config=None, lifespan="off", ws_ping_interval=None)
         )
         serving = asyncio.create_task(server.serve())
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
         for _ in range(CALLS):
