@@ -91,7 +91,7 @@ class CascadeLLM(OpenAILLMService):
         organization: str | None = None,
         project: str | None = None,
         default_headers: Mapping[str, str] | None = None,
-        **kwargs: Any,
+        **_kwargs: Any,
     ) -> AsyncOpenAI:
         """pipecat's client with a stamp on each request that leaves; a llama.cpp server gets a new connection for each.
 

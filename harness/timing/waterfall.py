@@ -1,9 +1,9 @@
 """Where the time went between the end of the caller's turn and the first audible sample, along the critical path.
 
 The path is walked *back* from the audible sample, because only there is it known which of the agent's tries was heard:
-audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← end-of-turn
-score, transcript or decision ← silence ← spoken end. Where two things had to be true before a third could happen, the later one is on the
-path and the other is *hidden work*, drawn beside and never summed.
+audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← call of the
+model's client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a
+third could happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
 
 Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
 to become a request) are *unexplained*, and so is whatever no mark covers. The stages sum to TTFA exactly, because both its
