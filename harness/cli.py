@@ -16,6 +16,7 @@ from harness.commands import (
     agents,
     calibrate,
     judge,
+    label,
     listen,
     load,
     models,
@@ -25,6 +26,7 @@ from harness.commands import (
     retime,
     run,
     scenarios,
+    votes,
 )
 from harness.errors import AgentError, UserError
 
@@ -56,6 +58,8 @@ app.add_typer(agents.app, name="agents")
 app.add_typer(models.app, name="models")
 app.add_typer(scenarios.app, name="scenarios")
 app.command("judge")(judge.judge)
+app.add_typer(label.app, name="label")
+app.command("votes")(votes.votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("play")(play.play)

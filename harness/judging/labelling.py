@@ -2,16 +2,11 @@
 
 A labeller may only call something present if it can quote the words that show it; a quotation that does not occur in the
 text is turned into `uncertain`, not into absence, because what failed is the evidence. Probabilities between the two
-thresholds are `uncertain` too. How good a labeller is depends on the model and is not measured here: export a sample
-(`sample_for_people`), have two people label it, and compare (`harness.ranking.strategies.check_labeller`).
+thresholds are `uncertain` too. How good a labeller is depends on the model and is not measured here: two people label a
+sample, and it is held against them (`harness.judging.label_sheets`).
 """
 
-import csv
-import io
 import json
-import random
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
@@ -109,45 +104,6 @@ async def code_rationale(endpoint: ChatEndpoint, rationale: str) -> frozenset[st
     """
     answered = await endpoint.ask(rationale_request(rationale))
     return accepted({name: words for name, words in answered.value.items() if words}, rationale)
-
-
-def sample_for_people(
-    contexts: Sequence[Context], completions: Sequence[Completion], size: int, seed: int
-) -> tuple[Completion, ...]:
-    """A sample for two human labellers, stratified by system and subset: as equal as the counts allow."""
-    subset = {c.id: c.subset for c in contexts}
-    rng = random.Random(f"labelling sample {seed}")
-    strata: dict[tuple[str, str], list[Completion]] = defaultdict(list)
-    for c in completions:
-        if c.context_id in subset:
-            strata[c.system, subset[c.context_id]].append(c)
-    for group in strata.values():
-        rng.shuffle(group)
-    chosen: list[Completion] = []
-    while len(chosen) < size and any(strata.values()):
-        for key in sorted(strata):
-            if strata[key] and len(chosen) < size:
-                chosen.append(strata[key].pop())
-    return tuple(chosen)
-
-
-def labelling_sheet(contexts: Sequence[Context], sample: Sequence[Completion], seed: int) -> str:
-    """A blinded CSV for one labeller: no system is named; `item` leads back to it through `sheet_key`."""
-    turns: Mapping[str, Context] = {c.id: c for c in contexts}
-    order = list(range(len(sample)))
-    random.Random(f"sheet {seed}").shuffle(order)
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(["item", "seeker", "reply", *STRATEGIES])
-    for n in order:
-        context = turns[sample[n].context_id]
-        writer.writerow([n + 1, spoken_words(context.turns[-1].text), sample[n].text, *[""] * len(STRATEGIES)])
-    return out.getvalue()
-
-
-def sheet_key(sample: Sequence[Completion]) -> dict[int, tuple[str, str]]:
-    """Item number → (context, system), kept apart from the sheets."""
-    return {n: (c.context_id, c.system) for n, c in enumerate(sample, start=1)}
 
 
 def _state(mark: _Mark, text: str) -> State:

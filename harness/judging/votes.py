@@ -10,7 +10,7 @@ can do and read, or further than 3.5 robust deviations of log time below the oth
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -52,7 +52,7 @@ class Vote(BaseModel):
     vote: Option
     reason: Annotated[str, StringConstraints(max_length=5_000, strip_whitespace=True)] = ""
     shown_first: Literal["a", "b"] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
+    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     words: Annotated[int, Field(ge=0)] | None = None
     check: Option | None = None
     """On a quality check: the answer that is right; such a vote is not a verdict on systems."""
@@ -76,24 +76,38 @@ class RaterQuality:
         return bool(self.reasons)
 
 
-def read_votes(path: Path) -> tuple[Vote, ...]:
+def read_votes(
+    path: Path, presentation: Presentation = "written", problem: Callable[[Vote], str | None] | None = None
+) -> tuple[Vote, ...]:
     """Read a CSV of votes with a header line.
 
+    `presentation` is that of lines that name none; `problem` says what is wrong with a vote that reads well.
+
     Raises:
-        UserError: unreadable, a column unknown or missing, a bad value; names file, line and column.
+        UserError: unreadable, a column unknown or missing, a bad value, nothing in it; names file, line and column.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as handle:
-            rows = list(csv.DictReader(handle, restkey="(extra)"))
+            reader = csv.DictReader(handle, restkey="(extra)", strict=True)
+            rows = [(reader.line_num, row) for row in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"votes {path}: cannot be read ({error})") from error
+        raise UserError(f"{path}: cannot be read as CSV of votes ({' '.join(str(error).split())})") from error
+    if not rows:
+        raise UserError(f"{path}: holds no votes; the first line names the columns, each further line is one vote")
     votes = []
-    for number, row in enumerate(rows, start=2):
+    for number, row in rows:
+        given = {k: v for k, v in row.items() if v not in ("", None)}
         try:
-            votes.append(Vote.model_validate({k: v for k, v in row.items() if v not in ("", None)}))
+            vote = Vote.model_validate({"presentation": presentation} | given)
         except ValidationError as error:
             first = error.errors()[0]
             raise UserError(f"{path}:{number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        wrong = problem(vote) if problem is not None else None
+        if vote.system_a == vote.system_b:
+            wrong = f"system_b: {vote.system_b!r} is set against itself"
+        if wrong:
+            raise UserError(f"{path}:{number}: {wrong}")
+        votes.append(vote)
     return tuple(votes)
 
 

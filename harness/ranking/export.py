@@ -103,7 +103,7 @@ def extras(ranking: Ranking) -> str:
         f"Spearman {spearman.value:+.2f}, {pearson.n} systems"
         for name, (pearson, spearman) in ranking.external.items()
     ]
-    return "".join(f"{_escape(line)}\n" for line in lines)
+    return "".join(f"{' '.join(line.split())}\n" for line in lines)
 
 
 def _around(interval: Interval | None, form: str) -> str:

@@ -3,6 +3,8 @@
 import pytest
 
 from harness.judging.judge import JudgeFailure, Question, Verdict
+from harness.manifest import AgentEntry, RunManifest
+from harness.store import RunStore, SessionKey
 from scenarios.context import Context, Turn
 
 
@@ -55,3 +57,35 @@ def contexts() -> list[Context]:
 @pytest.fixture
 def rule_judge() -> type[RuleJudge]:
     return RuleJudge
+
+
+@pytest.fixture
+def played(tmp_path):
+    """A run on disk of two agents that said something written and heard; only the calls themselves were not made."""
+    many = [
+        Context.model_validate(
+            {
+                **make_context(f"c-{n:02}", "adversarial" if n % 4 == 3 else "regular").model_dump(),
+                "references": [{"id": "good", "author": "authored", "text": f"Nobody rang, all week? {n}"}],
+            }
+        )
+        for n in range(12)
+    ]
+    agents = [
+        AgentEntry(name=n, kind="text", profile_hash="p" * 64, profile_text="", family=n) for n in ("kind", "flat")
+    ]
+    manifest = RunManifest(
+        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
+        context_ids=[c.id for c in many], agents=agents, mode="seeded", conditions=["clean"], repeats=1, seed=1,
+    )  # fmt: skip
+    store = RunStore.create(tmp_path / "run", manifest, many)
+    said = {"kind": "No wonder you are tired. good good", "flat": "Cheer up."}
+    for n, context in enumerate(many):
+        for agent, words in said.items():
+            key = SessionKey(context.id, "h" * 64, agent, "p" * 64, "seeded", "clean", 0)
+            partial = store.partial_folder(key)
+            (partial / "recording.json").write_text("{}")
+            session = store.commit_session(key, partial=partial, written_text=f"{words} {n}", started_ns=n)
+            store.set_heard(session.id, f"{words.lower().replace('.', '')} {n}", [])
+    store.close()
+    return store.folder

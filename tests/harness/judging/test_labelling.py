@@ -5,14 +5,12 @@ import json
 import pytest
 
 from harness.judging import Completion
+from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
 from harness.judging.labelling import (
     _read_codes,
     _read_marks,
     _state,
-    labelling_sheet,
     rationale_request,
-    sample_for_people,
-    sheet_key,
     strategy_request,
 )
 from harness.judging.schema import Malformed
