@@ -7,8 +7,10 @@ or system, and no header tells when a file was made.
 
 import json
 import secrets
-from collections.abc import Awaitable, Callable
+import threading
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -41,9 +43,13 @@ _HEADERS = {
     "cache-control": "no-store",
     "permissions-policy": "microphone=(self)",
 }
+_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 _ASSETS = {"listen.js": "text/javascript", "collect.js": "text/javascript", "listen.css": "text/css"}
 
 Handler = Callable[[Request], Awaitable[Response]]
+Body = dict[str, Any]
+Answered = Callable[[Rater, Body, Mapping[str, str]], Response]
+"""(who asks, what was sent, what the address says) → the answer; runs in a thread, and in one hop."""
 
 
 class ListeningApp:
@@ -67,7 +73,8 @@ class ListeningApp:
         self._secure = secure
         self._sessions = Sessions(votes, material, design, hearing_share)
         self._collection = Collection(votes, material)
-        self._pages = {name: _page(name) for name in ("listen.html", "collect.html", "closed.html")}
+        self._dealing = threading.Lock()
+        self._pages = {name: _page(name) for name in ("listen.html", "collect.html", "closed.html", *_ASSETS)}
 
     def asgi(self) -> Starlette:
         """The application to serve."""
@@ -83,7 +90,9 @@ class ListeningApp:
                 Route("/collect", self._collect_page),
                 Route("/collect/next", self._for_contributor(self._collect_next)),
                 Route("/collect/sound/{context}", self._for_contributor(self._collect_sound)),
-                Route("/collect/reply", self._for_contributor(self._collect_reply), methods=["POST"]),
+                Route(
+                    "/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]
+                ),
             ],
             middleware=[Middleware(_Headers)],
         )
@@ -133,9 +142,11 @@ class ListeningApp:
         known = self._votes.rater(secret)
         if known is not None:
             return known
-        seed = secrets.randbits(32)
-        plan = () if collects else deal(self._material.conversations, self._design, self._votes.coverage(), seed)
-        return self._votes.begin(secret, role, self._design.model_dump_json(), plan)
+        # Two who begin at once must not be dealt the same least-judged items.
+        with self._dealing:
+            seed = secrets.randbits(32)
+            plan = () if collects else deal(self._material.conversations, self._design, self._votes.coverage(), seed)
+            return self._votes.begin(secret, role, self._design.model_dump_json(), plan)
 
     # The test
 
@@ -145,78 +156,73 @@ class ListeningApp:
             {"kind": "welcome"} if rater is None else await run_in_threadpool(self._sessions.step, rater)
         )
 
-    async def _answer(self, request: Request, rater: Rater) -> Response:
-        body = await _json(request)
-        answer = body.get("answer") if body is not None else None
-        if body is None or not isinstance(answer, dict):
+    def _answer(self, rater: Rater, body: Body, _: Mapping[str, str]) -> Response:
+        answer = body.get("answer")
+        if not isinstance(answer, dict):
             return _refuse("That answer cannot be read.", 400)
         try:
-            await run_in_threadpool(self._sessions.take, rater, body.get("position"), answer)
+            self._sessions.take(rater, body.get("position"), answer)
         except Refused as refused:
             return _refuse(str(refused), 409)
-        return JSONResponse(await run_in_threadpool(self._sessions.step, rater))
+        return JSONResponse(self._sessions.step(rater))
 
-    async def _leave(self, request: Request, rater: Rater) -> Response:
-        if await _json(request) is None:
-            return _refuse("That cannot be read.", 400)
-        await run_in_threadpool(self._votes.leave, rater)
+    def _leave(self, rater: Rater, _: Body, __: Mapping[str, str]) -> Response:
+        self._votes.leave(rater)
         return JSONResponse({})
 
-    async def _sound(self, request: Request, rater: Rater) -> Response:
-        path = await run_in_threadpool(self._sessions.sound, rater, request.path_params["key"])
-        if path is None:
-            return _refuse("There is no such sound now.", 404)
-        return Response(await run_in_threadpool(path.read_bytes), media_type="audio/flac")
+    def _sound(self, rater: Rater, _: Body, asked: Mapping[str, str]) -> Response:
+        return _flac(self._sessions.sound(rater, asked["key"]))
 
     # People's own replies
 
-    async def _collect_next(self, _: Request, rater: Rater) -> Response:
-        return JSONResponse(await run_in_threadpool(self._collection.next_for, rater))
+    def _collect_next(self, rater: Rater, _: Body, __: Mapping[str, str]) -> Response:
+        return JSONResponse(self._collection.next_for(rater))
 
-    async def _collect_sound(self, request: Request, rater: Rater) -> Response:
-        path = await run_in_threadpool(self._collection.sound, rater, request.path_params["context"])
-        if path is None:
-            return _refuse("There is no such sound now.", 404)
-        return Response(await run_in_threadpool(path.read_bytes), media_type="audio/flac")
+    def _collect_sound(self, rater: Rater, _: Body, asked: Mapping[str, str]) -> Response:
+        return _flac(self._collection.sound(rater, asked["context"]))
 
-    async def _collect_reply(self, request: Request, rater: Rater) -> Response:
-        body = await _json(request, LARGEST_RECORDING)
-        if body is None:
-            return _refuse("That reply cannot be read, or is too long.", 400)
+    def _collect_reply(self, rater: Rater, body: Body, _: Mapping[str, str]) -> Response:
         try:
-            await run_in_threadpool(self._collection.take, rater, body)
+            self._collection.take(rater, body)
         except Refused as refused:
             return _refuse(str(refused), 409)
-        return JSONResponse(await run_in_threadpool(self._collection.next_for, rater))
+        return JSONResponse(self._collection.next_for(rater))
 
     # Who asks
 
     async def _rater(self, request: Request) -> Rater | None:
         secret = request.cookies.get(COOKIE, "")
-        return await run_in_threadpool(self._votes.rater, secret) if secret else None
+        if not secret:
+            return None
+        return self._votes.remembered(secret) or await run_in_threadpool(self._votes.rater, secret)
 
-    def _for_rater(self, handler: Callable[[Request, Rater], Awaitable[Response]]) -> Handler:
+    def _for_rater(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
+        """Only for one who has begun; what is posted must be JSON of at most `largest` bytes."""
+
         async def guarded(request: Request) -> Response:
             rater = await self._rater(request)
             if rater is None:
                 return _refuse("Please begin on the first page.", 401)
-            return await handler(request, rater)
+            body = await _json(request, largest) if request.method == "POST" else {}
+            if body is None:
+                return _refuse("That cannot be read, or is too long.", 400)
+            return await run_in_threadpool(answered, rater, body, request.path_params)
 
         return guarded
 
-    def _for_contributor(self, handler: Callable[[Request, Rater], Awaitable[Response]]) -> Handler:
-        async def guarded(request: Request, rater: Rater) -> Response:
+    def _for_contributor(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
+        def guarded(rater: Rater, body: Body, asked: Mapping[str, str]) -> Response:
             if rater.role != "contributor":
                 return _refuse("Your invitation is for listening only.", 403)
-            return await handler(request, rater)
+            return answered(rater, body, asked)
 
-        return self._for_rater(guarded)
+        return self._for_rater(guarded, largest)
 
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in _ASSETS:
             return _refuse("There is no such file.", 404)
-        return Response(_page(name), media_type=_ASSETS[name])
+        return Response(self._pages[name], media_type=_ASSETS[name])
 
 
 class _Headers:
@@ -228,13 +234,13 @@ class _Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *((k.encode(), v.encode()) for k, v in _HEADERS.items())]
+                message["headers"] = [*message["headers"], *_RAW_HEADERS]
             await send(message)
 
         await self._app(scope, receive, with_headers)
 
 
-async def _json(request: Request, largest: int = LARGEST_ANSWER) -> dict[str, Any] | None:
+async def _json(request: Request, largest: int = LARGEST_ANSWER) -> Body | None:
     """The body of a request from this site; None for anything else. Other sites cannot send this content type unasked."""
     if request.headers.get("content-type", "").split(";")[0] != "application/json":
         return None
@@ -248,6 +254,12 @@ async def _json(request: Request, largest: int = LARGEST_ANSWER) -> dict[str, An
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _flac(path: Path | None) -> Response:
+    if path is None:
+        return _refuse("There is no such sound now.", 404)
+    return Response(path.read_bytes(), media_type="audio/flac")
 
 
 def _refuse(words: str, status: int) -> Response:

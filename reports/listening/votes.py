@@ -69,7 +69,7 @@ class Answer:
 
 
 class VoteStore:
-    """Safe to share between threads: one connection, one lock, every write flushed to the disk."""
+    """Safe to share between threads: one writer at a time, every answer flushed to the disk; readers never wait for it."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,11 @@ class VoteStore:
         self._db.row_factory = sqlite3.Row
         # When a step was shown or a sound sent survives a killed server without a flush; only a power cut would lose it.
         self._traces = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
+        self._reads = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
+        self._reads.row_factory = sqlite3.Row
         self._lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._remembered: dict[str, Rater] = {}
         with self._lock, self._db:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
@@ -87,6 +91,7 @@ class VoteStore:
             self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
 
     def close(self) -> None:
+        self._reads.close()
         self._traces.close()
         self._db.close()
 
@@ -96,8 +101,8 @@ class VoteStore:
             yield self._db
 
     def _read(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._db.execute(query, values).fetchall()
+        with self._read_lock:
+            return self._reads.execute(query, values).fetchall()
 
     @property
     def media_secret(self) -> bytes:
@@ -140,8 +145,18 @@ class VoteStore:
 
     def rater(self, secret: str) -> Rater | None:
         """Who answers to this secret."""
-        rows = self._read("SELECT * FROM raters WHERE hash = ?", (_hash(secret),))
-        return _rater(rows[0]) if rows else None
+        hashed = _hash(secret)
+        rows = self._read("SELECT * FROM raters WHERE hash = ?", (hashed,))
+        if not rows:
+            return None
+        found = self._remembered[hashed] = _rater(rows[0])
+        return found
+
+    def remembered(self, secret: str) -> Rater | None:
+        """The same without asking the disk, for one who was met since the server began; nothing of a rater ever changes
+        but when they left.
+        """
+        return self._remembered.get(_hash(secret))
 
     def design(self) -> ListeningDesign | None:
         """The test that the answers were given to; None before the first rater."""
