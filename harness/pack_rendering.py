@@ -14,7 +14,8 @@ from pathlib import Path
 
 from audio.prosody import Speaker
 from audio.speech import Directions, PlainDirections, render_turn
-from audio.synthesis import PiperSynthesiser
+from audio.synthesis import PiperSynthesiser, Synthesiser
+from audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3
 """Fewer turns than this a core are rendered where we are."""
@@ -22,11 +23,11 @@ WORTH_A_PROCESS = 3
 
 @dataclass(frozen=True, slots=True)
 class RenderJob:
-    """A turn to be spoken: marked text, directions, the voice's model and who seems to speak."""
+    """A turn to be spoken: marked text, directions, the voice (a model's path, or a service) and who seems to speak."""
 
     text: str
     directions: Directions | None
-    model: Path
+    voice: Path | ServiceVoice
     speaker: Speaker
 
 
@@ -38,7 +39,7 @@ def render_missing(
     Raises what `audio.speech.render_turn` raises, for the first job that fails; the others are kept.
     """
     workers = workers or len(os.sched_getaffinity(0))
-    plain = [RenderJob(job.text, _plain(job.directions), job.model, job.speaker) for job in jobs]
+    plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker) for job in jobs]
     if workers == 1 or len(plain) < WORTH_A_PROCESS * workers:
         for job in plain:
             _render(job, cache)
@@ -64,9 +65,17 @@ def _plain(directions: Directions | None) -> PlainDirections | None:
 
 
 def _render(job: RenderJob, cache: Path) -> None:
-    render_turn(job.text, job.directions, _synthesiser(job.model), cache, job.speaker)
+    render_turn(job.text, job.directions, open_voice(job.voice), cache, job.speaker)
+
+
+def open_voice(voice: Path | ServiceVoice) -> Synthesiser:
+    """A voice that speaks; a model is loaded once a process.
+
+    Raises `audio.synthesis.VoiceError` where it cannot be had.
+    """
+    return PipecatSynthesiser(voice) if isinstance(voice, ServiceVoice) else _piper(voice)
 
 
 @lru_cache(maxsize=4)
-def _synthesiser(model: Path) -> PiperSynthesiser:
+def _piper(model: Path) -> PiperSynthesiser:
     return PiperSynthesiser(model)

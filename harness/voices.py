@@ -3,24 +3,33 @@
 A pack names voices by character, not by file. A wish that cannot be met is given the default voice and noted in the
 manifest, because a conversation spoken by another voice is still a conversation, while a run that stops is nothing.
 A turn with a recording is not rendered at all.
+
+The user's own voices file comes first, so that it can also give the names that ship to other voices. It is named by the
+environment and never taken from a pack: a pack is a stranger's, and a voice says which class is made and whose key it gets.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from audio.prosody import Speaker
 from audio.prosody_emotions import UnknownEmotion
-from audio.speech import RenderedTurn, render_turn
+from audio.speech import JUST_THE_VOICE, RenderedTurn, render_turn
 from audio.speech_recording import RecordingError, load_turn
 from audio.speech_text import SpeechTextError, without_marks
 from audio.speech_voices import caller_voice
-from audio.synthesis import PiperSynthesiser, Synthesiser, VoiceError
+from audio.synthesis import Synthesiser, VoiceError
+from audio.synthesis_service import ServiceVoice, load_service_voices
 from harness import models
 from harness.errors import UserError
 from harness.models.store import cache_folder
-from harness.pack_rendering import RenderJob, render_missing
+from harness.pack_rendering import RenderJob, open_voice, render_missing
 from scenarios.context import Turn
 from scenarios.pack import Pack
+
+VOICES_FILE = "HEART_VOICES"
+"""The environment variable that names the user's voices file."""
 
 
 @dataclass
@@ -29,11 +38,13 @@ class Voices:
 
     pack: Pack
     cache: Path
-    _loaded: dict[str, Synthesiser] = field(default_factory=dict)
+    services: Mapping[str, ServiceVoice] = field(default_factory=dict)
+    _opened: dict[str, Synthesiser] = field(default_factory=dict)
 
     def chosen(self, wish: str) -> str:
         """The voice that speaks for a wish."""
-        return caller_voice(wish)[0].name
+        service = self.services.get(wish)
+        return f"{wish} ({service.service.rpartition('.')[2]})" if service else caller_voice(wish)[0].name
 
     def render(self, turn: Turn, wish: str) -> RenderedTurn:
         """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
@@ -42,12 +53,14 @@ class Voices:
             UserError: the voice cannot be had, or the turn cannot be spoken.
         """
         recording = self.pack.recording_of(turn)
-        voice, _ = caller_voice(wish)
         try:
             if recording is not None:
                 loudness_db = turn.speech.loudness_db if turn.speech else 0.0
                 return load_turn(recording, without_marks(turn.text), loudness_db)
-            return render_turn(turn.text, turn.speech, self._voice(voice.weight), self.cache, voice.speaker)
+            voice, speaker = self._voice(wish)
+            if wish not in self._opened:
+                self._opened[wish] = open_voice(voice)
+            return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker)
         except (SpeechTextError, VoiceError, UnknownEmotion, RecordingError) as error:
             raise UserError(str(error)) from error
 
@@ -60,8 +73,7 @@ class Voices:
         jobs = []
         for turn, wish in wanted:
             if self.pack.recording_of(turn) is None:
-                voice, _ = caller_voice(wish)
-                jobs.append(RenderJob(turn.text, turn.speech, models.resolve(voice.weight), voice.speaker))
+                jobs.append(RenderJob(turn.text, turn.speech, *self._voice(wish)))
             else:
                 step()
         try:
@@ -69,12 +81,22 @@ class Voices:
         except (SpeechTextError, VoiceError, UnknownEmotion) as error:
             raise UserError(str(error)) from error
 
-    def _voice(self, weight: str) -> Synthesiser:
-        if weight not in self._loaded:
-            self._loaded[weight] = PiperSynthesiser(models.resolve(weight))
-        return self._loaded[weight]
+    def _voice(self, wish: str) -> tuple[Path | ServiceVoice, Speaker]:
+        if wish in self.services:
+            return self.services[wish], JUST_THE_VOICE
+        voice, _ = caller_voice(wish)
+        return models.resolve(voice.weight), voice.speaker
 
 
 def open_voices(pack: Pack) -> Voices:
-    """The voices of this machine for one pack."""
-    return Voices(pack, cache_folder() / "speech")
+    """The voices of this machine for one pack.
+
+    Raises:
+        UserError: the user's voices file is malformed.
+    """
+    named = os.environ.get(VOICES_FILE)
+    try:
+        services = load_service_voices(Path(named)) if named else {}
+    except VoiceError as error:
+        raise UserError(f"{VOICES_FILE}: {error}") from error
+    return Voices(pack, cache_folder() / "speech", services)

@@ -27,7 +27,7 @@ CHUNK = RATE_HZ // 25 * 2
 async def echo(peer: Peer) -> None:
     await peer.greet()
     await peer.mark("history_taken", turns=len(peer.history or []))
-    said, silent = bytearray(), 0.0
+    said, silent, answered = bytearray(), 0.0, 0
     async for pcm in peer.hear():
         loud = bool(np.abs(np.frombuffer(pcm, "<i2").astype(int)).max(initial=0) > LOUD)
         silent = 0.0 if loud else silent + len(pcm) / 2 / RATE_HZ
@@ -41,7 +41,8 @@ async def echo(peer: Peer) -> None:
             for at in range(0, len(words), CHUNK):
                 await peer.speak(words[at : at + CHUNK])
                 await asyncio.sleep(0.02)
-            await peer.mark("reply_done")
+            answered += 1
+            await peer.mark("reply_done", answered=answered)
 
 
 async def never_answers(peer: Peer) -> None:

@@ -1,0 +1,195 @@
+"""Callers that speak through any pipecat TTS service, so that a pack is not bound to the one voice that ships.
+
+pipecat has a class for nearly every provider, and one way to run them: text in, audio frames out. So a voice is an import
+path with settings, and whatever pipecat learns to speak through can call. A service is not asked twice for the same turn:
+what it said is kept like every other rendering, because most of them say it differently each time and all agents must
+hear the same. The key is read from the environment when it speaks and stands in no file, identity or error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from audio.pcm import Float32, Int16, resample, to_float
+from audio.synthesis import VoiceError
+
+SERVICE_RATE_HZ = 24_000
+"""What services are asked for: the native rate of most of them, and above the 16 kHz that callers are played at."""
+
+MOST_S = 120.0
+"""For all stretches of one turn; a minute of speech takes a slow service half of that."""
+
+
+class ServiceVoice(BaseModel):
+    """One voice of a voices file: the service's class, and what it is made with."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    service: str = Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")
+    """Import path of a pipecat `TTSService`."""
+    about: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """Of the class (`base_url`, …)."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Of its `Settings` (`voice`, `model`, …)."""
+    key_env: str | None = None
+    """The environment variable that holds the key."""
+    key_argument: str = "api_key"
+
+
+def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
+    """The voices of a TOML file, by name.
+
+    Raises `VoiceError` with one line for a file that is none.
+    """
+    try:
+        raw = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        voices = {name: ServiceVoice.model_validate(entry) for name, entry in raw.items()}
+    except OSError as error:
+        raise VoiceError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise VoiceError(f"{path}: not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise VoiceError(f"{path}: not TOML: {error}") from None
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        name = next(n for n, entry in raw.items() if not _is_voice(entry))
+        where = ".".join(["", *map(str, fault["loc"])])
+        raise VoiceError(f"{path}: [{name}]{where}: {fault['msg']}") from None
+    for name in voices:
+        if not name.replace("-", "").isalnum():
+            raise VoiceError(f"{path}: [{name}]: a voice's name is letters, digits and dashes")
+    return voices
+
+
+def _is_voice(entry: object) -> bool:
+    try:
+        ServiceVoice.model_validate(entry)
+    except ValidationError:
+        return False
+    return True
+
+
+class PipecatSynthesiser:
+    """A pipecat TTS service as a `Synthesiser`.
+
+    Raises `VoiceError` if the class cannot be had or its key is not in the environment.
+    """
+
+    def __init__(self, voice: ServiceVoice) -> None:
+        self._voice = voice
+        self._class = _service_class(voice.service)
+        said = json.dumps([voice.service, voice.arguments, voice.settings], sort_keys=True, default=str)
+        self._identity = f"pipecat:{self._class.__name__}:{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+        if voice.key_env is not None and not os.environ.get(voice.key_env):
+            raise VoiceError(f"{voice.service}: the environment variable {voice.key_env} (its key) is not set")
+
+    @property
+    def identity(self) -> str:
+        return self._identity
+
+    @property
+    def rate_hz(self) -> int:
+        return SERVICE_RATE_HZ
+
+    def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
+        """See `Synthesiser.speak`. Each text is one stretch; services take no seed, so `seed` changes nothing."""
+        del seed
+        # Rendering is called from inside a run's event loop; a service needs one of its own.
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, self._speak(texts)).result()
+
+    async def _speak(self, texts: Sequence[str]) -> list[list[Float32]]:
+        try:
+            async with asyncio.timeout(MOST_S):
+                return [[await self._say(text)] for text in texts]
+        except TimeoutError:
+            raise VoiceError(f"{self._voice.service}: nothing whole within {MOST_S:.0f} s") from None
+
+    async def _say(self, text: str) -> Float32:
+        from pipecat.frames.frames import EndFrame, Frame, TTSAudioRawFrame, TTSSpeakFrame
+        from pipecat.pipeline.pipeline import Pipeline
+        from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+        from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
+        from pipecat.workers.runner import WorkerRunner
+
+        heard: list[Int16] = []
+        faults: list[str] = []
+
+        class Ear(FrameProcessor):
+            async def process_frame(self, frame: Frame, direction: FrameDirection) -> None:
+                await super().process_frame(frame, direction)
+                if isinstance(frame, TTSAudioRawFrame):
+                    mono = np.frombuffer(frame.audio, "<i2").reshape(-1, frame.num_channels).mean(axis=1)
+                    heard.append(resample(mono.astype(np.int16), frame.sample_rate, SERVICE_RATE_HZ))
+                await self.push_frame(frame, direction)
+
+        async with AsyncExitStack() as stack:
+            worker = PipelineWorker(
+                Pipeline([await self._service(stack), Ear()]),
+                params=PipelineParams(audio_out_sample_rate=SERVICE_RATE_HZ),
+                enable_rtvi=False,
+                enable_turn_tracking=False,
+                idle_timeout_secs=None,
+            )
+
+            async def fault(_worker: object, frame: Any) -> None:
+                faults.append(" ".join(str(frame.error).split())[:200])
+
+            worker.event_handler("on_pipeline_error")(fault)
+            runner = WorkerRunner(handle_sigint=False, check_dangling_tasks=False)
+            await runner.add_workers(worker)
+            await worker.queue_frames([TTSSpeakFrame(text, append_to_context=False), EndFrame()])
+            await runner.run()
+        if faults or not heard:
+            raise VoiceError(f"{self._voice.service}: {self._without_key(faults[0] if faults else 'it said nothing')}")
+        return to_float(np.concatenate(heard))
+
+    async def _service(self, stack: AsyncExitStack) -> Any:
+        given = dict(self._voice.arguments)
+        wanted = inspect.signature(self._class.__init__).parameters
+        if self._voice.key_env is not None:
+            given[self._voice.key_argument] = os.environ[self._voice.key_env]
+        if "aiohttp_session" in wanted:
+            import aiohttp
+
+            given["aiohttp_session"] = await stack.enter_async_context(aiohttp.ClientSession())
+        try:
+            if self._voice.settings:
+                given["settings"] = self._class.Settings(**self._voice.settings)
+            return self._class(**given)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise VoiceError(f"{self._voice.service}: {self._without_key(str(error).splitlines()[0])}") from None
+
+    def _without_key(self, text: str) -> str:
+        key = os.environ.get(self._voice.key_env or "", "")
+        return text.replace(key, "…") if key else text
+
+
+def _service_class(path: str) -> Any:
+    from pipecat.services.tts_service import TTSService
+
+    module, _, name = path.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:  # a service's module raises plain Exception where the provider's package is missing
+        raise VoiceError(
+            f"{path}: cannot be imported ({str(error).splitlines()[0] if str(error) else error!r})"
+        ) from None
+    if not (inspect.isclass(found) and issubclass(found, TTSService)):
+        raise VoiceError(f"{path}: is no pipecat TTS service")
+    return found
