@@ -85,7 +85,7 @@ def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
     if not request.resume:
         return RunStore.create(folder, new_manifest(plan), plan.contexts)
     store = RunStore.open(folder)
-    refuse_changes(plan, store.manifest, store.contexts())
+    refuse_changes(plan, store.manifest, store.contexts_as_played())
     return store
 
 

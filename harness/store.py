@@ -27,7 +27,7 @@ from harness.judgment import JudgeCheck, Judgment
 from harness.manifest import RunManifest
 from harness.recording import Recording
 from harness.turn_timing import TurnTiming
-from scenarios.context import Context
+from scenarios.context import Context, Reference
 
 _DATABASE = "run.sqlite"
 _SCHEMA = """
@@ -42,6 +42,7 @@ CREATE TABLE IF NOT EXISTS sessions (
 CREATE TABLE IF NOT EXISTS judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS judgments_by_judge ON judgments (judge);
 CREATE TABLE IF NOT EXISTS judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
 """
 _TIMING = TypeAdapter(TurnTiming)
 _TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
@@ -167,7 +168,25 @@ class RunStore:
             self._db.execute("UPDATE manifest SET json = ?", (manifest.model_dump_json(),))
 
     def contexts(self) -> tuple[Context, ...]:
-        """The contexts of the run, in the order played."""
+        """The contexts of the run, in the order played, with the replies by people that were collected for it since."""
+        added: dict[str, tuple[Reference, ...]] = {}
+        for context, text in self._db.execute("SELECT context, json FROM people_references ORDER BY context, id"):
+            added[context] = (*added.get(context, ()), Reference.model_validate_json(text))
+        return tuple(
+            c.model_copy(update={"references": (*c.references, *added[c.id])}) if c.id in added else c
+            for c in self.contexts_as_played()
+        )
+
+    def add_people_references(self, references: Iterable[tuple[str, Reference]]) -> None:
+        """Keep people's replies, by context; one with the same id replaces the earlier."""
+        with self._db:
+            self._db.executemany(
+                "INSERT OR REPLACE INTO people_references VALUES (?, ?, ?)",
+                [(context, r.id, r.model_dump_json(exclude_defaults=True)) for context, r in references],
+            )
+
+    def contexts_as_played(self) -> tuple[Context, ...]:
+        """The contexts as the pack had them, which is what a run that goes on must still agree with."""
         rows = self._db.execute("SELECT json FROM contexts ORDER BY position").fetchall()
         return tuple(Context.model_validate_json(text) for (text,) in rows)
 

@@ -1,12 +1,15 @@
 """`harness listen`: serve a blinded listening test of a run's replies to people."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.errors import UserError
 from harness.progress import RunProgress
+
+if TYPE_CHECKING:
+    from harness.store import RunStore
 
 
 def listen(
@@ -23,8 +26,11 @@ def listen(
     public: Annotated[bool, typer.Option("--public", help="Reachable by others; every rater needs a link.")] = False,
     raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.")] = 10,
     contributors: Annotated[int, typer.Option(help="Links to make for people who give replies, with --public.")] = 0,
+    take_in: Annotated[
+        bool, typer.Option("--take-in", help="Serve nothing: only make people's replies references of the run.")
+    ] = False,
 ) -> None:
-    """Serve a listening test until Ctrl-C; answers given are kept."""
+    """Serve a listening test until Ctrl-C; answers given are kept, and people's own replies become references."""
     from pydantic import ValidationError
 
     from harness.store import RunStore
@@ -40,9 +46,13 @@ def listen(
         option = {"kind": "design"}.get(str(first["loc"][0]), str(first["loc"][0]))
         raise UserError(f"--{option} {first['input']}: {first['msg']}") from error
     with RunProgress() as progress:
+        store = RunStore.open(run)
+        if take_in:
+            _take_in(store, progress)
+            return
         progress.phase("Making the sounds")
         serve(
-            RunStore.open(run),
+            store,
             asked,
             host=host,
             port=port,
@@ -51,4 +61,29 @@ def listen(
             contributors=contributors,
             progress=progress.count,
             announce=progress.note,
+        )
+        _take_in(store, progress)
+
+
+def _take_in(store: "RunStore", progress: RunProgress) -> None:
+    """Spoken replies get their words from the run's own transcriber; all become references that judges can be asked about."""
+    from harness import models
+    from harness.extras import require_local
+    from harness.hearing import TRANSCRIBER, Transcribe
+    from reports.listening.people import take_in, untranscribed
+
+    transcribe: Transcribe | None = None
+    if waiting := untranscribed(store):
+        try:
+            require_local("transcribing spoken replies", ("faster_whisper",))
+            from audio.transcribe import Transcriber
+
+            progress.phase(f"Transcribing people's spoken replies ({waiting})")
+            transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
+        except UserError as error:
+            progress.note(f"{waiting} spoken replies have no words yet: {error}")
+    count = take_in(store, transcribe)
+    if count:
+        progress.note(
+            f"{count} replies by people are references of this run; have them judged with: harness judge {store.folder}"
         )

@@ -23,7 +23,6 @@ from reports.listening import sound
 from reports.listening.material import Material
 from reports.listening.session import Refused
 from reports.listening.votes import Rater, VoteStore
-from scenarios.context import Reference
 
 PEOPLE_PER_CONVERSATION = 3
 POOL = 12
@@ -32,7 +31,7 @@ MOST_WORDS = 80
 SHORTEST_S, LONGEST_S = 0.8, 60.0
 RECORDINGS = "completions"
 SPOKEN = "(spoken)"
-"""The text of a recorded reply until somebody has transcribed it."""
+"""The text of a recorded reply until it has been transcribed (see `reports.listening.people`)."""
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
 
 
@@ -119,16 +118,6 @@ class Collection:
         name = f"{secrets.token_hex(12)}.flac"
         (self._folder / name).write_bytes(sound.flac(even))
         return name
-
-
-def contributions(votes: VoteStore) -> list[tuple[str, Reference, Path | None]]:
-    """(conversation, reply as a reference by `human:<pseudonym>`, its sound), in the order given."""
-    found = []
-    for row in votes.completions():
-        author = row["rater"].replace("rater-", "p")
-        reference = Reference(id=f"human-{author}", author=f"human:{author}", text=row["text"][:2_000])
-        found.append((row["context"], reference, votes.folder / RECORDINGS / row["audio"] if row["audio"] else None))
-    return found
 
 
 def _check_text(text: str) -> None:

@@ -1,31 +1,79 @@
-"""Replies by people, as completions on file: what other programs and later packs read.
+"""Replies by people: transcribed where they were spoken, then references of their run, and completions on file.
 
-Columns are those of completions everywhere (`context, system, text`, and `audio` where the reply was spoken). The system is
-`human:<pseudonym>`, and a reply counts as human only because its contributor attested that no program helped.
+A spoken reply is transcribed by the very transcriber that hears the agents, so that a judge of texts reads people and
+machines through the same ear; where somebody typed their words, these stand. The columns on file are those of
+completions everywhere (`context, system, text`, and `audio` where the reply was spoken). A reply counts as human only because
+its contributor attested that no program helped.
 """
 
+import hashlib
+import hmac
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import soundfile
+
+from harness.hearing import Transcribe
 from harness.store import RunStore
-from reports.listening.collect import contributions
+from reports.listening.collect import RECORDINGS, SPOKEN
 from reports.listening.serve import vote_folders
 from reports.listening.votes import VoteStore
+from scenarios.context import Reference
 
 FILE = "human_completions.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """One person's reply. `text` is None while nobody knows what a recording says."""
+
+    id: str
+    context: str
+    person: str
+    text: str | None
+    audio: Path | None
+
+    @property
+    def reference(self) -> Reference | None:
+        """The reply as a reference by `human:<pseudonym>`."""
+        if self.text is None:
+            return None
+        return Reference(id=f"human-{self.person}", author=f"human:{self.person}", text=self.text[:2_000])
+
+
+def untranscribed(store: RunStore) -> int:
+    """How many spoken replies still wait for their words."""
+    return sum(c.text is None for _, c in _contributions(store))
+
+
+def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
+    """Transcribe what was spoken, and make every reply a reference of the run; returns how many there are.
+
+    Without `transcribe`, or where nothing can be made out, a spoken reply stays what it is: sound without words.
+    """
+    for folder, waiting in [(f, c) for f, c in _contributions(store) if c.text is None]:
+        if transcribe is not None and waiting.audio is not None:
+            samples, rate_hz = soundfile.read(waiting.audio, dtype="int16")
+            heard = transcribe(samples, rate_hz).text.strip()
+            if heard:
+                votes = VoteStore(folder)
+                votes.set_completion_text(waiting.id, heard)
+                votes.close()
+    references = [(c.context, r) for _, c in _contributions(store) if (r := c.reference) is not None]
+    store.add_people_references(references)
+    return len(references)
 
 
 def human_completions(store: RunStore) -> list[dict[str, str]]:
     """Every reply given by a person for this run, in the order given; `audio` is relative to the run's folder."""
     rows = []
-    for folder in vote_folders(store.folder):
-        votes = VoteStore(folder)
-        try:
-            for context, reference, audio in contributions(votes):
-                row = {"context": context, "system": reference.author, "text": reference.text}
-                rows.append(row if audio is None else {**row, "audio": audio.relative_to(store.folder).as_posix()})
-        finally:
-            votes.close()
+    for _, given in _contributions(store):
+        row = {"context": given.context, "system": f"human:{given.person}", "text": given.text or SPOKEN}
+        if given.audio is not None:
+            row["audio"] = given.audio.relative_to(store.folder).as_posix()
+        rows.append(row)
     return rows
 
 
@@ -40,3 +88,29 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8", errors="replace"
     )
     return path
+
+
+def _contributions(store: RunStore) -> Iterator[tuple[Path, Contribution]]:
+    """(the test's folder, one reply) for every reply of every test of the run."""
+    for folder in vote_folders(store.folder):
+        votes = VoteStore(folder)
+        try:
+            rows, secret = votes.completions(), votes.media_secret
+        finally:
+            votes.close()
+        for row in rows:
+            yield (
+                folder,
+                Contribution(
+                    id=row["id"],
+                    context=row["context"],
+                    person=_pseudonym(secret, row["rater"]),
+                    text=None if row["text"] == SPOKEN else row["text"],
+                    audio=folder / RECORDINGS / row["audio"] if row["audio"] else None,
+                ),
+            )
+
+
+def _pseudonym(secret: bytes, rater: str) -> str:
+    """A name that is one person's in all tests of a run: two tests number their raters alike, and are not the same people."""
+    return "p" + hmac.new(secret, rater.encode(), hashlib.sha256).hexdigest()[:6]

@@ -238,6 +238,11 @@ class VoteStore:
             )
         return done.rowcount == 1
 
+    def set_completion_text(self, completion: str, text: str) -> None:
+        """What a spoken reply says, once it has been transcribed."""
+        with self._write() as db:
+            db.execute("UPDATE completions SET text = ? WHERE id = ?", (text, completion))
+
     def completions(self) -> list[sqlite3.Row]:
         """id, rater, context, text, audio, at_s."""
         return self._read("SELECT * FROM completions ORDER BY at_s")
