@@ -34,15 +34,24 @@ Transcribe = Callable[[NDArray[np.int16], int], Hears]
 
 
 def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
-    """Text and words (on the recording's timeline) of what the agent said from the last caller turn on."""
+    """Text of what the agent said from the last caller turn on, and the words (on the recording's timeline) of the whole call.
+
+    Each reply is heard alone, so that the last one, which is judged, is the same words whatever came before.
+    """
     track = playout.heard(recording)
-    begin = round(recording.caller.speech_start_sample / recording.caller.rate_hz * playout.HEARD_RATE_HZ)
-    heard = track.samples[begin:]
-    if not np.any(heard):
-        return "", ()
-    found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
-    offset_s = begin / playout.HEARD_RATE_HZ
-    return found.text, tuple((w, start + offset_s, end + offset_s) for w, start, end in found.words)
+    caller = recording.caller
+    starts = [turn.start_sample for turn in caller.turns if turn.kind == "turn"] or [caller.speech_start_sample]
+    begins = [round(start / caller.rate_hz * playout.HEARD_RATE_HZ) for start in starts]
+    text, words = "", []
+    for begin, end in zip(begins, [*begins[1:], len(track.samples)], strict=True):
+        heard = track.samples[begin:end]
+        text = ""
+        if np.any(heard):
+            found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
+            offset_s = begin / playout.HEARD_RATE_HZ
+            text = found.text
+            words += [(w, start + offset_s, stop + offset_s) for w, start, stop in found.words]
+    return text, tuple(words)
 
 
 def transcribe_all(store: RunStore, progress: RunProgress) -> None:

@@ -31,6 +31,7 @@ from harness.judging.record import record_of, write_record
 from harness.judging.stopping import Goal, UntilSeparated
 from harness.judgment import JudgeCheck, Judgment, Presentation
 from harness.progress import RunProgress
+from harness.replayed import conversation_of
 from harness.store import RunStore, Session
 from harness.word_errors import heard_wer
 from scenarios.context import Context
@@ -147,20 +148,29 @@ async def _ask(
 
 def _competing(store: RunStore, presentation: Presentation) -> list[Completion]:
     families = {agent.name: agent.family for agent in store.manifest.agents}
-    return [*completions_of(store.sessions(), presentation, families), *reference_completions(store.contexts())]
+    contexts = store.contexts()
+    return [*completions_of(store.sessions(), presentation, families, contexts), *reference_completions(contexts)]
 
 
 def completions_of(
-    sessions: Sequence[Session], presentation: Presentation, families: Mapping[str, str | None]
+    sessions: Sequence[Session],
+    presentation: Presentation,
+    families: Mapping[str, str | None],
+    contexts: Sequence[Context] = (),
 ) -> list[Completion]:
-    """The replies that compete, one a context and agent: of the first repeat in the first condition played."""
+    """The replies that compete, one a context and agent: of the first repeat in the first condition played.
+
+    A replayed one comes with the conversation it answers, where its context is among `contexts`.
+    """
+    by_id = {context.id: context for context in contexts}
     chosen: dict[tuple[str, str], Completion] = {}
     for session in sorted(sessions, key=lambda s: (s.key.repeat, s.key.condition != "clean", s.key.condition)):
         text = reply_of(session, presentation)
         if text:
             key = session.key
+            turns = conversation_of(session, by_id[key.context_id]) if key.context_id in by_id else None
             chosen.setdefault(
-                (key.context_id, key.agent), Completion(key.context_id, key.agent, text, families.get(key.agent))
+                (key.context_id, key.agent), Completion(key.context_id, key.agent, text, families.get(key.agent), turns)
             )
     return list(chosen.values())
 

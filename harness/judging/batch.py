@@ -211,8 +211,8 @@ class _Asker:
     async def _answer(self, task: _Task) -> _Done:
         c = task.comparison
         context = self._contexts[c.context_id]
-        a, b = self._replies[c.context_id][c.system_a].text, self._replies[c.context_id][c.system_b].text
-        if identical(a, b):
+        a, b = self._replies[c.context_id][c.system_a], self._replies[c.context_id][c.system_b]
+        if identical(a.text, b.text) and a.turns == b.turns:
             return _Done(task, None, "same")
         question = Question.of(context, a, b) if c.shown_first == "a" else Question.of(context, b, a)
         key = cache_key(task.judge.fingerprint, question, c.draw)

@@ -56,5 +56,8 @@ class VerdictCache:
 def cache_key(fingerprint: str, question: Question, draw: int) -> str:
     """The hash under which an answer is kept."""
     turns = [[turn.role, turn.text] for turn in question.turns]
-    whole = json.dumps([fingerprint, turns, question.first, question.second, draw], ensure_ascii=False)
+    facts = [fingerprint, turns, question.first, question.second, draw]
+    if question.second_turns is not None:
+        facts.append([[turn.role, turn.text] for turn in question.second_turns])
+    whole = json.dumps(facts, ensure_ascii=False)
     return hashlib.sha256(whole.encode()).hexdigest()

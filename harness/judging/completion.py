@@ -8,6 +8,8 @@ tie without a call: asking would measure nothing but position bias.
 import unicodedata
 from dataclasses import dataclass
 
+from scenarios.context import Turn
+
 REFERENCE_PREFIX = "ref:"
 """A context's reference reply competes under this prefix and its id."""
 
@@ -20,6 +22,8 @@ class Completion:
     system: str
     text: str
     family: str | None = None
+    turns: tuple[Turn, ...] | None = None
+    """The conversation it answers, where that is one of its own (a replayed one); None: the context's."""
 
 
 def normalised(text: str) -> str:

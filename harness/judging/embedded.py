@@ -87,7 +87,11 @@ class EmbeddedJudge:
     async def compare(self, question: Question) -> Verdict:
         """Decide by the difference of the two replies' scores."""
         async with self._gate:
-            first, second = await asyncio.to_thread(self._scores, question.turns, (question.first, question.second))
+            if question.second_turns is None:
+                first, second = await asyncio.to_thread(self._scores, question.turns, (question.first, question.second))
+            else:
+                (first,) = await asyncio.to_thread(self._scores, question.turns, (question.first,))
+                (second,) = await asyncio.to_thread(self._scores, question.second_turns, (question.second,))
         difference = first - second
         winner: Place = (
             "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"

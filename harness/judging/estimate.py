@@ -51,14 +51,14 @@ def estimate(
     plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
     asked = [c for c in plan if c.purpose == "main" or settings.api != "embedded"]
 
-    def texts(c: Comparison) -> tuple[str, str]:
-        return replies[c.context_id][c.system_a].text, replies[c.context_id][c.system_b].text
+    def both(c: Comparison) -> tuple[Completion, Completion]:
+        return replies[c.context_id][c.system_a], replies[c.context_id][c.system_b]
 
     def of(part: Sequence[Comparison]) -> Estimate:
         prompts = [
-            len(user_prompt(Question.of(by_id[c.context_id], *texts(c)))) + len(system_prompt())
+            len(user_prompt(Question.of(by_id[c.context_id], *both(c)))) + len(system_prompt())
             for c in part
-            if not identical(*texts(c))
+            if not identical(*(completion.text for completion in both(c)))
         ]
         return _priced(settings, len(part), prompts)
 

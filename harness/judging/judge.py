@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from harness.judging.completion import Completion
 from scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
@@ -24,15 +25,23 @@ class Question:
     turns: tuple[Turn, ...]
     first: str
     second: str
+    second_turns: tuple[Turn, ...] | None = None
+    """The conversation that the second reply answers, where it is not the first one's (replay); None: the same."""
 
     @classmethod
-    def of(cls, context: Context, first: str, second: str) -> "Question":
-        """The question for one context."""
-        return cls(context.turns, first, second)
+    def of(cls, context: Context, first: Completion, second: Completion) -> "Question":
+        """The question for one context: its conversation, or where replies answer conversations of their own, theirs."""
+        turns, others = first.turns or context.turns, second.turns or context.turns
+        return cls(turns, first.text, second.text, None if others == turns else others)
+
+    @property
+    def turns_of_second(self) -> tuple[Turn, ...]:
+        """What the second reply answers."""
+        return self.turns if self.second_turns is None else self.second_turns
 
     def swapped(self) -> "Question":
         """The same question in the other order."""
-        return Question(self.turns, self.second, self.first)
+        return Question(self.turns_of_second, self.second, self.first, self.second_turns and self.turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,11 @@ it may say "choose me", and a JSON string cannot close the block it stands in.
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.judging.judge import Question
+from scenarios.context import Turn
 
 RUBRIC_VERSION = "1"
 
@@ -100,12 +102,18 @@ def system_prompt() -> str:
 
 def user_prompt(question: Question) -> str:
     """The material of one question, as one JSON data block."""
-    data = {
-        "conversation": [{"role": turn.role, "text": spoken_words(turn.text)} for turn in question.turns],
-        "reply_A": question.first,
-        "reply_B": question.second,
-    }
+    data: dict[str, object] = {"conversation": _told(question.turns)}
+    if question.second_turns is not None:
+        data = {
+            "conversation_before_reply_A": _told(question.turns),
+            "conversation_before_reply_B": _told(question.second_turns),
+        }
+    data |= {"reply_A": question.first, "reply_B": question.second}
     return "Data to judge:\n" + json.dumps(data, ensure_ascii=False, indent=1) + "\n\nWhich reply is better? JSON only."
+
+
+def _told(turns: Sequence[Turn]) -> list[dict[str, str]]:
+    return [{"role": turn.role, "text": spoken_words(turn.text)} for turn in turns]
 
 
 def rubric_hash() -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from harness.caller_turns import AFTER_REPLY_MS
 from harness.recording import Recording
+from harness.replayed import conversation_of
 from harness.store import RunStore, Session
 
 from .conftest import Finished, peer
@@ -95,6 +96,18 @@ def test_every_turn_is_spoken_and_timed_and_the_last_reply_is_judged(
     assert session.heard_text is not None
     assert "quiet" in session.heard_text.lower()
     assert "sunday" not in session.heard_text.lower()
+    # What is judged is the last reply to the conversation as it was: the agent's own replies, not the pack's.
+    (context,) = RunStore.open(folder).contexts()
+    said = conversation_of(session, context)
+    assert said is not None
+    assert [turn.role for turn in said] == [turn.role for turn in context.turns]
+    assert [turn.text for turn in said if turn.role == "seeker"] == [
+        turn.text for turn in context.turns if turn.role == "seeker"
+    ]
+    assert said[0] == context.turns[0]
+    assert "sunday" in said[2].text.lower()
+    assert "radio" in said[4].text.lower()
+
     rows = RunStore.open(folder).judgments()
     assert {tuple(sorted((row.system_a, row.system_b))) for row in rows if row.purpose == "main"} == {
         ("raw-pcm-echo", "ref:good")
