@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
 from scipy.signal import lfilter
 
+from audio import onset_bands
 from audio.level import EDGE_DB, WINDOW_S, decibels
 
 BLOCK_S: Final = 0.0005
@@ -42,6 +43,8 @@ FLOOR_GROWTH_DB: Final = 6.0
 """Noise is steady; what grows by more than this from its first quarter to its second is an attack, not a floor."""
 CLEAN_DB: Final = 37.0
 """A floor this far below the speech hides less than a millisecond of any attack: the level alone decides."""
+BURIED_DB: Final = 20.0
+"""With less between speech and floor the onset is looked for in bands (`audio.onset_bands`)."""
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
@@ -88,6 +91,8 @@ def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earlie
     floor = _floor(level[:-core])
     if floor <= speech * 10 ** (-CLEAN_DB / 10):
         start = _walk_back(trailing >= speech * 10 ** (-EDGE_DB / 10), search_from)
+    elif floor >= speech * 10 ** (-BURIED_DB / 10):
+        start = _emergence(samples[begin:core_end], rate_hz, level, search_from)
     else:
         start = search_from + _change_point(samples[begin:core_end], rate_hz, level, search_from)
     return Onset(begin + start * block, decibels(speech), decibels(floor))
@@ -110,6 +115,16 @@ def _floor(level: NDArray[np.float64]) -> float:
         return 0.0
     window = round(FLOOR_WINDOW_S / BLOCK_S)
     return float(np.percentile(np.convolve(before, np.ones(window) / window, "valid"), FLOOR_PERCENTILE))
+
+
+def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
+    """The block at which a voice comes out of noise that nearly hides it."""
+    narrow = soxr.resample(samples.astype(np.float64), rate_hz, onset_bands.RATE_HZ, quality="HQ")
+    first = int(np.flatnonzero(level > 1e-10)[0])
+    sound = narrow[round(first * BLOCK_S * onset_bands.RATE_HZ) :]
+    wide = round(onset_bands.BLOCK / onset_bands.RATE_HZ / BLOCK_S)
+    until = (len(level) - round(CORE_S / BLOCK_S) - first) // wide
+    return first + wide * onset_bands.emergence(sound, (search_from - first) // wide, until)
 
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:

@@ -49,6 +49,7 @@ CONDITIONS: Final[Sequence[Condition]] = (
     Condition("20 dB white, 10 ms attack", 0.010, 20),
     Condition("20 dB pink, 20 ms attack", 0.020, 20, "pink"),
     Condition("12 dB white, 10 ms attack", 0.010, 12),
+    Condition("12 dB pink, 10 ms attack", 0.010, 12, "pink"),
     Condition("μ-law 8 kHz, 10 ms attack", 0.010, mu_law=True),
     Condition("a click before, 10 ms attack", 0.010, click=True),
     Condition("clean, 100 ms attack", 0.100),

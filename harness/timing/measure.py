@@ -28,7 +28,7 @@ from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
 from harness.turn_timing import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
 
-METHOD: Final = "timing-1"
+METHOD: Final = "timing-2"
 
 
 @dataclass(frozen=True, slots=True)

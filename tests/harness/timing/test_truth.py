@@ -44,7 +44,7 @@ def test_the_error_is_as_small_as_promised(trials: list[Trial], group: str, p95_
 
 
 def test_little_is_discarded(trials: list[Trial]) -> None:
-    assert figures(trials).discarded <= 0.04
+    assert figures(trials).discarded <= 0.02
 
 
 @pytest.mark.parametrize(
