@@ -1,28 +1,27 @@
 """How much waiting does it cost not to talk over a caller? Endpoint policies over spoken turns with marked pauses.
 
-    python -m benchmarks.endpointing observe seen.jsonl      # minutes: renders, listens, transcribes, scores every pause
-    python -m benchmarks.endpointing report seen.jsonl       # seconds: every policy over what was seen
+    python -m benchmarks.endpointing_observe seen.jsonl            # observe every pause once
+    python -m benchmarks.endpointing seen.jsonl --plot curve.svg   # seconds: every policy over what was seen
 
-Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, with the very
-parts that the agent uses (silero, the turn tracker, short-window Whisper, the scorers), and every policy is then worked
-out on what was seen. A pause is *cut* if the policy would have ended the turn before the tracker heard speech resume.
-The time to first audio is the later of endpoint and prepared audio (`--ready-ms`, measured on a live agent). Policies are
-chosen on the contexts of one half and reported on those of the other.
+Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every policy
+is then worked out on what was seen. A pause is *cut* if the policy would have ended the turn before the tracker heard speech
+resume. The time to first audio is the later of endpoint and prepared audio (`--ready-ms`, measured on a live agent). Settings
+are chosen on the contexts of one half and reported on those of the other; so were those of the profiles that ship.
 """
 
 import argparse
 import asyncio
 import json
-import sys
+import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from agents.cascade.endpoint_choice import make_policy
 from agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
@@ -30,23 +29,20 @@ from agents.cascade.endpoint_policies import (
     FixedSilence,
     PauseEvidence,
     ScoredSilence,
+    TurnScorer,
 )
-from agents.cascade.level_gate import LevelGate
-from agents.cascade.turn_scorers import LengthScorer
-from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from agents.cascade.settings import CascadeSettings, ScorerName, StreamingEndpoint
+from agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer
+from agents.cascade.turn_tracker import WINDOW_SAMPLES
 
-RATE_HZ = 16_000
-_LEAD_SAMPLES = RATE_HZ // 2
-_TAIL_SAMPLES = 2 * RATE_HZ
 _FINAL_FROM_MS = -150.0
 """A silence that begins this close to the spoken end is the end of the turn: a voice's last consonant can be inaudible."""
 _TRANSPORT_MS = 10.0
-_EAGER_SAMPLES = RATE_HZ // 10
-"""Shorter silences (a closed mouth between two sounds) end no turn under any policy, and the agent lets them pass too."""
-_TALKERS = 6
+_VOICED_AFTER_MS = WINDOW_SAMPLES / 16
+"""The window in which speech resumes is known to be voiced only once it has passed; an endpoint within it still comes."""
 _P95_FROM = 60
 """Fewer turns give no 95th percentile worth printing."""
-BABBLE_SNR_DB = 10.0
+SHIPPED = ("polaris-like", "patient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +82,40 @@ class Outcome:
     """Turns whose end was never seen: the line did not fall silent enough."""
 
 
-async def evaluate(make: Any, seen: Sequence[SeenPause], ready_ms: float) -> Outcome:
+@dataclass(slots=True)
+class Recall:
+    """Scorers that give back what was observed of the pause in hand; what needs only the words is worked out."""
+
+    scores: dict[str, float] = field(default_factory=dict)
+
+    def scorer(self, name: str) -> TurnScorer:
+        return _Recalled(self, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalled:
+    recall: Recall
+    name: str
+
+    async def probability_complete(self, _evidence: PauseEvidence) -> float:
+        return self.recall.scores[self.name]
+
+
+MakePolicy = Callable[[Recall], EndpointPolicy]
+
+
+async def evaluate(make: MakePolicy, seen: Sequence[SeenPause], ready_ms: float) -> Outcome:
     """Work out a policy. `make` builds a fresh policy, because an adaptive one learns within a conversation."""
     cuts: list[tuple[float | None, bool]] = []
     ttfa: list[float] = []
     for _, pauses in _by_turn(seen):
-        policy: EndpointPolicy = make()
+        recall = Recall()
+        policy = make(recall)
         answered = False
         for pause in pauses:
-            needed_ms = await policy.silence_needed_ms(PauseEvidence(json.dumps(pause.scores), np.zeros(0, np.float32)))
-            ends = pause.length_ms is None or pause.length_ms > needed_ms
+            recall.scores = pause.scores
+            needed_ms = await policy.silence_needed_ms(PauseEvidence(pause.text, np.zeros(0, np.float32)))
+            ends = pause.length_ms is None or pause.length_ms + _VOICED_AFTER_MS > needed_ms
             if pause.final and ends and not answered:
                 answered = True
                 ttfa.append(pause.start_ms + max(needed_ms, ready_ms) + _TRANSPORT_MS)
@@ -115,76 +135,94 @@ async def evaluate(make: Any, seen: Sequence[SeenPause], ready_ms: float) -> Out
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    """A scorer that gives back what was observed."""
-
-    name: str
-
-    async def probability_complete(self, evidence: PauseEvidence) -> float:
-        return float(json.loads(evidence.text)[self.name])
-
-
-def policies() -> Iterator[tuple[str, str, Any]]:
+def policies() -> Iterator[tuple[str, str, MakePolicy]]:
     """Every policy that is compared: (family, setting, maker)."""
-    llm, smart, word = _Recorded("llm"), _Recorded("smart-turn"), _Recorded("last-word")
-    blends = {
-        "two-speed llm": llm,
-        "two-speed llm + smart-turn": BlendedScorer([(llm, 1.0), (smart, 0.5)]),
-        "two-speed llm + length": BlendedScorer([(llm, 1.0), (_Recorded("length"), 1.0)]),
-    }
-    for silence in (300, 400, 450, 500, 550, 600, 650, 700, 750, 800, 850, 900):
-        yield "fixed", f"{silence}", lambda s=silence: FixedSilence(s)
-    for long in (600, 700, 750, 800, 850, 1000, 1300):
-        for short in (350, 420, 450, 500, 550, 600):
-            for threshold in (0.2, 0.3, 0.4, 0.45, 0.5, 0.6):
-                for name, scorer in blends.items():
-                    yield (
-                        name,
-                        f"{short}/{long} at {threshold}",
-                        lambda c=scorer, s=short, g=long, t=threshold: ScoredSilence(c, s, g, t, t),
-                    )
-                yield (
-                    "two-speed llm, adaptive",
-                    f"{short}/{long} at {threshold}",
-                    lambda s=short, g=long, t=threshold: AdaptiveSilence(ScoredSilence(llm, s, g, t, t), 0.8, 1.1, 850),
-                )
-            for low, high in ((0.05, 0.4), (0.1, 0.5), (0.1, 0.7), (0.2, 0.8)):
-                yield (
-                    "graded llm",
-                    f"{short}/{long} from {low} to {high}",
-                    lambda s=short, g=long, lo=low, hi=high: ScoredSilence(llm, s, g, lo, hi),
-                )
+    for silence in range(300, 951, 50):
+        yield "fixed", f"{silence}", lambda _, s=silence: FixedSilence(s)
+    for short in (350, 410, 450, 500, 550, 600, 700, 760, 800):
+        for long in (700, 800, 900, 1000, 1300, 1900):
+            if long > short:
+                yield from _scored_policies(short, long)
+
+
+def _scored_policies(short: int, long: int) -> Iterator[tuple[str, str, MakePolicy]]:
+    for name in ("smart-turn", "last-word"):
+        yield f"two-speed, {name}", f"{short}/{long}", _two_speed(short, long, 0.5, ((name, 1.0),))
+    for threshold in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
+        at = f"{short}/{long} at {threshold}"
+        yield "two-speed, llm", at, _two_speed(short, long, threshold, (("llm", 1.0),))
+        yield "two-speed, llm + smart-turn", at, _two_speed(short, long, threshold, (("llm", 1.0), ("smart-turn", 0.5)))
+        inner = _two_speed(short, long, threshold, (("llm", 1.0),))
+        yield "two-speed, llm, adaptive", at, lambda recall, i=inner: AdaptiveSilence(i(recall), 0.8, 1.1, 850)
+    for low, high in ((0.05, 0.9), (0.1, 0.8), (0.1, 0.7)):
+        for words, spread, weight in product((44, 48), (2, 4), (1.0, 3.0, 5.0)):
             yield (
-                "two-speed smart-turn",
-                f"{short}/{long}",
-                lambda s=short, g=long: ScoredSilence(smart, s, g, 0.5, 0.5),
+                "graded, llm + length, hesitations waited out",
+                f"{short}/{long} from {low} to {high}, {words} ± {spread} words times {weight:.0f}",
+                _graded_by_length(short, long, (low, high), LengthScorer(words, spread), weight),
             )
-            yield "two-speed last word", f"{short}/{long}", lambda s=short, g=long: ScoredSilence(word, s, g, 0.5, 0.5)
+
+
+def _two_speed(short: int, long: int, threshold: float, weights: tuple[tuple[str, float], ...]) -> MakePolicy:
+    def make(recall: Recall) -> EndpointPolicy:
+        scorer = BlendedScorer([(recall.scorer(name), weight) for name, weight in weights])
+        return ScoredSilence(scorer, short, long, threshold, threshold)
+
+    return make
+
+
+def _graded_by_length(
+    short: int, long: int, grade: tuple[float, float], length: LengthScorer, weight: float
+) -> MakePolicy:
+    def make(recall: Recall) -> EndpointPolicy:
+        scorer = BlendedScorer([(recall.scorer("llm"), 1.0), (length, weight)])
+        return ScoredSilence(HesitationVeto(scorer), short, long, *grade)
+
+    return make
+
+
+def shipped(name: str) -> MakePolicy:
+    """The policy of a profile that ships."""
+    from agents.profile import load_profile
+
+    settings = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"])
+    endpoint = settings.endpoint
+    assert isinstance(endpoint, StreamingEndpoint)
+
+    def make(recall: Recall) -> EndpointPolicy:
+        def scorer(wanted: ScorerName) -> TurnScorer:
+            if wanted == "length":
+                assert endpoint.policy != "fixed"
+                return LengthScorer(endpoint.length.words_at_half, endpoint.length.spread_words)
+            return LastWordScorer() if wanted == "last-word" else recall.scorer(wanted)
+
+        return make_policy(endpoint, scorer)
+
+    return make
 
 
 async def report(seen: Sequence[SeenPause], ready_ms: float, most_cut: float, plot: Path | None) -> str:
     """Markdown: for each family the setting with the lowest p50 that cut at most `most_cut` of the short pauses."""
-    clean = [pause for pause in seen if pause.condition == "clean"]
-    chosen_on = [pause for pause in clean if _half(pause.context) == 0]
-    reported_on = [pause for pause in clean if _half(pause.context) == 1]
-    best: dict[str, tuple[float, str, Any]] = {}
-    curve: list[dict[str, Any]] = []
+    halves = [[p for p in seen if p.condition == "clean" and _half(p.context) == half] for half in (0, 1)]
+    best: dict[str, tuple[float, str, MakePolicy]] = {}
+    curve: list[Point] = []
     for family, setting, make in policies():
-        tried = await evaluate(make, chosen_on, ready_ms)
-        share = tried.short_cut[0] / tried.short_cut[1]
-        curve.append({"family": family, "setting": setting, "cut": share, "ttfa": tried.ttfa_p50_ms})
-        if share <= most_cut and tried.ttfa_p50_ms is not None and tried.ttfa_p50_ms < best.get(family, (np.inf,))[0]:
-            best[family] = (tried.ttfa_p50_ms, setting, make)
+        tried = await evaluate(make, halves[0], ready_ms)
+        if _share(tried) <= most_cut and tried.ttfa_p50_ms is not None:
+            best[family] = min(best.get(family, (math.inf, "", make)), (tried.ttfa_p50_ms, setting, make), key=_by_p50)
+        if plot is not None:
+            curve.append(_point(family, await evaluate(make, halves[1], ready_ms)))
+    rows = [(family, setting, make) for family, (_, setting, make) in sorted(best.items(), key=lambda kv: kv[1][0])]
+    rows += [(f"`{name}`", "as shipped", shipped(name)) for name in SHIPPED]
     lines = [
         f"At most {most_cut:.0%} of pauses under 800 ms cut on the half that chose; figures of the other half "
-        f"({len({p.key for p in reported_on})} turns). TTFA with audio ready {ready_ms:.0f} ms after the silence begins.",
+        f"({len({p.key for p in halves[1]})} clean turns). TTFA with audio ready {ready_ms:.0f} ms after the silence begins.",
         "",
         "| policy | setting | condition | TTFA p50 | p95 | cut < 800 ms | cut, all marked | unmarked taken for the end "
         "| never ended |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for family, (_, setting, make) in sorted(best.items(), key=lambda item: item[1][0]):
+    for family, setting, make in rows:
         for condition in sorted({pause.condition for pause in seen}):
             part = [p for p in seen if p.condition == condition and _half(p.context) == 1]
             got = await evaluate(make, part, ready_ms)
@@ -193,8 +231,42 @@ async def report(seen: Sequence[SeenPause], ready_ms: float, most_cut: float, pl
                 f"{_of(got.short_cut)} | {_of(got.all_cut)} | {_of(got.other_cut)} | {got.unanswered} |"
             )
     if plot is not None:
-        _draw(curve, plot)
+        ships = [_point(name, await evaluate(shipped(name), halves[1], ready_ms)) for name in SHIPPED]
+        draw(frontiers(curve), ships, plot)
     return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One policy in the plane of the plot: share of short pauses cut, and TTFA p50 in ms."""
+
+    family: str
+    cut: float
+    ttfa_ms: float
+
+
+def _point(family: str, got: Outcome) -> Point:
+    return Point(family, _share(got), got.ttfa_p50_ms if got.ttfa_p50_ms is not None else math.nan)
+
+
+def _share(got: Outcome) -> float:
+    return got.short_cut[0] / max(got.short_cut[1], 1)
+
+
+def _by_p50(candidate: tuple[float, str, MakePolicy]) -> float:
+    return candidate[0]
+
+
+def frontiers(points: Sequence[Point]) -> list[Point]:
+    """Of each family the points that no other of it beats on both counts, from fewest cuts to fastest."""
+    kept: list[Point] = []
+    for family in sorted({point.family for point in points}):
+        fastest = math.inf
+        for point in sorted((p for p in points if p.family == family), key=lambda p: (p.cut, p.ttfa_ms)):
+            if point.ttfa_ms < fastest:
+                fastest = point.ttfa_ms
+                kept.append(point)
+    return kept
 
 
 def _ms(value: float | None) -> str:
@@ -216,184 +288,36 @@ def _by_turn(seen: Iterable[SeenPause]) -> Iterator[tuple[tuple[str, str, str], 
     yield from turns.items()
 
 
-def _draw(curve: list[dict[str, Any]], path: Path) -> None:
+def draw(curve: Sequence[Point], ships: Sequence[Point], path: Path) -> None:
+    """The frontier of every family, and the profiles that ship."""
     import altair as alt
 
-    chart = (
-        alt.Chart(alt.Data(values=curve), title="Endpoint policies: waiting against cutting in")
-        .mark_point(filled=True, opacity=0.7)
-        .encode(
-            x=alt.X("cut:Q", title="share of pauses under 800 ms cut").axis(format="%"),
-            y=alt.Y("ttfa:Q", title="time to first audio, p50, ms").scale(zero=False),
-            color=alt.Color("family:N", title="policy"),
-        )
-        .properties(width=560, height=360)
+    x = alt.X("cut:Q", title="share of pauses under 800 ms cut").axis(format="%")
+    y = alt.Y("ttfa_ms:Q", title="time to first audio, p50, ms").scale(zero=False)
+    lines = (
+        alt.Chart(alt.Data(values=[asdict(p) for p in curve]), title="Endpoint policies: waiting against cutting in")
+        .mark_line(point=True, interpolate="step-before")
+        .encode(x, y, color=alt.Color("family:N", title="policy").legend(labelLimit=320))
     )
-    chart.save(str(path))
-
-
-async def observe(out: Path, pack: str, voices: Sequence[str], limit: int | None, degraded: int) -> None:
-    """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
-    from agents.cascade.llama_prompt import LlamaPrompt
-    from agents.cascade.llm_server import LlmServer, ServerOptions
-    from agents.cascade.prompt import system_instruction
-    from agents.cascade.settings import ReplySettings, StreamingWhisper
-    from agents.cascade.short_context_whisper import ShortContextWhisper
-    from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
-    from audio.pcm import resample
-    from audio.speech import render_turn
-    from audio.speech_voices import caller_voice
-    from audio.synthesis import PiperSynthesiser
-    from harness.models.store import cache_folder, resolve
-    from scenarios.pack import load_pack
-
-    whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
-    # One thread: this is no measurement of speed, and one does not stall beside other work.
-    server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
-    await server.start()
-    smart, word = SmartTurnScorer(), LastWordScorer()
-    synthesiser = PiperSynthesiser(resolve("piper-joe"))
-    contexts = [c for c in load_pack(pack).contexts if c.subset == "regular"][:limit]
-
-    def spoken(context: Any, voice: str) -> Any:
-        said, speaker = context.spoken, caller_voice(voice)[0].speaker
-        return render_turn(said.text, said.speech, synthesiser, cache_folder() / "speech", speaker)
-
-    def floats(turn: Any) -> NDArray[np.float32]:
-        return np.asarray(resample(turn.samples, turn.rate_hz, RATE_HZ).astype(np.float32) / 32768, np.float32)
-
-    babble = np.concatenate([floats(spoken(c, voices[0])) for c in contexts[-3:]])
-    try:
-        with out.open("w") as file:
-            for number, context in enumerate(contexts):
-                prompt = LlamaPrompt(server.url, system_instruction(ReplySettings()))
-                roles = {"seeker": "user", "supporter": "assistant"}
-                history = [{"role": roles[turn.role], "content": turn.plain} for turn in context.history]
-                for voice in voices:
-                    turn = spoken(context, voice)
-                    dry = floats(turn)
-                    marks = [(a * RATE_HZ // turn.rate_hz, b * RATE_HZ // turn.rate_hz) for a, b in turn.pauses]
-                    conditions = (
-                        ["clean"] if number >= degraded or voice != voices[0] else ["clean", "babble", "telephone"]
-                    )
-                    for condition in conditions:
-                        signal = degrade(dry, condition, babble)
-                        for begin, end, resumed, samples in listen(signal, whisper):
-                            text = samples[1]
-                            evidence = PauseEvidence(text, samples[0])
-                            scores = {
-                                "llm": await prompt.probability_complete(history, text),
-                                "smart-turn": await smart.probability_complete(evidence),
-                                "last-word": await word.probability_complete(evidence),
-                            }
-                            spoken_end = _LEAD_SAMPLES + len(dry)
-                            seen = SeenPause(
-                                context.id,
-                                voice,
-                                condition,
-                                round((begin - spoken_end) / RATE_HZ * 1000, 1),
-                                round((end - begin) / RATE_HZ * 1000, 1) if resumed else None,
-                                _marked_ms(begin - _LEAD_SAMPLES, end - _LEAD_SAMPLES, marks),
-                                text,
-                                scores,
-                            )
-                            file.write(json.dumps(asdict(seen)) + "\n")
-                await prompt.close()
-                print(f"{number + 1} of {len(contexts)}: {context.id}", file=sys.stderr, flush=True)
-    finally:
-        await server.stop()
-
-
-def listen(
-    signal: NDArray[np.float32], whisper: Any
-) -> Iterator[tuple[int, int, bool, tuple[NDArray[np.float32], str]]]:
-    """Each silence of a turn: its bounds in samples, whether speech resumed, and (audio, text) of the words before it.
-
-    Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
-    """
-    from pipecat.audio.vad.silero import SileroVADAnalyzer
-
-    from agents.cascade import streaming_whisper as live
-
-    vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
-    vad.set_sample_rate(RATE_HZ)
-    tracker, gate = TurnTracker(0.5), LevelGate()
-    settled: list[str] = []
-    piece_start = 0
-    pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
-
-    def words_until(silence_start: int) -> tuple[NDArray[np.float32], str]:
-        samples = signal[piece_start : silence_start + live.TAIL_SAMPLES]
-        return samples, " ".join([*settled, whisper.transcribe(samples).text]).strip()
-
-    while tracker.position + WINDOW_SAMPLES <= len(pcm):
-        window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
-        probability = float(np.squeeze(vad.voice_confidence(window.tobytes())))
-        event = tracker.push(probability if gate.push(window) else 0.0)
-        if event is SpeechEvent.STARTED:
-            piece_start = max(0, tracker.speech_start - live.LEAD_IN_SAMPLES)
-        elif event is SpeechEvent.RESUMED:
-            resumed_at = tracker.position - 2 * WINDOW_SAMPLES
-            if resumed_at - tracker.silence_start < _EAGER_SAMPLES:
-                continue
-            heard = words_until(tracker.silence_start)
-            yield tracker.silence_start, resumed_at, True, heard
-            if tracker.silence_start - piece_start >= live.FREEZE_FROM_SAMPLES:
-                settled = [heard[1]]
-                piece_start = max(tracker.silence_start, resumed_at - live.LEAD_IN_SAMPLES)
-    if tracker.pausing:
-        yield tracker.silence_start, tracker.position, False, words_until(tracker.silence_start)
-
-
-def degrade(dry: NDArray[np.float32], condition: str, babble: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The turn with lead-in and tail, as it reaches an agent: clean, among talkers at 10 dB, or over a telephone line."""
-    from audio.pcm import decode, encode, resample
-
-    track = np.concatenate([np.zeros(_LEAD_SAMPLES), dry, np.zeros(_TAIL_SAMPLES)]).astype(np.float32)
-    if condition == "babble":
-        talkers = sum(np.resize(np.roll(babble, k * 37_000), track.size) for k in range(_TALKERS))
-        speech_power = np.mean(np.square(dry[np.abs(dry) > 0.005]))
-        gain = np.sqrt(speech_power / np.mean(np.square(talkers)) / 10 ** (BABBLE_SNR_DB / 10))
-        track = track + np.float32(gain) * talkers.astype(np.float32)
-    if condition == "telephone":
-        narrow = resample((np.clip(track, -1, 1) * 32767).astype(np.int16), RATE_HZ, 8_000)
-        back = resample(decode(encode(narrow, "ulaw"), "ulaw"), 8_000, RATE_HZ)
-        track = np.resize(back, track.size).astype(np.float32) / 32768
-    return np.asarray(track, np.float32)
-
-
-def _marked_ms(begin: int, end: int, marks: Sequence[tuple[int, int]]) -> float | None:
-    """Length of the marked pause that a silence overlaps, if it does."""
-    found = [(b - a) for a, b in marks if a < end and b > begin]
-    return None if not found else round(max(found) / RATE_HZ * 1000, 1)
+    named = alt.Chart(alt.Data(values=[asdict(p) for p in ships])).encode(x, y)
+    shown = lines + named.mark_point(size=120, shape="diamond", filled=True, color="black")
+    shown += named.mark_text(align="left", dx=9, dy=-9).encode(text="family:N")
+    shown.properties(width=560, height=360).save(str(path))
 
 
 def load(path: Path) -> list[SeenPause]:
-    """What `observe` wrote, with the scores that need nothing but the text."""
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    length = LengthScorer()
-    for row in rows:
-        evidence = PauseEvidence(row["text"], np.zeros(0, np.float32))
-        row["scores"]["length"] = asyncio.run(length.probability_complete(evidence))
-    return [SeenPause(**row) for row in rows]
+    """What `benchmarks.endpointing_observe` wrote."""
+    return [SeenPause(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Endpoint policies over spoken turns with marked pauses.")
-    parser.add_argument("what", choices=["observe", "report"])
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--pack", default="heart-open")
-    parser.add_argument("--voices", default="joe,jo")
-    parser.add_argument("--limit", type=int, help="contexts")
-    parser.add_argument("--degraded", type=int, default=30, help="contexts that are also played degraded")
-    parser.add_argument("--ready-ms", type=float, default=300.0, help="from the silence's beginning to prepared audio")
+    parser.add_argument("seen", type=Path)
+    parser.add_argument("--ready-ms", type=float, default=380.0, help="from the silence's beginning to prepared audio")
     parser.add_argument("--most-cut", type=float, default=0.05)
-    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--plot", type=Path, help="SVG or PNG")
     given = parser.parse_args()
-    if given.what == "observe":
-        asyncio.run(observe(given.file, given.pack, given.voices.split(","), given.limit, given.degraded))
-    else:
-        print(asyncio.run(report(load(given.file), given.ready_ms, given.most_cut, given.plot)))
+    print(asyncio.run(report(load(given.seen), given.ready_ms, given.most_cut, given.plot)))
 
 
 if __name__ == "__main__":

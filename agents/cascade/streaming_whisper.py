@@ -47,10 +47,13 @@ TAIL_SAMPLES: Final = RATE_HZ // 10
 FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
 """A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
 better with context, so it is left to grow."""
-_LOST_BELOW: Final = 0.6
-"""Share of the words heard in a piece before; a grown piece with fewer has lost some. Corrections take away one or two."""
 GOES_ON_WITHIN_SAMPLES: Final = 2 * RATE_HZ
 """Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
+
+
+def least_words(heard_before: int) -> int:
+    """Fewer words than this in a piece that has only grown since are not believed: corrections take away one or two."""
+    return math.floor(0.6 * heard_before)
 
 
 @dataclass(slots=True)
@@ -182,7 +185,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
                 return
             turn = self._turn
             samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
-            heard = await self._transcribe(samples, math.floor(_LOST_BELOW * turn.piece_words))
+            heard = await self._transcribe(samples, least_words(turn.piece_words))
             turn.piece_words = max(turn.piece_words, len(heard.text.split()))
         if pause is not self._pause:
             return
