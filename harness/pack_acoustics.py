@@ -30,6 +30,9 @@ class TurnAcoustics:
     """One spoken turn: what was meant, what the transcriber heard, and the errors between them."""
 
     context_id: str
+    turn: int
+    """Its place in the context, from 0."""
+    last: bool
     voice: str
     emotion: str
     duration_s: float
@@ -40,6 +43,11 @@ class TurnAcoustics:
     @property
     def wer(self) -> float:
         return self.errors / max(self.words, 1)
+
+    @property
+    def place(self) -> str:
+        """Which turn it is: a context's last goes by the context's name."""
+        return self.context_id if self.last else f"{self.context_id}, turn {self.turn + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,7 @@ class PackAcoustics:
         ]
         if self.wer > MOST_WER:
             found.append(f"{self.wer:.1%} of the callers' words are not understood (at most {MOST_WER:.0%})")
-        found += [f"{t.context_id}: {t.wer:.0%} of words not understood" for t in self.turns if t.wer > MOST_TURN_WER]
+        found += [f"{t.place}: {t.wer:.0%} of words not understood" for t in self.turns if t.wer > MOST_TURN_WER]
         return tuple(found)
 
     def as_json(self) -> dict[str, Any]:
@@ -77,7 +85,7 @@ class PackAcoustics:
             "words": sum(turn.words for turn in self.turns),
             "rendered_s": sum(turn.duration_s for turn in self.turns),
             "turns": {
-                turn.context_id: {
+                turn.place: {
                     "wer": turn.wer,
                     "words": turn.words,
                     "voice": turn.voice,
@@ -104,24 +112,33 @@ def measure_pack(
     transcriber: Transcriber,
     phase: Callable[[str, int], None] = lambda _what, _steps: None,
     step: Callable[[str], None] = lambda _line: None,
+    every_turn: bool = False,
 ) -> PackAcoustics:
-    """Render, hear and measure the spoken turn of every context. `phase` announces so many steps, `step` is each of them.
+    """Render, hear and measure the last turn of every context, or every seeker turn. `phase` announces so many steps, `step`
+    is each of them.
 
     Raises `harness.errors.UserError` for what cannot be rendered.
     """
-    spoken = [(context, context.spoken) for context in pack.contexts]
-    told = [
-        pair for pair in spoken if pack.recording_of(pair[1]) is None and RENDERED_AS[_emotion(pair[1])] != "neutral"
+    spoken = [
+        (context, turn, k)
+        for context in pack.contexts
+        for k, turn in enumerate(context.turns)
+        if turn.role == "seeker" and (every_turn or turn is context.spoken)
     ]
-    wanted = [(turn, context.voice) for context, turn in spoken]
+    told = [
+        (context, turn)
+        for context, turn, _ in spoken
+        if pack.recording_of(turn) is None and RENDERED_AS[_emotion(turn)] != "neutral"
+    ]
+    wanted = [(turn, context.voice) for context, turn, _ in spoken]
     wanted += [(_neutral(turn), context.voice) for context, turn in told]
     phase("Rendering the callers", len(wanted))
     voices.prepare(wanted, lambda: step("rendered"))
     phase("Listening to them", len(spoken))
     turns = []
-    for context, turn in spoken:
-        turns.append(_hear(context, turn, voices, transcriber))
-        step(f"{context.id}: {turns[-1].wer:.0%} of words wrong")
+    for context, turn, k in spoken:
+        turns.append(_hear(context, turn, k, voices, transcriber))
+        step(f"{turns[-1].place}: {turns[-1].wer:.0%} of words wrong")
     pairs: dict[str, list[tuple[ProsodyMeasures, ProsodyMeasures]]] = {}
     for context, turn in told:
         both = [measure_prosody(voices.render(each, context.voice)) for each in (turn, _neutral(turn))]
@@ -129,12 +146,14 @@ def measure_pack(
     return PackAcoustics(tuple(turns), tuple(check_emotion(name, pairs[name]) for name in sorted(pairs)))
 
 
-def _hear(context: Context, turn: Turn, voices: Voices, transcriber: Transcriber) -> TurnAcoustics:
+def _hear(context: Context, turn: Turn, k: int, voices: Voices, transcriber: Transcriber) -> TurnAcoustics:
     rendered = voices.render(turn, context.voice)
     heard = transcriber.transcribe(rendered.samples, rendered.rate_hz).text
     meant = spoken_words(without_marks(turn.text))
     return TurnAcoustics(
         context_id=context.id,
+        turn=k,
+        last=turn is context.spoken,
         voice=voices.chosen(context.voice),
         emotion=_emotion(turn),
         duration_s=rendered.duration_s,

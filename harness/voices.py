@@ -46,6 +46,10 @@ class Voices:
         service = self.services.get(wish)
         return f"{wish} ({service.service.rpartition('.')[2]})" if service else caller_voice(wish)[0].name
 
+    def knows(self, wish: str) -> bool:
+        """Whether the wish is met, and not only answered by the default voice."""
+        return wish in self.services or caller_voice(wish)[1]
+
     def render(self, turn: Turn, wish: str) -> RenderedTurn:
         """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,10 +14,12 @@ from rich.text import Text
 
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
+from scenarios.context import Context
 from scenarios.pack import Pack, PackError, load_pack, shipped_packs
 
 if TYPE_CHECKING:
     from harness.pack_acoustics import PackAcoustics
+    from harness.voices import Voices
 
 app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs of contexts.")
 
@@ -28,11 +32,11 @@ def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 
         print(json.dumps({"schema": 1, "packs": list(rows_of(_load(name) for name in shipped_packs()))}, indent=2))
         return
-    table = Table("pack", "contexts", "regular", "adversarial", box=None, pad_edge=False)
-    for name in shipped_packs():
-        pack = _load(name)
-        regular = sum(c.subset == "regular" for c in pack.contexts)
-        table.add_row(name, str(len(pack.contexts)), str(regular), str(len(pack.contexts) - regular))
+    from scenarios.check import list_packs as rows_of
+
+    table = Table("pack", "contexts", "regular", "adversarial", "emotions", "problems", box=None, pad_edge=False)
+    for row in rows_of(_load(name) for name in shipped_packs()):
+        table.add_row(*(str(row[key]) for key in ("pack", "items", "regular", "adversarial", "emotions", "problems")))
     Console().print(table)
 
 
@@ -40,39 +44,79 @@ def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 def show(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     context: Annotated[str | None, typer.Argument(help="One context by id; all in brief when left out.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Show a pack's contexts, or one conversation in full."""
+    from scenarios.check import show_context
+
     loaded = _load(pack)
-    console = Console()
     if context is None:
-        table = Table("context", "subset", "emotion", "problem", "turns", box=None, pad_edge=False)
-        for c in loaded.contexts:
-            table.add_row(c.id, c.subset, c.emotion, c.problem, str(len(c.turns)))
-        console.print(table)
+        if as_json:
+            rows = [c.model_dump(mode="json", exclude={"turns", "references"}) for c in loaded.contexts]
+            print(json.dumps({"schema": 1, "pack": loaded.name, "hash": loaded.hash, "contexts": rows}, indent=2))
+        else:
+            Console().print(_brief(loaded))
         return
     found = next((c for c in loaded.contexts if c.id == context), None)
     if found is None:
-        raise UserError(f"{pack}: has no context {context}; `harness scenarios show {pack}` lists them")
-    for turn in found.turns:
-        console.print(Text(f"{turn.role}: ", style="bold") + Text(turn.text))
-    for reference in found.references:
-        console.print(Text(f"\nreference {reference.id} ({reference.author}): ", style="dim") + Text(reference.text))
+        near = get_close_matches(context, [c.id for c in loaded.contexts], n=2, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"`harness scenarios show {pack}` lists them"
+        raise UserError(f"{pack}: has no context {context}; {hint}")
+    if as_json:
+        print(json.dumps(show_context(found), indent=2, ensure_ascii=False))
+        return
+    for line in _in_full(found):
+        Console().print(line)
+
+
+def _brief(pack: Pack) -> Table:
+    table = Table("context", "subset", "emotion", "problem", "turns", "voice", box=None, pad_edge=False)
+    for c in pack.contexts:
+        subset = f"{c.subset}, {c.escalation}" if c.escalation else c.subset
+        table.add_row(c.id, subset, c.emotion, c.problem, str(len(c.turns)), c.voice)
+    return table
+
+
+def _in_full(context: Context) -> Iterator[Text]:
+    about = [context.subset, context.escalation, context.emotion, context.problem, f"voice {context.voice}"]
+    yield Text(", ".join(part for part in about if part), style="dim")
+    if context.situation:
+        yield Text(context.situation, style="dim")
+    for turn in context.turns:
+        said = turn.speech
+        how = f" [{said.emotion} {said.intensity:g}]" if said else ""
+        sound = f" [{turn.audio}]" if turn.audio else ""
+        yield Text(f"\n{turn.role}{how}{sound}: ", style="bold") + Text(turn.text, style="not bold")
+    for reference in context.references:
+        quality = f", quality {reference.quality}" if reference.quality else ""
+        weak = f", weak on {' '.join(reference.weak_on)}" if reference.weak_on else ""
+        yield Text(f"\nreference {reference.id} ({reference.author}{quality}{weak}): ", style="dim") + Text(
+            reference.text, style="not dim"
+        )
+        if reference.note:
+            yield Text(f"  {reference.note}", style="dim")
 
 
 @app.command("check")
 def check(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     listen: Annotated[
-        bool, typer.Option("--listen", help="Also render, transcribe and measure every spoken turn (minutes).")
+        bool, typer.Option("--listen", help="Also render, transcribe and measure the last turns (minutes).")
+    ] = False,
+    every_turn: Annotated[
+        bool, typer.Option("--every-turn", help="With --listen: the earlier seeker turns too, as a replay speaks them.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
+    from harness.voices import open_voices
     from scenarios.check import check_pack
 
+    if every_turn and not listen:
+        raise UserError("--every-turn: says what --listen listens to; add --listen")
     loaded = _load(pack)
     report = check_pack(loaded)
-    heard = _listen_to(loaded) if listen else None
+    heard = _listen_to(loaded, every_turn) if listen else None
     problems = [*report.problems, *(heard.problems() if heard else ())]
     counts = report.as_json()
     if as_json:
@@ -80,18 +124,43 @@ def check(
             json.dumps({**counts, "problems": problems, **({"acoustics": heard.as_json()} if heard else {})}, indent=2)
         )
     else:
-        print(f"{counts['items']} contexts: {counts['regular']} regular, {counts['adversarial']} adversarial")
-        if heard:
-            print(f"{heard.wer:.1%} of the callers' words not understood by the harness's own transcriber")
-            for told in heard.emotions:
-                print(f"{told.emotion}: {len(told.as_expected)} of 5 measures differ from neutral as expected")
+        for line in (*_counted(counts, open_voices(loaded)), *(_heard(heard) if heard else ())):
+            print(line)
         for problem in problems:
-            print(problem)
-        print(f"{len(problems)} problem(s)")
+            print(f"problem: {problem}")
+        print(f"{len(problems)} problem{'' if len(problems) == 1 else 's'}")
     return 1 if problems else 0
 
 
-def _listen_to(pack: Pack) -> "PackAcoustics":
+def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
+    profiles = ", ".join(f"{n} {name}" for name, n in counts["escalation"].items())
+    yield (
+        f"{counts['items']} contexts: {counts['regular']} regular, {counts['adversarial']} adversarial"
+        + (f" ({profiles})" if profiles else "")
+    )
+    yield f"{len(counts['emotions'])} emotions, {len(counts['problem_types'])} problems"
+    yield "turns before the spoken one: " + ", ".join(f"{n} {name}" for name, n in counts["history"].items())
+    yield "voices: " + ", ".join(
+        f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.chosen(name)} speaks)")
+        for name, n in counts["voices"].items()
+    )
+    mix = ", ".join(f"{name} {share:.0%}" for name, share in counts["pauses"]["mix"].items())
+    yield f"{counts['pauses']['count']} marked pauses" + (f" (ms): {mix}" if counts["pauses"]["count"] else "")
+    nearest = counts["nearest_pair"]
+    if nearest:
+        yield f"nearest pair: {nearest['a']} and {nearest['b']} share {nearest['overlap']:.1%} of their word triples"
+
+
+def _heard(heard: "PackAcoustics") -> Iterator[str]:
+    yield f"{heard.wer:.1%} of the callers' words not understood by the harness's own transcriber; most wrong:"
+    for turn in sorted(heard.turns, key=lambda turn: -turn.wer)[:3]:
+        yield f"  {turn.place}: {turn.wer:.0%} of {turn.words} words; heard: {turn.heard}"
+    for told in heard.emotions:
+        moved = ", ".join(f"{name} {difference:+.2f}" for name, difference in told.differences.items())
+        yield f"{told.emotion}: {len(told.as_expected)} of 5 measures differ from neutral as expected ({moved})"
+
+
+def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
     from audio.transcribe import Transcriber, TranscriberError
     from harness import models
     from harness.hearing import TRANSCRIBER
@@ -103,7 +172,7 @@ def _listen_to(pack: Pack) -> "PackAcoustics":
     except TranscriberError as error:
         raise UserError(str(error)) from error
     with RunProgress() as progress:
-        return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step)
+        return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step, every_turn)
 
 
 @app.command("build")
@@ -133,7 +202,10 @@ def build(
         raise UserError(f"--key-env {key_env}: that environment variable is not set")
     try:
         complete = endpoint(llm, model, api_key=key) if llm else None
-        written, report = build_to(path, out, regular=regular, seed=seed, complete=complete)
+        with RunProgress() as progress:
+            written, report = build_to(
+                path, out, regular=regular, seed=seed, complete=complete, phase=progress.phase, step=progress.step
+            )
     except EsconvError as error:
         raise UserError(str(error)) from error
     except LlmError as error:

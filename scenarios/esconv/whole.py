@@ -3,14 +3,18 @@
 Reading comes before writing, so that a wrong path leaves nothing behind.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from scenarios.adversarial.profiles import PROFILES
 from scenarios.adversarial.rewrite import PER_PROFILE, rewrite_set
+from scenarios.context import Context
 from scenarios.esconv.build import REGULAR, build
 from scenarios.esconv.read import EsconvError, read_esconv
 from scenarios.esconv.write import write_build
 from scenarios.llm import Complete
+from scenarios.screens import Finding
 from scenarios.screens.second import second_screen
 
 
@@ -22,17 +26,29 @@ def build_to(
     adversarial_per_profile: int = PER_PROFILE,
     seed: int = 0,
     complete: Complete | None = None,
+    phase: Callable[[str, int | None], None] = lambda _what, _steps: None,
+    step: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Path, dict[str, Any]]:
     """Everything `harness scenarios build esconv PATH --out DIR` does: read, screen, choose, rewrite, check, write.
 
     Without `complete` (a model, see `scenarios.llm`) there is no second screen and no adversarial item, and the report says
-    so. Returns the path of the pack and the report. Raises `EsconvError` before anything is written when `path` is not
-    ESConv or `out` cannot be a folder.
+    so. Returns the path of the pack and the report. `phase` announces so many steps (None: unknown), `step` is each of them.
+    Raises `EsconvError` before anything is written when `path` is not ESConv or `out` cannot be a folder.
     """
     if out.exists() and not out.is_dir():
         raise EsconvError(f"{out}: is a file; give a folder for the built set")
     dialogues = read_esconv(path)
-    built = build(dialogues, regular=regular, seed=seed, second=second_screen(complete) if complete else None)
+    phase(f"Screening {len(dialogues)} dialogues", None)
+    second = None
+    if complete is not None:
+        screen = second_screen(complete)
+
+        def second(context: Context) -> tuple[Finding, ...]:
+            found = screen(context)
+            step(f"{context.id}: {found[0].reason if found else 'fit'}")
+            return found
+
+    built = build(dialogues, regular=regular, seed=seed, second=second)
     problems: list[str] = []
     if len(built.contexts) < regular:
         problems.append(f"{len(built.contexts)} regular items, {regular} were asked for: the screens leave no more")
@@ -40,7 +56,14 @@ def build_to(
     if complete is None:
         problems.append("no adversarial items: they need a model to rewrite seeker turns")
     else:
-        done, failed = rewrite_set(built.contexts, complete, per_profile=adversarial_per_profile, seed=seed)
+        phase("Rewriting to escalation profiles", adversarial_per_profile * len(PROFILES))
+        done, failed = rewrite_set(
+            built.contexts,
+            complete,
+            per_profile=adversarial_per_profile,
+            seed=seed,
+            progress=lambda profile, kept: step(f"{profile}: {kept}"),
+        )
         contexts += tuple(item.context for item in done)
         problems += [f"{f.id}, {f.profile}: not rewritten: {'; '.join(f.faults)}" for f in failed]
     return write_build(contexts, built.report, out, tuple(problems))

@@ -18,6 +18,32 @@ def test_check_passes_what_ships_and_prints_one_object():
     assert json.loads(done.stdout)["problems"] == []
 
 
+def test_check_says_what_is_in_a_pack_and_who_would_speak(write_pack):
+    done = harness("check", "heart-open")
+    for told in (
+        "60 regular",
+        "12 adversarial",
+        "19 emotions",
+        "nearest pair: open-",
+        "marked pauses (ms): 200-500 40%",
+    ):
+        assert told in done.stdout
+    strange = harness("check", write_pack("    turns:", "    voice: hildegard\n    turns:"))
+    assert "hildegard (unknown here: joe speaks)" in strange.stdout
+
+
+def test_one_context_is_shown_with_how_it_is_said_and_what_its_references_are_weak_on():
+    shown = harness("show", "heart-mini", "mini-night-shift-exam")
+    assert "seeker [anxiety 0.6]: Both, I think." in " ".join(shown.stdout.split())
+    assert "quality 2, weak on E A" in " ".join(shown.stdout.split())
+    one = json.loads(harness("show", "heart-mini", "mini-night-shift-exam", "--json").stdout)
+    assert one["context"]["id"] == "mini-night-shift-exam"
+    assert one["pauses_ms"] == [350, 620, 900]
+    every = json.loads(harness("show", "heart-mini", "--json").stdout)
+    assert len(every["contexts"]) == 12
+    assert every["contexts"][0]["emotion"] == "anxiety"
+
+
 def test_check_misses_with_exit_1_and_names_the_item(write_pack):
     done = harness("check", write_pack("It's the exam.", "I dont want to really be around."))
     assert done.returncode == 1
@@ -42,6 +68,8 @@ def test_import_writes_a_pack_and_never_over_one(tmp_path):
     [
         (["show", "hart-mini"], "heart-mini"),
         (["show", "heart-mini", "nobody"], "nobody"),
+        (["show", "heart-mini", "mini-night-shift-exm"], "did you mean mini-night-shift-exam"),
+        (["check", "heart-mini", "--every-turn"], "--listen"),
         (["build", "esconv", "/nowhere", "--out", "out"], "no such file"),
         (["build", "reddit", "x", "--out", "out"], "esconv"),
         (["import", "csv", "x", "--out", "out.yaml"], "jsonl"),
