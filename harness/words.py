@@ -110,4 +110,6 @@ def _of_this_reply(timing: TurnTiming, words: Sequence[Word]) -> list[Word]:
 
 
 def _after_spoken_end(timing: TurnTiming, word: Word) -> float:
-    return word[1] * 1000 - timing.spoken_end_ms
+    """A recogniser dates a word up to 0.2 s too early; before the sound begins it cannot have been heard."""
+    started_ms = word[1] * 1000 - timing.spoken_end_ms
+    return started_ms if timing.ttfa_ms is None else max(started_ms, timing.ttfa_ms)
