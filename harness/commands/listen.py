@@ -83,6 +83,8 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
         except UserError as error:
             progress.note(f"{waiting} spoken replies have no words yet: {error}")
     count = take_in(store, transcribe)
+    if transcribe is not None and (mute := untranscribed(store)):
+        progress.note(f"{mute} spoken replies stay without words: nothing could be made out in them.")
     if count:
         progress.note(
             f"{count} replies by people are references of this run; have them judged with: harness judge {store.folder}"
