@@ -173,7 +173,7 @@ def _figures(sessions: Sequence[Session], manifest: RunManifest, store: RunStore
         yield_ms=figures.yield_ms,
         tokens_per_s=figures.tokens_per_s,
         tts_real_time_factor=figures.tts_real_time_factor,
-        common_opening_share=openings.most_common(1)[0][1] / openings.total() if openings else None,
+        common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
         understood_wer=understood_wer(sessions, contexts),
         heard_wer=heard_wer(sessions),
     )

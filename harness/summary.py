@@ -63,8 +63,8 @@ class AgentSummary(_Model):
     yield_ms: Quantiles | None = None
     tokens_per_s: float | None = None
     tts_real_time_factor: float | None = None
-    common_opening_share: float | None = None
-    """Share of replies that begin with this agent's commonest three words."""
+    common_opening: tuple[int, int] | None = None
+    """Replies that begin with the commonest three words, and how many there were."""
     understood_wer: float | None = None
     """Word error rate of what the agent understood, against what the caller was given to say."""
     heard_wer: float | None = None

@@ -33,6 +33,9 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         cells = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
         table.add_row(Text(name, style="dim"), *cells)
     console.print(table)
+    for name, agent in ranked:
+        if line := _substance(name, agent):
+            console.print(Text(line), soft_wrap=True)
     for text in _sentences(summary):
         console.print(Text(text, style="yellow"), soft_wrap=True)
     for failure in summary.failures:
@@ -60,6 +63,17 @@ def _cells(agent: AgentSummary) -> list[str]:
         _elo(agent.elo),
         _interval(agent.elo_interval),
     ]
+
+
+def _substance(name: str, agent: AgentSummary) -> str | None:
+    """What a good TTFA may be bought with: stock words first. None where nothing was heard."""
+    if agent.common_opening is None:
+        return None
+    alike, replies = agent.common_opening
+    return (
+        f"{name}: first word of substance {milliseconds(agent.first_substance_ms, 'p50')} ms (p50); "
+        f"the commonest three-word opening begins {alike} of {replies} replies."
+    )
 
 
 def milliseconds(figures: Quantiles, which: str) -> str:
