@@ -173,7 +173,8 @@ def _first_fault(file: Path, marked: Marked, place: Place, error: ValidationErro
     fault = error.errors(include_url=False, include_input=False)[0]
     field = tuple(fault["loc"])
     missing = fault["type"] == "missing"
-    said = f"{_spelt(field)} is missing" if missing else f"{_spelt(field)}: {fault['msg']}" if field else fault["msg"]
+    wrong = "must be text; put it in quotes" if fault["type"] == "string_type" else fault["msg"]
+    said = f"{_spelt(field)} is missing" if missing else f"{_spelt(field)}: {wrong}" if field else wrong
     item = ""
     if place:
         item_id = marked.data["contexts"][place[1]].get("id")
