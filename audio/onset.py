@@ -179,12 +179,12 @@ def _whitener(noise: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
     """First block of the sound that ends with the last loud block."""
-    islands = _islands(loud[search_from:])
-    if not islands:
+    found = islands(loud[search_from:], round(JOIN_S / BLOCK_S))
+    if not found:
         return len(loud) - 1
-    start, _ = islands.pop()
-    while islands:
-        before_start, before_end = islands.pop()
+    start, _ = found.pop()
+    while found:
+        before_start, before_end = found.pop()
         gap_s, length_s = (start - before_end) * BLOCK_S, (before_end - before_start) * BLOCK_S
         if gap_s > CLOSURE_S or (length_s < CLICK_S and gap_s > JOIN_S):
             break
@@ -192,13 +192,13 @@ def _walk_back(loud: NDArray[np.bool_], search_from: int) -> int:
     return search_from + start
 
 
-def _islands(loud: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Stretches of loud blocks, as (first, past the last), dips shorter than `JOIN_S` closed."""
+def islands(loud: NDArray[np.bool_], join: int) -> list[tuple[int, int]]:
+    """Stretches of loud blocks, as (first, past the last), dips shorter than `join` blocks closed."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], loud, [False]]).astype(np.int8)))
-    islands: list[tuple[int, int]] = []
+    joined: list[tuple[int, int]] = []
     for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if islands and (start - islands[-1][1]) * BLOCK_S < JOIN_S:
-            islands[-1] = (islands[-1][0], end)
+        if joined and start - joined[-1][1] < join:
+            joined[-1] = (joined[-1][0], end)
         else:
-            islands.append((start, end))
-    return islands
+            joined.append((start, end))
+    return joined

@@ -1,9 +1,9 @@
 """Where a voice comes out of noise that is nearly as loud as itself.
 
-Taken over the whole band, a weak first syllable in noise of 5 dB looks like noise, and the onset seems to lie at the next loud one,
-40–80 ms late. Speech gathers its power in a few places of the spectrum, where it stands out long before the sum does. So
-the sound is split into bands, and every millisecond at which the voice may have begun is weighed by how much better all that
-follows is explained by speech in some of the bands than by the noise from before. What speech will look like is
+Taken over the whole band, a weak first syllable in noise of 5 dB looks like noise, and the onset seems to lie at the next
+loud one, 40–80 ms late. Speech gathers its power in a few places of the spectrum, where it stands out long before the sum
+does. So the sound is split into bands, and every millisecond at which the voice may have begun is weighed by how much better
+all that follows is explained by speech in some of the bands than by the noise from before. What speech will look like is
 not known: in each band, and anew for each stretch of a syllable's length, all levels from −3 to 21 dB over the noise are
 held equally likely, and so is, for a share of them, that nothing is said there.
 

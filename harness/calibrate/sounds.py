@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import lfilter
+from scipy.signal import butter, lfilter, sosfilt
 
 Colour = Literal["white", "pink"]
 _CHORDS_HZ: Final = ((261.6, 329.6, 392.0), (220.0, 261.6, 329.6), (349.2, 440.0, 523.3), (392.0, 493.9, 587.3))
@@ -26,6 +26,14 @@ def coloured_noise(samples: int, db: float, rng: np.random.Generator, colour: Co
         )
     sound = white[4_000:]
     out: NDArray[np.float64] = sound / np.sqrt(np.mean(sound**2)) * 10 ** (db / 20)
+    return out
+
+
+def breath(seconds: float, db: float, rate_hz: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Air drawn in: noise between 400 Hz and 5 kHz that swells and ebbs, `db` of full scale where it is loudest."""
+    n = round(seconds * rate_hz)
+    air = sosfilt(butter(2, (400, 5_000), "bandpass", fs=rate_hz, output="sos"), rng.standard_normal(n))
+    out: NDArray[np.float64] = air / np.sqrt(np.mean(air**2)) * np.sin(np.pi * np.arange(n) / n) ** 2 * 10 ** (db / 20)
     return out
 
 

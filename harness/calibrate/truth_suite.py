@@ -12,7 +12,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.calibrate.sounds import Colour, coloured_noise, through_mu_law
+from harness.calibrate.sounds import Colour, breath, coloured_noise, through_mu_law
 from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
 from harness.timing import measure
 
@@ -32,11 +32,17 @@ class Condition:
     colour: Colour = "white"
     mu_law: bool = False
     click: bool = False
+    breath_db: float | None = None
+    """A breath before the first word, its loudest part so far below the speech; it is the onset then."""
 
     @property
     def group(self) -> Group:
         """Clean; degraded (attacks up to 20 ms and more than 10 dB of signal to noise); or hard."""
-        if self.attack_s > HARD_ATTACK_S or (self.snr_db is not None and self.snr_db <= HARD_SNR_DB):
+        if (
+            self.attack_s > HARD_ATTACK_S
+            or self.breath_db is not None
+            or (self.snr_db is not None and self.snr_db <= HARD_SNR_DB)
+        ):
             return "hard"
         return "degraded" if self.snr_db is not None or self.mu_law or self.click else "clean"
 
@@ -56,6 +62,8 @@ CONDITIONS: Final[Sequence[Condition]] = (
     Condition("20 dB white, 50 ms attack", 0.050, 20),
     Condition("10 dB white, 10 ms attack", 0.010, 10),
     Condition("10 dB pink, 20 ms attack", 0.020, 10, "pink"),
+    Condition("a loud breath before the word", 0.010, breath_db=-12),
+    Condition("a soft breath before the word", 0.010, breath_db=-24),
     Condition("5 dB white, 10 ms attack", 0.010, 5),
     Condition("5 dB pink, 5 ms attack", 0.005, 5, "pink"),
 )
@@ -108,12 +116,20 @@ def figures(trials: Sequence[Trial]) -> ErrorFigures:
 
 def _trial(condition: Condition, rng: np.random.Generator, seed: int) -> Trial:
     speech = voice(1.5, seed, SPEECH_DB, condition.attack_s, float(rng.uniform(95, 205)))
-    dry = np.concatenate([silence(float(rng.uniform(0.05, 0.4))), speech])
+    lead = silence(float(rng.uniform(0.05, 0.4)))
+    dry = np.concatenate([lead, *_drawn_breath(condition, rng), speech])
     delay_s = float(rng.uniform(0.1, 1.2))
     timing = measure(make_recording(Said(delay_s, _degraded(dry, condition, rng))).recording)
     error = None if timing.ttfa_ms is None else timing.ttfa_ms - delay_s * 1000 - onset_ms(dry)
     missed = timing.discarded is None and timing.ttfa_ms is None
     return Trial(condition, error, timing.discarded, missed)
+
+
+def _drawn_breath(condition: Condition, rng: np.random.Generator) -> tuple[NDArray[np.float64], ...]:
+    if condition.breath_db is None:
+        return ()
+    air = breath(float(rng.uniform(0.2, 0.5)), SPEECH_DB + condition.breath_db, AGENT_HZ, rng)
+    return air, silence(float(rng.uniform(0.05, 0.3)))
 
 
 def _degraded(dry: NDArray[np.float64], condition: Condition, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -176,6 +176,9 @@ def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], u
 
 
 def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:
+    if answer.kind == "breath":
+        # A breath has no pitch; what it leads into must have one.
+        answer = next(s for s in vocal if s.start >= answer.end)
     before = [s.end for s in vocal if s.end <= answer.start]
     return disagreement(session.track.samples, answer.start, max(before, default=0))
 

@@ -7,7 +7,7 @@ pitch as music does: seen, and never an answer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -22,6 +22,7 @@ from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from audio.voicing import FRAME, HOP_S, VOICED, voicing
 from audio.voicing import RATE_HZ as PITCH_HZ
 from harness.playout import HEARD_RATE_HZ, HeardTrack
+from harness.timing.breath import breath_before
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
 """−65 dB of full scale; the rounding of 16 bits lies at −98, a whisper above −50."""
@@ -66,8 +67,12 @@ def find_sounds(track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] =
     sounds: list[Sound] = []
     for start, end in _regions(track.samples, clears):
         sounds += _region_sounds(track.samples, start, end, vocal)
-    spoken = _joined([s for s in sounds if s.kind != "nonvocal"], clears)
-    return tuple(sorted([*_labelled(spoken), *(s for s in sounds if s.kind == "nonvocal")], key=lambda s: s.start))
+    spoken = _with_breaths(track.samples, _labelled(_joined([s for s in sounds if s.kind != "nonvocal"], clears)))
+    breaths = [s for s in spoken if s.kind == "breath"]
+    other = [
+        s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)
+    ]
+    return tuple(sorted([*spoken, *other], key=lambda s: s.start))
 
 
 def first_sound(track: HeardTrack, from_sample: int) -> int | None:
@@ -161,6 +166,19 @@ def _joined(sounds: list[Sound], clears: Sequence[int]) -> list[Sound]:
         else:
             joined.append(sound)
     return joined
+
+
+def _with_breaths(samples: NDArray[np.float32], spoken: list[Sound]) -> list[Sound]:
+    """The utterances, each with the breath that leads into it as a sound of its own."""
+    found: list[Sound] = []
+    for sound in spoken:
+        breath = breath_before(samples, sound.start, sound.end, found[-1].end if found else 0)
+        if breath is not None:
+            found.append(Sound(breath.start, breath.end, "breath"))
+            # Where the onset was put at the breath, the word is what follows it.
+            sound = replace(sound, start=sound.start if sound.start > breath.end else breath.word)
+        found.append(sound)
+    return found
 
 
 def _labelled(sounds: list[Sound]) -> list[Sound]:
