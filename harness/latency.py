@@ -67,6 +67,8 @@ class LatencySummary:
     unexplained_p95_ms: float | None
     yield_ms: Quantiles | None
     tokens_per_s: float | None
+    inter_token_gap_p95_ms: float | None
+    """Median over turns of each turn's own p95."""
     tts_real_time_factor: float | None
 
 
@@ -103,6 +105,7 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
         unexplained_p95_ms=_unexplained_p95(used),
         yield_ms=quantiles_of(yields, seed) if yields else None,
         tokens_per_s=_median([t.tokens_per_s for t in used]),
+        inter_token_gap_p95_ms=_median([t.inter_token_gap_p95_ms for t in used]),
         tts_real_time_factor=_median([t.tts_real_time_factor for t in used]),
     )
 
@@ -126,29 +129,6 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
         restricted_mean_interval=_interval(drawn, lambda v: float(np.minimum(v, NO_REPLY_MS).mean()), len(values)),
         n=int(pooled.size),
     )
-
-
-def paired_difference(
-    one: Mapping[str, Sequence[float]], other: Mapping[str, Sequence[float]], seed: int
-) -> tuple[float, Interval | None] | None:
-    """Median of one agent minus that of another over the contexts both have, with its interval; None without any."""
-    shared = sorted(set(one) & set(other))
-    if not shared:
-        return None
-    pooled = (np.concatenate([one[c] for c in shared]), np.concatenate([other[c] for c in shared]))
-    point = _quantile(pooled[0], 0.5) - _quantile(pooled[1], 0.5)
-    if not np.isfinite(point):
-        return None
-    if len(shared) < FEWEST_CONTEXTS:
-        return point, None
-    often = draw_contexts(len(shared), DRAWS, np.random.default_rng(seed)).astype(int)
-    drawn = []
-    for counts in often:
-        picked = np.repeat(shared, counts)
-        halves = [np.concatenate([side[c] for c in picked]) for side in (one, other)]
-        drawn.append(_quantile(halves[0], 0.5) - _quantile(halves[1], 0.5))
-    low, high = percentile_interval(np.array(drawn), len(shared))
-    return point, (float(low), float(high)) if np.isfinite([low, high]).all() else None
 
 
 def _draws(values: Mapping[str, Sequence[float]], seed: int) -> list[NDArray[np.float64]]:

@@ -172,6 +172,7 @@ def _figures(sessions: Sequence[Session], manifest: RunManifest, store: RunStore
         unexplained_p95_ms=figures.unexplained_p95_ms,
         yield_ms=figures.yield_ms,
         tokens_per_s=figures.tokens_per_s,
+        inter_token_gap_p95_ms=figures.inter_token_gap_p95_ms,
         tts_real_time_factor=figures.tts_real_time_factor,
         common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
         understood_wer=understood_wer(sessions, contexts),

@@ -62,6 +62,7 @@ class AgentSummary(_Model):
     unexplained_p95_ms: float | None = None
     yield_ms: Quantiles | None = None
     tokens_per_s: float | None = None
+    inter_token_gap_p95_ms: float | None = None
     tts_real_time_factor: float | None = None
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and how many there were."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.latency import LatencySummary, paired_difference, quantiles_of, summarise_latency
+from harness.latency import LatencySummary, quantiles_of, summarise_latency
 from harness.summary import Quantiles
 from harness.turn_timing import TurnTiming
 
@@ -29,10 +29,6 @@ def summarise(timed: list[tuple[str, TurnTiming]], seed: int = 1) -> LatencySumm
 
 def ttfa(summary: LatencySummary) -> Quantiles:
     return summary.quantiles["ttfa"]
-
-
-def by_context(timed: list[tuple[str, TurnTiming]]) -> dict[str, list[float]]:
-    return {context: [turn.ttfa_ms or 0.0] for context, turn in timed}
 
 
 def test_the_median_is_the_median() -> None:
@@ -110,23 +106,3 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(contexts: int) -> 
         assert interval is not None
         covered += interval[0] <= 500 <= interval[1]
     assert covered / 40 > 0.85
-
-
-def test_pairing_sees_a_difference_that_two_intervals_hide() -> None:
-    rng = np.random.default_rng(3)
-    hard = rng.normal(0, 300, 30)
-    slow = [(f"c{c}", _turn(1_000 + hard[c] + rng.normal(0, 5))) for c in range(30)]
-    fast = [(f"c{c}", _turn(960 + hard[c] + rng.normal(0, 5))) for c in range(30)]
-    difference = paired_difference(by_context(slow), by_context(fast), seed=1)
-    assert difference is not None
-    assert difference[1] is not None
-    assert difference[1][0] > 0
-    one, other = ttfa(summarise(slow)).p50_interval, ttfa(summarise(fast)).p50_interval
-    assert one is not None
-    assert other is not None
-    assert one[0] < other[1]
-
-
-def test_pairing_uses_only_conversations_that_both_have() -> None:
-    assert paired_difference({"a": [1.0], "b": [5.0]}, {"b": [2.0], "c": [9.0]}, seed=1) == (3.0, None)
-    assert paired_difference({"a": [1.0]}, {"b": [2.0]}, seed=1) is None
