@@ -31,7 +31,7 @@ _MIB: Final = 1024 * 1024
 Sample = dict[str, float]
 """`at_ns` and the columns of this machine: `cpu_percent` (of all cores), `memory_mib` (used on the machine), for every
 watched process tree `NAME.cpu_percent` (of one core) and `NAME.memory_mib`, and for every GPU `gpu0.utilisation_percent`,
-`gpu0.memory_mib`, `gpu0.sm_clock_mhz`, `gpu0.power_w`."""
+`gpu0.memory_mib`, `gpu0.sm_clock_mhz`, `gpu0.memory_clock_mhz`, `gpu0.power_w`."""
 
 
 class Telemetry:
@@ -111,6 +111,7 @@ class _Gpu:
             "utilisation_percent": lambda: nvml.nvmlDeviceGetUtilizationRates(handle).gpu,
             "memory_mib": lambda: nvml.nvmlDeviceGetMemoryInfo(handle).used / _MIB,
             "sm_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(handle) / 1000,
         }
         found: Sample = {}
