@@ -122,7 +122,12 @@ def _could_be_spoken(text: str, duration_s: float) -> bool:
 
 
 def _skipped_s(signal: Float32, words: list[tuple[str, float, float]]) -> list[tuple[float, float]]:
-    """Stretches between words, or before and after them, in which somebody speaks and nothing was written."""
+    """Stretches between words, or before and after them, in which somebody speaks and nothing was written.
+
+    Where no word was written at all there is nothing to hear again: it would be the same question.
+    """
+    if not words:
+        return []
     edges = [0.0, *(edge for _, start_s, end_s in words for edge in (start_s, end_s)), signal.size / WHISPER_RATE_HZ]
     active = speaking(signal, WHISPER_RATE_HZ)
     window_s = window_samples(WHISPER_RATE_HZ) / WHISPER_RATE_HZ

@@ -17,9 +17,14 @@ def understood_wer(sessions: Sequence[Session], contexts: Mapping[str, Context])
     pairs = [
         (without_pauses(contexts[s.key.context_id].spoken.text), s.understood_text)
         for s in sessions
-        if s.status == "finished" and s.understood_text is not None and s.key.context_id in contexts
+        if s.status == "finished" and s.understood_text is not None and s.key.context_id in contexts and _to_the_end(s)
     ]
     return word_error_rate(pairs)
+
+
+def _to_the_end(session: Session) -> bool:
+    """A replay that an agent left without a reply never came to the turn that its words are held against."""
+    return not (session.key.mode == "replay" and session.timing is not None and session.timing.no_reply)
 
 
 def heard_wer(sessions: Sequence[Session]) -> float | None:
