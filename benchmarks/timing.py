@@ -5,11 +5,13 @@ import time
 from itertools import groupby
 
 import numpy as np
+import soxr
 
 from harness.calibrate.sounds import coloured_noise, music
-from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, silence, voice
+from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, silence, voice
 from harness.calibrate.truth_suite import figures, run_suite
 from harness.timing import measure
+from harness.turn_timing import TurnTiming
 
 BARS = {"clean": 2.0, "degraded": 5.0, "hard": 20.0}
 
@@ -31,6 +33,18 @@ def false_onsets() -> None:
             for k in range(CALLS)
         ]
         print(f"10 min of {name}: {sum(not t.no_reply for t in timings)} false onsets")
+    echoes = [_echoed(np.random.default_rng(k)) for k in range(CALLS)]
+    print(f"10 min of the caller's echo at −30 dB: {sum(not t.no_reply or t.cut_in for t in echoes)} false onsets")
+
+
+def _echoed(rng: np.random.Generator) -> TurnTiming:
+    """A 28 s turn that comes back filtered, 20–200 ms later, 30 dB down."""
+    caller = make_recording(speech_s=28.0, total_s=34.0).recording.caller
+    said = caller.dry[caller.speech_start_sample : caller.speech_end_sample] / 32768
+    through = np.array([1.0, *rng.uniform(-0.3, 0.3, 4)])
+    echo = np.convolve(soxr.resample(said, CALLER_HZ, AGENT_HZ), through / np.abs(through).sum()) * 10 ** (-30 / 20)
+    heard_at_s = float(rng.uniform(0.02, 0.2)) - 28.0
+    return measure(make_recording(Said(heard_at_s, echo), speech_s=28.0, total_s=34.0).recording)
 
 
 def main() -> None:

@@ -74,8 +74,11 @@ class Reply:
     refused: tuple[str, ...]
 
 
-def heard_reply(stamps: Stamps, audible_arrival_ns: int) -> Reply | None:
-    """The request behind the audio that arrived at a time; None when no step of it was stamped."""
+def heard_reply(stamps: Stamps, audible_arrival_ns: int, turn_began_ns: int) -> Reply | None:
+    """The request behind the audio that arrived at a time; None when no step of it was stamped.
+
+    Nothing done for a turn lies before the caller began it: such a step would be longer than the turn, and is refused.
+    """
     request = _heard_request(stamps, audible_arrival_ns)
     steps: dict[str, Stamp] = {}
     until_ns = audible_arrival_ns
@@ -90,7 +93,7 @@ def heard_reply(stamps: Stamps, audible_arrival_ns: int) -> Reply | None:
             steps[name] = stamp
     if not steps:
         return None
-    return Reply(request, *_without_impossible(steps))
+    return Reply(request, *_without_impossible(steps, turn_began_ns))
 
 
 def _heard_request(stamps: Stamps, until_ns: int) -> object | None:
@@ -101,7 +104,7 @@ def _heard_request(stamps: Stamps, until_ns: int) -> object | None:
     return None
 
 
-def _without_impossible(steps: dict[str, Stamp]) -> tuple[dict[str, Stamp], tuple[str, ...]]:
+def _without_impossible(steps: dict[str, Stamp], turn_began_ns: int) -> tuple[dict[str, Stamp], tuple[str, ...]]:
     """Walk forward; an effect that was stamped before its cause takes no part."""
     kept: dict[str, Stamp] = {}
     refused: list[str] = []
@@ -109,6 +112,9 @@ def _without_impossible(steps: dict[str, Stamp]) -> tuple[dict[str, Stamp], tupl
     for name in OF_A_REQUEST:
         stamp = steps.get(name)
         if stamp is None:
+            continue
+        if stamp.at_ns < turn_began_ns:
+            refused.append(f"{name} stamped before the turn began: longer than the turn")
             continue
         if latest is not None and stamp.at_ns < latest.at_ns:
             refused.append(f"{name} stamped before {latest.name}")

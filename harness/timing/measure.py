@@ -124,7 +124,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         [(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal], (times.of_ns(begin_ns), 0.0), pauses
     )
     audible = _audible(session, answer, times) if answer else None
-    reply = heard_reply(session.stamps, audible[1].arrival_ns) if audible else None
+    reply = heard_reply(session.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
     paced = pacing(caller)
     streamed = _streaming(session.stamps, reply)
