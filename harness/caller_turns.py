@@ -91,8 +91,13 @@ def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:
     return tuple(k for k, turn in enumerate(context.turns) if turn.role == "seeker")
 
 
-def history_of(context: Context, mode: str) -> tuple[Message, ...]:
-    """What the agent is given before the call: all turns before the spoken one, or in replay only an opening greeting."""
+def history_of(context: Context, mode: str, accepts_history: bool = True) -> tuple[Message, ...]:
+    """What the agent is given before the call: all turns before the spoken one, or in replay only an opening greeting.
+
+    In replay an agent that takes no history does without the greeting: nothing that follows hangs on it.
+    """
+    if mode == "replay" and not accepts_history:
+        return ()
     first = spoken_indices(context, mode)[0]
     return tuple(as_message(turn) for turn in context.turns[:first])
 

@@ -90,7 +90,7 @@ class SessionPlayer:
             connection=connection,
             turns=self._turns.of(key, rate_hz),
             rate_hz=rate_hz,
-            history=history_of(context, key.mode),
+            history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
         started_ns = now_ns()

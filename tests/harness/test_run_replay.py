@@ -131,6 +131,22 @@ def test_an_agent_that_falls_silent_on_the_way_is_charged_with_the_turn_it_left(
     assert not session.heard_text
 
 
+def test_an_agent_that_accepts_no_history_is_replayed_to_without_the_greeting(
+    harness_command: Callable[..., Finished], tmp_path: Path
+) -> None:
+    pack = tmp_path / "greeted.yaml"
+    pack.write_text(PACK[: PACK.index("      - {role: supporter, text: These")], encoding="utf-8")
+    arguments = ("run", "--agent", peer("raw-pcm-deaf"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r")
+    seeded = harness_command(*arguments)
+    assert seeded.code == 2
+    assert "--mode replay" in seeded.err
+    done = harness_command(*arguments, "--mode", "replay", "--json")
+    assert done.code == 0, done.err
+    session, recording = only_session(tmp_path / "r")
+    assert session.status == "finished"
+    assert [m.detail["turns"] for m in recording.marks if m.name == "history_taken"] == [0]
+
+
 def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
     harness_command: Callable[..., Finished], replayed: Path, tmp_path: Path
 ) -> None:
