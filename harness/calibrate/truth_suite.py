@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from harness.calibrate.sounds import Colour, breath, coloured_noise, through_mu_law
 from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
+from harness.calibrate.voice import attack
 from harness.timing import measure
 
 Group = Literal["clean", "degraded", "hard"]
 SPEECH_DB: Final = -20.0
 HARD_SNR_DB: Final = 10.0
 HARD_ATTACK_S: Final = 0.020
+BREATHY_S: Final = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Condition:
     colour: Colour = "white"
     mu_law: bool = False
     click: bool = False
+    breathy: bool = False
+    """Begins as an /h/ does: air that swells for 60 ms and turns into voice."""
     breath_db: float | None = None
     """A breath before the first word, its loudest part so far below the speech; it is the onset then."""
 
@@ -62,6 +66,7 @@ CONDITIONS: Final[Sequence[Condition]] = (
     Condition("20 dB white, 50 ms attack", 0.050, 20),
     Condition("10 dB white, 10 ms attack", 0.010, 10),
     Condition("10 dB pink, 20 ms attack", 0.020, 10, "pink"),
+    Condition("a breathy beginning", breathy=True),
     Condition("a loud breath before the word", 0.010, breath_db=-12),
     Condition("a soft breath before the word", 0.010, breath_db=-24),
     Condition("5 dB white, 10 ms attack", 0.010, 5),
@@ -116,6 +121,10 @@ def figures(trials: Sequence[Trial]) -> ErrorFigures:
 
 def _trial(condition: Condition, rng: np.random.Generator, seed: int) -> Trial:
     speech = voice(1.5, seed, SPEECH_DB, condition.attack_s, float(rng.uniform(95, 205)))
+    if condition.breathy:
+        voiced = attack(len(speech), BREATHY_S, AGENT_HZ)
+        air = coloured_noise(len(speech), SPEECH_DB - 12, rng, "pink") * attack(len(speech), BREATHY_S / 2, AGENT_HZ)
+        speech = speech * voiced + air * (1 - voiced)
     lead = silence(float(rng.uniform(0.05, 0.4)))
     dry = np.concatenate([lead, *_drawn_breath(condition, rng), speech])
     delay_s = float(rng.uniform(0.1, 1.2))
