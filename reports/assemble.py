@@ -76,7 +76,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         for context in manifest.context_ids:
             planned[context] += [part.names.get(agent.name, agent.name) for agent in manifest.agents]
     errors = [onset_error_ms(part) for part in gathered.parts]
-    everything = ratings.joint_rows(judgments)
+    everything = ratings.joint_rows(row for part in gathered.parts for row in part.counted)
     return PageView(
         run=gathered.title,
         created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
@@ -281,6 +281,7 @@ def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
                 trusted=judge.trusted,
                 judgments=judge.judgments,
                 note=judge.note,
+                excluded=check.excluded if check is not None else False,
             )
         )
     return tuple(found)

@@ -6,14 +6,10 @@ pairs may still lean when two replies are close.
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from harness.judgment import AXES, Judgment
 from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
-from reports.latencies import DRAWS, SEED
+from reports.clustered import clustered_mean
 from reports.view import Estimate, Finding
 
 Texts = Mapping[tuple[str, str], str]
@@ -103,15 +99,7 @@ def _effect_words(audit: bias.Audit) -> str:
 
 def _share(values: Sequence[tuple[str, float]]) -> Estimate:
     """A mean with an interval that resamples conversations."""
-    names = sorted({name for name, _ in values})
-    place = {name: k for k, name in enumerate(names)}
-    sums, counts = np.zeros(len(names)), np.zeros(len(names))
-    for name, value in values:
-        sums[place[name]] += value
-        counts[place[name]] += 1
-    mean = float(sums.sum() / counts.sum())
-    if len(names) < FEWEST_CONTEXTS:
-        return Estimate(mean)
-    often = draw_contexts(len(names), DRAWS, np.random.default_rng(SEED))
-    low, high = percentile_interval((often @ sums) / (often @ counts), len(names))
-    return Estimate(mean, max(0.0, float(low)), min(1.0, float(high)))
+    found = clustered_mean(values)
+    if found.low is None or found.high is None:
+        return found
+    return Estimate(found.value, max(0.0, found.low), min(1.0, found.high))

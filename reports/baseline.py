@@ -12,9 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
-from reports.latencies import DRAWS, SEED
+from reports.clustered import clustered_mean
 from reports.paired import figures, paired
 from reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
 from reports.wording import milliseconds, share
@@ -82,13 +80,7 @@ def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estima
     if centre == "median":
         found = paired(new, old)
         return found.difference if found is not None else Estimate()
-    values = np.array([float(np.mean(new[c])) - float(np.mean(old[c])) for c in sorted(new)])
-    mean = float(values.mean())
-    if len(values) < FEWEST_CONTEXTS:
-        return Estimate(mean)
-    often = draw_contexts(len(values), DRAWS, np.random.default_rng(SEED))
-    low, high = percentile_interval(often @ values / len(values), len(values))
-    return Estimate(mean, float(low), float(high))
+    return clustered_mean([(c, float(np.mean(new[c])) - float(np.mean(old[c]))) for c in sorted(new)])
 
 
 def _centre(values: list[float], centre: str) -> float:

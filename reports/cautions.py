@@ -90,7 +90,9 @@ def _judges(view: PageView) -> Iterator[Caution]:
     weak = [judge for judge in view.judges if not judge.trusted and not judge.name.startswith("human")]
     trusted = [judge for judge in view.judges if judge.trusted]
     for judge in weak:
-        if near_chance(judge):
+        if judge.excluded:
+            text = f"{judge_sentence(judge)}. It failed this check, so none of its verdicts is in a rating here."
+        elif near_chance(judge):
             text = (
                 f"{judge_sentence(judge)}. That is near what guessing would give (50 %): the ratings it made "
                 "say little or nothing about which reply is better."

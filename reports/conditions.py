@@ -6,15 +6,23 @@ from reports.wording import counted
 
 
 def conditions(view: PageView) -> str:
-    """Validity, size, judges with their accuracy, and the human baseline or that there is none."""
+    """Validity, size, setting, judges with their accuracy, and the human baseline or that there is none."""
     judges = "; ".join(judge_sentence(judge) for judge in view.judges) or "nobody"
     validity = "" if view.valid else "INVALID RUN. "
     differ = [what.lower() for what, _ in view.differences if what != NOT_JOINT]
     apart = f"The runs differ in: {', '.join(differ)}. " if differ else ""
     return (
-        f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}. "
+        f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}"
+        f"{_setting(view)}. "
         f"{apart}Judged by {judges}. {human_baseline(view)}"
     )
+
+
+def _setting(view: PageView) -> str:
+    """Pack, mode and line, as far as they are the same throughout."""
+    facts = dict(view.provenance)
+    known = [f"{name.lower()} {facts[name]}" for name in ("Pack", "Mode", "Line conditions") if name in facts]
+    return "".join(f", {fact}" for fact in known)
 
 
 def human_baseline(view: PageView) -> str:

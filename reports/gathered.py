@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from harness.judge_run import HEARD
 from harness.judgment import Judgment
-from harness.ranking.of_run import Measured, measured
+from harness.ranking.of_run import Measured, counted_rows, measured
 from harness.store import RunStore, Session
 from harness.summary import RunSummary
 from reports import ratings
@@ -28,6 +28,8 @@ class Part:
     """The run's own name of an agent → its name on the page."""
     sessions: tuple[Session, ...]
     judgments: tuple[Judgment, ...]
+    counted: tuple[Judgment, ...]
+    """The judgments without those of judges that failed their checks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Gathered:
 def alone(store: RunStore, summary: RunSummary) -> Gathered:
     """A page of one run."""
     only = part(store, summary, store.folder.name, {agent.name: agent.name for agent in store.manifest.agents})
-    return Gathered(store.folder.name, (only,), summary, store.contexts(), tuple(ratings.joint_rows(only.judgments)))
+    return Gathered(store.folder.name, (only,), summary, store.contexts(), tuple(ratings.joint_rows(only.counted)))
 
 
 def part(store: RunStore, summary: RunSummary, label: str, names: Mapping[str, str]) -> Part:
@@ -60,16 +62,20 @@ def part(store: RunStore, summary: RunSummary, label: str, names: Mapping[str, s
     def on_page(name: str) -> str:
         return names.get(name, name)
 
+    def renamed(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
+        return tuple(
+            row.model_copy(update={"system_a": on_page(row.system_a), "system_b": on_page(row.system_b)})
+            for row in rows
+        )
+
     return Part(
         store=store,
         summary=summary,
         label=label,
         names=names,
         sessions=tuple(replace(s, key=replace(s.key, agent=on_page(s.key.agent))) for s in store.sessions()),
-        judgments=tuple(
-            row.model_copy(update={"system_a": on_page(row.system_a), "system_b": on_page(row.system_b)})
-            for row in store.judgments()
-        ),
+        judgments=renamed(store.judgments()),
+        counted=renamed(counted_rows(store)),
     )
 
 

@@ -22,7 +22,7 @@ from reports.verdict import verdicts
 from reports.view import METRICS, SUBSETS, PageView, Subset
 from reports.wording import counted, finding_interval, finding_value
 
-_SCRIPTS = ("dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
+_SCRIPTS = ("el.js", "dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
     ("baseline", "Since the baseline", "sections/baseline.html.jinja"),

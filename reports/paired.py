@@ -10,7 +10,7 @@ from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.turn_timing import NO_REPLY_MS
-from reports.latencies import DRAWS, SEED
+from reports.clustered import DRAWS, SEED
 from reports.view import Estimate, Metric, PageView
 
 ByConversation = Mapping[str, Sequence[float]]

@@ -1,5 +1,6 @@
 """How a run was made, as pairs of words for the page and every export: plan, seeds, versions, machine, pacing."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from harness.manifest import RunManifest
@@ -8,6 +9,7 @@ from reports.gathered import Part
 from reports.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
+_LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
 def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
@@ -49,7 +51,7 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
         ("Caller voices", _pairs(manifest.voices)),
         ("Machine", _pairs(manifest.machine)),
         ("Versions", _pairs(manifest.versions)),
-        ("Weights", _pairs({name: value[:16] for name, value in manifest.models.items()})),
+        ("Weights", _pairs({name: _LONG_HASH.sub(r"\1…", value) for name, value in manifest.models.items()})),
         ("Idle CPU of agents", _pairs({name: f"{value:.1f} %" for name, value in manifest.idle_cpu_percent.items()})),
     ]
     facts += [

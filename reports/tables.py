@@ -15,13 +15,14 @@ Row = dict[str, Value]
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
-    """Name → rows: `systems`, `turns`, `judgments`, `losses`, `audits`."""
+    """Name → rows: `systems`, `turns`, `judgments`, `losses`, `audits`, `listening`."""
     made: dict[str, list[Row]] = {
         "systems": list(_systems(view)),
         "turns": list(_turns(view)),
         "judgments": list(_judgments(view)),
         "losses": [dict(zip(("what", "agent", "context", "why"), loss, strict=True)) for loss in losses(view)],
         "audits": list(_audits(view)),
+        "listening": list(_listening(view)),
     }
     words = conditions(view)
     return {name: [{**row, "conditions": words} for row in rows] for name, rows in made.items()}
@@ -110,3 +111,11 @@ def _judgments(view: PageView) -> Iterator[Row]:
 def _audits(view: PageView) -> Iterator[Row]:
     for finding in (*view.agreement, *view.audits):
         yield {"figure": finding.name, "unit": finding.unit, "pairs": finding.pairs, **_spread("value", finding.figure)}
+
+
+def _listening(view: PageView) -> Iterator[Row]:
+    """What people said in each test, in the words of the page."""
+    for test in view.listening:
+        for table in test.tables:
+            for cells in table.rows:
+                yield {"test": test.title, "table": table.caption, **dict(zip(table.head, cells, strict=True))}

@@ -58,7 +58,7 @@ def together(runs: Sequence[Run]) -> Gathered:
 
 def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
     """The verdicts that rank all judged runs together; or none, and why."""
-    rows = {p.label: ratings.joint_rows(p.judgments) for p in parts}
+    rows = {p.label: ratings.joint_rows(p.counted) for p in parts}
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""

@@ -130,6 +130,8 @@ class JudgeView:
     trusted: bool
     judgments: int
     note: str = ""
+    excluded: bool = False
+    """It failed its check, and no rating is made of its verdicts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,17 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from harness.judgment import Judgment
-from harness.ranking.bootstrap import percentile_interval
-from reports.latencies import DRAWS, SEED
+from reports.clustered import clustered_mean
 from reports.listening.design import ListeningDesign
 from reports.listening.votes import Answer
 from reports.view import Estimate
 
-FEWEST_RATERS = 8
-"""An interval over people needs as many of them as one over conversations needs conversations."""
 _STRENGTH = {1: 1, 2: 2}
 """Slightly and much: two levels on each side of the tie make the paper's five."""
 
@@ -84,7 +79,7 @@ def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
                     key = (answer.item.slots[0].system, scale, answer.item.with_delay)
                     found[key].append((answer.rater, float(value)))
     return tuple(
-        Opinion(system, scale, delayed, mean_by_rater(values), len(values), len({rater for rater, _ in values}))
+        Opinion(system, scale, delayed, clustered_mean(values), len(values), len({rater for rater, _ in values}))
         for (system, scale, delayed), values in sorted(found.items())
     )
 
@@ -106,7 +101,7 @@ def delay_effects(answers: Sequence[Answer]) -> tuple[DelayEffect, ...]:
     for scale, of in scales.items():
         values = [(versions[True].rater, value) for versions in both if (value := of(versions)) is not None]
         if values:
-            effects.append(DelayEffect(scale, mean_by_rater(values), len(values), len({rater for rater, _ in values})))
+            effects.append(DelayEffect(scale, clustered_mean(values), len(values), len({rater for rater, _ in values})))
     return tuple(effects)
 
 
@@ -133,19 +128,3 @@ def _lost(versions: dict[bool, Answer], scale: str) -> float | None:
     if not isinstance(without, int) or not isinstance(with_delay, int):
         return None
     return float(without - with_delay)
-
-
-def mean_by_rater(values: Sequence[tuple[str, float]]) -> Estimate:
-    """Mean of all votes; the interval resamples raters, all votes of each together, from eight raters on."""
-    raters = sorted({rater for rater, _ in values})
-    place = {rater: k for k, rater in enumerate(raters)}
-    sums, counts = np.zeros(len(raters)), np.zeros(len(raters))
-    for rater, value in values:
-        sums[place[rater]] += value
-        counts[place[rater]] += 1
-    mean = float(sums.sum() / counts.sum())
-    if len(raters) < FEWEST_RATERS:
-        return Estimate(mean)
-    picked = np.random.default_rng(SEED).integers(0, len(raters), (DRAWS, len(raters)))
-    low, high = percentile_interval(sums[picked].sum(axis=1) / counts[picked].sum(axis=1), len(raters))
-    return Estimate(mean, float(low), float(high))

@@ -44,7 +44,13 @@ _HEADERS = {
     "permissions-policy": "microphone=(self)",
 }
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-_ASSETS = {"listen.js": "text/javascript", "collect.js": "text/javascript", "listen.css": "text/css"}
+_ASSETS = {
+    "listen.js": "text/javascript",
+    "collect.js": "text/javascript",
+    "asking.js": "text/javascript",
+    "el.js": "text/javascript",
+    "listen.css": "text/css",
+}
 
 Handler = Callable[[Request], Awaitable[Response]]
 Body = dict[str, Any]
@@ -267,4 +273,5 @@ def _refuse(words: str, status: int) -> Response:
 
 
 def _page(name: str) -> str:
-    return files("reports").joinpath("listening", "pages", name).read_text(encoding="utf-8")
+    folder = ("page", "script") if name == "el.js" else ("listening", "pages")
+    return files("reports").joinpath(*folder, name).read_text(encoding="utf-8")

@@ -13,7 +13,9 @@ from reports.page import render
 from reports.view import METRICS
 
 Open = Callable[..., Any]
-POINTS = "svg => [...svg.querySelectorAll('.mark-symbol path[aria-label]')].map((p) => p.getAttribute('aria-label')).join()"
+POINTS = (
+    "svg => [...svg.querySelectorAll('.mark-symbol path[aria-label]')].map((p) => p.getAttribute('aria-label')).join()"
+)
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +166,13 @@ def test_a_run_without_adversarial_conversations_offers_no_such_switch(open_page
     path.write_text(render(invented_view(agents=2, contexts=3)), encoding="utf-8")
     page = open_page(path.as_uri())
     assert page.locator("#joint select[data-subset] option[value=adversarial]").is_disabled()
+
+
+def test_paper_is_white_with_dark_words_whatever_the_screen_was(address: str, open_page: Open) -> None:
+    page = open_page(address, dark=True)
+    all_drawn(page)
+    page.emulate_media(media="print", color_scheme="dark")
+    colour = "(node, what) => getComputedStyle(node)[what]"
+    assert page.locator("section").first.evaluate(colour, "backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("section p").first.evaluate(colour, "color") == "rgb(28, 35, 41)"
+    assert page.locator("#chart-waterfall .role-axis-label text").first.evaluate(colour, "fill") == "rgb(28, 35, 41)"

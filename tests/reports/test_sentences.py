@@ -37,6 +37,13 @@ def test_a_judge_near_chance_is_bad_and_a_trusted_one_is_not_mentioned(view: Pag
     assert "Weak judge" not in levels(replace(view, judges=(good,)))
 
 
+def test_a_judge_that_failed_its_check_is_said_to_be_in_no_rating(view: PageView) -> None:
+    failed = replace(view.judges[0], accuracy=Estimate(0.4, 0.3, 0.5), excluded=True)
+    (said,) = [c.text for c in cautions(replace(view, judges=(failed,))) if c.topic == "Weak judge"]
+    assert "none of its verdicts is in a rating" in said
+    assert "the ratings it made" not in said
+
+
 def test_a_judge_without_a_measured_accuracy_is_near_chance_until_shown_otherwise(view: PageView) -> None:
     unknown = replace(view.judges[0], accuracy=UNKNOWN)
     assert levels(replace(view, judges=(unknown,)))["Weak judge"] == "bad"

@@ -150,6 +150,15 @@ def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(
     assert {a.name: a.whole.latency["ttfa"].p50.value for a in view.agents} == {"quick": 404.0, "slow": 904.0}
 
 
+def test_a_judge_that_failed_its_check_in_one_run_ranks_nothing_there(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
+    two.add_judge_check(
+        JudgeCheck(judge="tester@1", family="none", pairs=40, accuracy=0.4, flip_rate=0.1, trusted=False, excluded=True)
+    )
+    rated = {a.name: a.whole.rating.elo.value is not None for a in page(one, two).agents}
+    assert rated == {"quick": True, "slow": False}
+
+
 def test_a_chain_of_runs_is_connected_through_the_middle_one(run: Run) -> None:
     chain = [run(f"r{n}", {f"agent-{n}": 400.0 + n}, first=6 * n, contexts=9) for n in range(3)]
     assert NOT_JOINT not in said(page(*chain))

@@ -1,22 +1,7 @@
 /* A contributor hears a conversation and speaks or types a reply. A recording is turned into plain PCM here, in the browser. */
-const byId = (id) => document.getElementById(id);
-const stage = byId("stage");
-const el = (tag, attributes = {}, ...children) => {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "class") node.className = value;
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
-  return node;
-};
-const tell = (text) => { byId("problem").textContent = text ?? ""; byId("problem").hidden = !text; };
-const post = async (path, body) => {
-  const reply = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-  return { ok: reply.ok, data: await reply.json() };
-};
+import { el } from "/asset/el.js";
+import { ask, byId, stage, talk, tell } from "/asset/asking.js";
+
 const RATE_HZ = 24000;
 const LONGEST_MS = 60000;
 const wav = (samples) => {
@@ -64,7 +49,7 @@ const recorder = (onChange) => {
       state.textContent = "recording; speak now";
     } catch { tell("The microphone could not be used. You can write instead."); }
   });
-  return { node: el("div", { class: "hear" }, button, again, state), audio: () => (kept ? base64(kept) : null) };
+  return { node: el("div", { class: "hear own" }, button, state, again), audio: () => (kept ? base64(kept) : null) };
 };
 const show = (due) => {
   byId("welcome").hidden = true;
@@ -83,12 +68,12 @@ const show = (due) => {
   stage.replaceChildren(el("form", { oninput: check, onsubmit: async (event) => {
     event.preventDefault();
     button.disabled = true;
-    const { ok, data } = await post("/collect/reply", { context: due.context, text: words.value, audio: spoken.audio(), no_help: own.checked });
+    const { ok, data } = await ask("/collect/reply", { context: due.context, text: words.value, audio: spoken.audio(), no_help: own.checked });
     tell(ok ? "" : data.error);
     if (ok) show(data); else button.disabled = false;
   } },
   el("h1", { tabindex: -1 }, "What would you say?"),
-  el("ol", { class: "talk" }, due.history.map(([role, text]) => el("li", { class: role, dir: "auto" }, el("b", {}, role === "seeker" ? "the person" : "the listener"), text))),
+  talk(due.history),
   player ? el("div", { class: "card" }, el("h2", {}, "Hear the person's last words"), player) : null,
   el("div", { class: "card" }, el("h2", {}, "Say it"), spoken.node),
   el("div", { class: "card" }, el("h2", {}, el("label", { for: "words" }, "or write it, in one to three sentences")), words),
@@ -97,10 +82,9 @@ const show = (due) => {
   scrollTo(0, 0);
   stage.querySelector("h1").focus({ preventScroll: true });
 };
-const next = async () => { const reply = await fetch("/collect/next"); return { ok: reply.ok, data: await reply.json() }; };
 byId("consent").addEventListener("change", (event) => { byId("begin").disabled = !event.target.checked; });
 byId("begin").addEventListener("click", async () => {
-  const begun = await post("/begin", { consent: true, purpose: "collect" });
-  const due = begun.ok ? await next() : begun;
+  const begun = await ask("/begin", { consent: true, purpose: "collect" });
+  const due = begun.ok ? await ask("/collect/next") : begun;
   if (due.ok) show(due.data); else tell(due.data.error);
 });

@@ -1,33 +1,7 @@
 /* One rater's session. The server says what is due; this page plays it, asks, and sends the answer until it is taken. */
-const byId = (id) => document.getElementById(id);
-const stage = byId("stage");
-const el = (tag, attributes = {}, ...children) => {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "class") node.className = value;
-    else node.setAttribute(name, value === true ? "" : value);
-  }
-  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
-  return node;
-};
-const tell = (text) => { byId("problem").textContent = text ?? ""; byId("problem").hidden = !text; };
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-/* A lost server is asked again, with growing patience; an answer sent twice is kept once. */
-const ask = async (path, body) => {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      const reply = await fetch(path, body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-      if (reply.status >= 500) throw new Error(String(reply.status));
-      tell("");
-      return { ok: reply.ok, status: reply.status, data: await reply.json() };
-    } catch {
-      tell("The connection is lost. Your answer is kept on this page and sent again.");
-      await wait(Math.min(500 * 2 ** attempt, 8000));
-    }
-  }
-};
+import { el } from "/asset/el.js";
+import { ask, byId, stage, talk, tell, wait } from "/asset/asking.js";
+
 let sounding = null;
 /* A sound counts as heard when it has played to its end; it can be heard again, but not skipped through. */
 const listener = (label, address, onHeard) => {
@@ -58,7 +32,6 @@ const listener = (label, address, onHeard) => {
 };
 const options = (name, legend, choices) => el("fieldset", {}, el("legend", {}, legend),
   el("div", { class: "options" }, choices.map(([value, text]) => el("label", {}, el("input", { type: "radio", name, value }), el("span", {}, text)))));
-const talk = (history) => el("ol", { class: "talk" }, history.map(([role, text]) => el("li", { class: role, dir: "auto", tabindex: text.length > 1200 ? 0 : null }, el("b", {}, role === "seeker" ? "the person" : "the listener"), text)));
 const picked = (form, name) => { const found = form.querySelector(`input[name="${name}"]:checked`); return found ? Number(found.value) : null; };
 const send = async (step, answer, button) => {
   button.disabled = true;

@@ -13,6 +13,7 @@ const draw = async (name) => {
   const result = await window.vegaEmbed(holder, withChoices(page.charts[name], chosen(name)),
     { ast: true, actions: false, logLevel: 1, renderer: "svg", config: isDark() ? page.themes.dark : page.themes.light, tooltip: { theme: isDark() ? "dark" : "light" } });
   drawn.set(name, result);
+  document.documentElement.dataset.drawn = isDark() ? "dark" : "light";
   await choose(name); /* What was switched while it was being drawn. */
   holder.dataset.ready = "yes";
 };

@@ -7,8 +7,9 @@ import pytest
 
 from harness.store import RunStore
 from harness.summary import RunSummary
+from reports.clustered import clustered_mean
 from reports.joint import write_report
-from reports.listening.analysis import delay_effects, judgments, mean_by_rater, opinions
+from reports.listening.analysis import delay_effects, judgments, opinions
 from reports.listening.design import ListeningDesign
 from reports.listening.plan import Item, Slot
 from reports.listening.quality import rater_quality
@@ -92,7 +93,7 @@ def test_the_interval_over_raters_covers_the_truth() -> None:
     hits = 0
     for _ in range(200):
         lean = rng.normal(3, 0.6, 14)
-        found = mean_by_rater([(f"r{k}", float(rng.normal(lean[k], 0.5))) for k in range(14) for _ in range(12)])
+        found = clustered_mean([(f"r{k}", float(rng.normal(lean[k], 0.5))) for k in range(14) for _ in range(12)])
         assert found.low is not None
         assert found.high is not None
         hits += found.low <= 3 <= found.high

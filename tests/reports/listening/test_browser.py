@@ -165,9 +165,10 @@ def test_axe_finds_nothing_serious_on_any_screen(serve: Serve, open_page: Open) 
     assert len(seen) >= 5
 
 
-def test_a_person_speaks_a_reply_into_the_browser(serve: Serve, open_page: Open) -> None:
+@pytest.mark.parametrize("width", [375, 1280])
+def test_a_person_speaks_a_reply_into_the_browser(serve: Serve, open_page: Open, width: int) -> None:
     served = serve(contexts=2)
-    page = open_page(served.address + "/collect", permissions=["microphone"])
+    page = open_page(served.address + "/collect", width=width, permissions=["microphone"])
     begin(page)
     page.get_by_role("heading", name="What would you say?").wait_for()
     page.get_by_role("button", name="Record").click()
@@ -175,6 +176,7 @@ def test_a_person_speaks_a_reply_into_the_browser(serve: Serve, open_page: Open)
     page.wait_for_timeout(1_500)
     page.get_by_role("button", name="Stop recording").click()
     page.get_by_text("recorded", exact=True).wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     send = page.get_by_role("button", name="Send")
     assert send.is_disabled()
     page.check("input[name=own]")
