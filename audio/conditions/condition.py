@@ -14,6 +14,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -123,8 +124,10 @@ def _stage(piece: str, whole: str) -> tuple[int, str, Stage]:
     kind = _BY_WORD.get(match.group(1)) if match else None
     if match is None or kind is None:
         examples = ", ".join(example for example, _ in kinds())
+        near = get_close_matches(match.group(1) if match else piece, _BY_WORD, n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
         raise ConditionError(
-            f"unknown line condition {piece!r} in {whole!r}; there are: {CLEAN}, {examples}, file:PATH@10, joined by +"
+            f"unknown line condition {piece!r} in {whole!r}; {hint}there are: {CLEAN}, {examples}, file:PATH@10, joined by +"
         )
     figure = float(match.group(2)) if match.group(2) else kind.default
     low, high = kind.bounds

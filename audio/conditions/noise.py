@@ -112,6 +112,8 @@ def from_file(path: Path) -> Noise:
     """
     import soundfile
 
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
     try:
         recorded, recorded_hz = soundfile.read(path, dtype="float32", always_2d=True)
     except (soundfile.LibsndfileError, OSError, RuntimeError) as error:
