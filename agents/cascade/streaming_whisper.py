@@ -32,6 +32,7 @@ from pipecat.services.settings import STTSettings
 from pipecat.services.stt_service import STTService
 from pipecat.transcriptions.language import Language
 from pipecat.turns.eager_end_of_turn_mixin import EagerEndOfTurnSTTServiceMixin
+from pipecat.turns.user_stop import EagerUserTurnStopStrategy, ExternalUserTurnStopStrategy
 from pipecat.utils.time import time_now_iso8601
 
 from agents import marks
@@ -47,6 +48,10 @@ TAIL_SAMPLES: Final = RATE_HZ // 10
 FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
 """A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
 better with context, so it is left to grow."""
+_NO_POLL_S: Final = 24 * 3600.0
+"""pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
+Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
+that proposal was taken up: the same turn was ended twice, and two replies were spoken."""
 GOES_ON_WITHIN_SAMPLES: Final = 2 * RATE_HZ
 """Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
 
@@ -120,7 +125,10 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     def service_metadata_frame(self) -> STTMetadataFrame:
         """Recommends turn strategies that leave the turn to this service."""
         frame = super().service_metadata_frame()
-        frame.user_turn_strategies = self.recommended_user_turn_strategies(enable_interruptions=True)
+        strategies = self.recommended_user_turn_strategies(enable_interruptions=True)
+        stop = EagerUserTurnStopStrategy if self._enable_eager_end_of_turn else ExternalUserTurnStopStrategy
+        strategies.stop = [stop(timeout=_NO_POLL_S)]
+        frame.user_turn_strategies = strategies
         return frame
 
     async def cleanup(self) -> None:
