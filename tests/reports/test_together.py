@@ -153,7 +153,16 @@ def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(
 def test_a_judge_that_failed_its_check_in_one_run_ranks_nothing_there(run: Run) -> None:
     one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
     two.add_judge_check(
-        JudgeCheck(judge="tester@1", family="none", pairs=40, accuracy=0.4, flip_rate=0.1, trusted=False, excluded=True)
+        JudgeCheck(
+            judge="tester@1",
+            family="none",
+            pairs=40,
+            accuracy=0.4,
+            accuracy_interval=(0.3, 0.5),
+            flip_rate=0.1,
+            trusted=False,
+            excluded=True,
+        )
     )
     rated = {a.name: a.whole.rating.elo.value is not None for a in page(one, two).agents}
     assert rated == {"quick": True, "slow": False}
