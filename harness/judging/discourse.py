@@ -23,6 +23,18 @@ _COMPILED = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
 _LATINATE = re.compile(
     r"\b\w{3,}(tion|tions|sion|ment|ments|ance|ence|ity|ive|ate|ated|ating|ical|ious|ional|ise|ize|ised|ized)\b"
 )
+_WANTS_ADVICE = re.compile(
+    r"\b(what (do|should|would|can) i (do|say|tell|write|put|wear|bring)|how (do|should|can|would) i\b|should i\b|tell me (what|how|one)|"
+    r"(just )?(one|any) (thing|idea|tip)\b|what would you do|i need to know (what|how)|any advice|do you think i should)"
+)
+_REFUSES_ADVICE = re.compile(
+    r"\b(don't (give|offer|want|need) (me )?(any )?(more )?(advice|tips|solutions|ideas|fixing)|no (more )?(advice|tips|suggestions)|"
+    r"not asking (you )?(for|to fix)|stop (telling|giving) me|don't tell me (to|what|how)|don't fix|just (want|need) (somebody|someone) to (listen|know|hear))"
+)
+_ADVICE = re.compile(
+    r"\b(you could|you might|could you|would it help|let's|try\b|one thing|something like|consider|have you (tried|looked|thought)|"
+    r"it (might|could|would|can) help|might help|you should|you need to|make (a|an)\b|put (a|the)\b|get up|write|start (with|by))"
+)
 _CONTRACTION = re.compile(r"\b\w+['’](s|re|ve|ll|d|m|t)\b")
 SATURATE = 3
 """A pattern found more often than this counts no more: the third platitude tells all that the fifth would."""
@@ -46,6 +58,11 @@ FEATURES: tuple[str, ...] = (
     "quotes_seeker",
     "list_like",
     "repeats_supporter",
+    "repeats_itself",
+    "same_openings",
+    "advice_wanted_and_given",
+    "advice_wanted_and_probed",
+    "advice_refused_and_given",
 )
 
 
@@ -90,8 +107,32 @@ def discourse_features(turns: Sequence[Turn], reply: str) -> list[float]:
         float(_longest_shared_run(words(spoken_words(turns[-1].text)), tokens) >= 3),
         float(any(s.count(",") >= 3 for s in sentences)),
         len(distinct & (supporter - seeker)) / max(len(distinct), 1),
+        _repeated_share(tokens),
+        _same_openings(sentences),
+        *_advice(spoken_words(turns[-1].text), lowered, bool(_COMPILED["suggestion_probe"].search(lowered))),
     ]
     return values
+
+
+def _repeated_share(tokens: Sequence[str]) -> float:
+    """Of runs of three words, how many stand in the reply a second time: small language models go round in circles."""
+    runs = [tuple(tokens[n : n + 3]) for n in range(len(tokens) - 2)]
+    return 1 - len(set(runs)) / len(runs) if runs else 0.0
+
+
+def _same_openings(sentences: Sequence[str]) -> float:
+    """Of its sentences, how many begin with two words that another one began with ("I'm here … I'm here …")."""
+    openings = [tuple(words(s)[:2]) for s in sentences]
+    return 1 - len(set(openings)) / len(openings)
+
+
+def _advice(last: str, reply: str, probed: bool) -> tuple[float, float, float]:
+    """Advice serves who asked for it and hurts who asked for none; one act, so it cannot be counted alone."""
+    asked = last.lower().replace("’", "'")
+    refuses = bool(_REFUSES_ADVICE.search(asked))
+    wants = bool(_WANTS_ADVICE.search(asked)) and not refuses
+    gives = bool(_ADVICE.search(reply))
+    return float(wants and gives), float(wants and probed and not gives), float(refuses and gives)
 
 
 def _stem(word: str) -> str:

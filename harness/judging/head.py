@@ -18,7 +18,7 @@ from harness.judgment import AXES
 
 Array = NDArray[np.float64]
 RIDGE: Mapping[str, float] = {
-    "discourse": 30.0, "whole": 300.0, "sentence_mean": 300.0, "sentence_peak": 300.0, "nearness": 30.0,
+    "discourse": 15.0, "whole": 150.0, "sentence_mean": 150.0, "sentence_peak": 150.0, "nearness": 15.0,
 }  # fmt: skip
 """Chosen by cross-validation over conversations on the fit pairs (docs/performance.md); flat within a factor of three."""
 AXIS_RIDGE_FACTOR = 2.0
