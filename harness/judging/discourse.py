@@ -24,16 +24,19 @@ _LATINATE = re.compile(
     r"\b\w{3,}(tion|tions|sion|ment|ments|ance|ence|ity|ive|ate|ated|ating|ical|ious|ional|ise|ize|ised|ized)\b"
 )
 _WANTS_ADVICE = re.compile(
-    r"\b(what (do|should|would|can) i (do|say|tell|write|put|wear|bring)|how (do|should|can|would) i\b|should i\b|tell me (what|how|one)|"
-    r"(just )?(one|any) (thing|idea|tip)\b|what would you do|i need to know (what|how)|any advice|do you think i should)"
+    r"\b(what (do|should|would|can) i (do|say|tell|write|put|wear|bring)|how (do|should|can|would) i\b|should i\b|"
+    r"tell me (what|how|one)|(just )?(one|any) (thing|idea|tip)\b|what would you do|i need to know (what|how)|any advice|"
+    r"do you think i should)"
 )
 _REFUSES_ADVICE = re.compile(
-    r"\b(don't (give|offer|want|need) (me )?(any )?(more )?(advice|tips|solutions|ideas|fixing)|no (more )?(advice|tips|suggestions)|"
-    r"not asking (you )?(for|to fix)|stop (telling|giving) me|don't tell me (to|what|how)|don't fix|just (want|need) (somebody|someone) to (listen|know|hear))"
+    r"\b(don't (give|offer|want|need) (me )?(any )?(more )?(advice|tips|solutions|ideas|fixing)|"
+    r"no (more )?(advice|tips|suggestions)|not asking (you )?(for|to fix)|stop (telling|giving) me|"
+    r"don't tell me (to|what|how)|don't fix|just (want|need) (somebody|someone) to (listen|know|hear))"
 )
 _ADVICE = re.compile(
-    r"\b(you could|you might|could you|would it help|let's|try\b|one thing|something like|consider|have you (tried|looked|thought)|"
-    r"it (might|could|would|can) help|might help|you should|you need to|make (a|an)\b|put (a|the)\b|get up|write|start (with|by))"
+    r"\b(you could|you might|could you|would it help|let's|try\b|one thing|something like|consider|"
+    r"have you (tried|looked|thought)|it (might|could|would|can) help|might help|you should|you need to|make (a|an)\b|"
+    r"put (a|the)\b|get up|write|start (with|by))"
 )
 _CONTRACTION = re.compile(r"\b\w+['’](s|re|ve|ll|d|m|t)\b")
 SATURATE = 3
