@@ -50,6 +50,18 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
 
 
 @pytest.mark.models
+def test_the_earlier_turns_are_heard_too_when_asked_for(tmp_path: Path) -> None:
+    pack = load_pack("heart-mini")
+    one = replace(pack, contexts=pack.contexts[:1])
+    (context,) = one.contexts
+    found = measure_pack(one, Voices(one, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), every_turn=True)
+    assert [turn.place for turn in found.turns] == [f"{context.id}, turn 1", f"{context.id}, turn 3", context.id]
+    assert {turn.emotion for turn in found.turns} == {"anxiety"}
+    assert found.emotions[0].turns == 3
+    assert found.wer <= MOST_WER
+
+
+@pytest.mark.models
 @pytest.mark.parametrize(
     ("pack_name", "context_id"),
     [
