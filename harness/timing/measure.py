@@ -86,7 +86,7 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     session = _Session(recording, track, find_sounds(track, detector, clears), stamps, clock)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
-    ends = [*starts[1:], None]
+    ends = [*starts[1:], None][: len(turns)]
     return tuple(_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True))
 
 

@@ -1,10 +1,12 @@
 """The figures of a turn against recordings with known answers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from harness.calibrate.synthetic import Said, make_recording, noise, onset_ms, silence, voice
-from harness.timing import measure
+from harness.timing import measure, measure_turns
 
 
 def test_ttfa_is_arrival_plus_what_is_silent_in_front() -> None:
@@ -116,3 +118,9 @@ def test_an_answer_soon_after_a_cleared_false_start_is_an_utterance_of_its_own()
     assert timing.signed_ms is None
     assert timing.ttfa_ms == pytest.approx(150 + onset_ms(voice(1.5, seed=1)), abs=2)
     assert timing.pauses_cut == 1
+
+
+def test_a_recording_of_a_call_that_never_began_holds_no_turn() -> None:
+    recording = make_recording().recording
+    caller = replace(recording.caller, turns=(), speech_start_sample=0, speech_end_sample=0)
+    assert measure_turns(replace(recording, caller=caller)) == ()
