@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from harness.judging.labelled import hashes, load_conversations, load_pairs, text_hash
+from harness.judging.labelled import LabelledConversation, hashes, load_conversations, load_pairs, text_hash
 from harness.judgment import AXES
 from scenarios.pack import load_pack, shipped_packs
 
@@ -42,6 +43,16 @@ def test_the_sets_share_no_text():
     for n, one in enumerate(SETS):
         for other in SETS[n + 1 :]:
             assert hashes(one).isdisjoint(hashes(other))
+
+
+def test_the_development_file_shares_no_text_with_any_set():
+    path = Path(__file__).parents[3] / "benchmarks" / "judging_foreign.jsonl"
+    lines = [LabelledConversation.model_validate_json(x) for x in path.read_text(encoding="utf-8").splitlines()]
+    assert lines
+    # Two platitudes may well be word for word the same; what must not return is a seeker's turn or a good reply.
+    texts = {text_hash(t) for c in lines for t in (c.turns[-1][3:], *c.good)}
+    for name in SETS:
+        assert texts.isdisjoint(hashes(name))
 
 
 def test_no_reply_or_seeker_turn_of_a_shipped_pack_was_fitted_on_or_is_a_check():
