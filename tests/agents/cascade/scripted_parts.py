@@ -8,15 +8,22 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import uvicorn
 from numpy.typing import NDArray
 
+from agents.cascade.llm import Endpoint
+from agents.cascade.models import Models
+from agents.cascade.server import make_app
+from agents.cascade.settings import CascadeSettings
 from agents.cascade.short_context_whisper import Heard
+from harness.calibrate.voice import synthetic_voice
 
 RATE_HZ = 16_000
 REPLY = "I hear you, and that sounds hard. Tell me more about it."
@@ -84,12 +91,14 @@ class ScriptedModel:
 
 
 class ScriptedVoice:
-    """Takes its time, then hums."""
+    """Takes its time, then speaks vowels that any speech detector believes."""
 
     config = SimpleNamespace(sample_rate=24_000)
 
     def __init__(self, truth: Truth, takes_s: float = 0.05) -> None:
         self._truth, self._takes_s = truth, takes_s
+        sound = synthetic_voice(0.8, 24_000, np.random.default_rng(4)) * 0.1 * 32768
+        self._pcm = np.clip(sound, -32768, 32767).astype(np.int16).tobytes()
 
     def synthesize(self, text: str) -> Iterator[Any]:
         self._truth.note("synthesis")
@@ -97,9 +106,8 @@ class ScriptedVoice:
 
     def _pieces(self, _text: str) -> Iterator[Any]:
         time.sleep(self._takes_s)
-        hum = (np.sin(np.arange(12_000) / 30) * 8_000).astype(np.int16)
         self._truth.note("first_audio")
-        yield SimpleNamespace(audio_int16_bytes=hum.tobytes())
+        yield SimpleNamespace(audio_int16_bytes=self._pcm)
 
 
 class ScriptedRecogniser:
@@ -113,3 +121,18 @@ class ScriptedRecogniser:
         time.sleep(self._takes_s)
         self._truth.note("recognised")
         return Heard("I lost my job last week.", 0)
+
+
+@asynccontextmanager
+async def cascade(truth: Truth, settings: dict[str, Any], first_token_s: float = 0.06) -> AsyncIterator[str]:
+    """The address of a cascade with these parts, served in this process."""
+    with ScriptedModel(truth, first_token_s) as base_url:
+        models = Models(ScriptedRecogniser(truth), ScriptedVoice(truth), Endpoint(base_url, "scripted"), None)
+        app = make_app(CascadeSettings.model_validate(settings), models)
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws_ping_interval=None))
+        serving = asyncio.create_task(server.serve())
+        while not server.started:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        yield f"ws://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/ws"
+        server.should_exit = True
+        await serving
