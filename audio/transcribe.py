@@ -93,7 +93,9 @@ class Transcriber:
     def _words(self, signal: Float32) -> list[tuple[str, float, float]]:
         segments = self._decode(signal, {})
         if any(segment.compression_ratio > MOST_COMPRESSION for segment in segments):
+            # Before anything is left out: an agent that says one thing over and over is heard, loops and all.
             segments = self._decode(signal, {"no_repeat_ngram_size": LEAST_LOOP_TOKENS})
+        segments = [segment for segment in segments if _could_be_spoken(segment.text, segment.end - segment.start)]
         pauses_s = _pauses_s(signal)
         return [
             (word.word.strip(), _after_pause(float(word.start), float(word.end), pauses_s), float(word.end))
@@ -113,7 +115,7 @@ class Transcriber:
             vad_parameters={"min_silence_duration_ms": 500, "speech_pad_ms": 300},
             **guard,
         )
-        return [segment for segment in segments if _could_be_spoken(segment.text, segment.end - segment.start)]
+        return list(segments)
 
 
 def _could_be_spoken(text: str, duration_s: float) -> bool:

@@ -117,3 +117,11 @@ def test_the_transcriber_hears_the_real_voice_and_never_talks_in_silence(
         noise = (rng.normal(0, loudness, 5 * RATE_HZ) * 32_767).astype(np.int16)
         assert transcriber.transcribe(noise, RATE_HZ).text == ""
     assert transcriber.transcribe(np.zeros(0, dtype=np.int16), RATE_HZ).text == ""
+
+
+@pytest.mark.models
+def test_one_thing_said_over_and_over_is_heard(joe: PiperSynthesiser, tiny_path: Path) -> None:
+    turn = render_turn("Don't worry. " + "You're not, I'm not. " * 10, None, joe, None)
+    heard = Transcriber(tiny_path).transcribe(turn.samples, turn.rate_hz)
+    assert "not" in heard.text.lower()
+    assert len(heard.words) >= 10
