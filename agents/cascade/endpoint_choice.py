@@ -1,6 +1,7 @@
 """From a profile's `[cascade.endpoint]` to the policy and the scorer that it names."""
 
 from collections.abc import Callable
+from typing import Final
 
 from agents.cascade.endpoint_policies import (
     AdaptiveSilence,
@@ -12,6 +13,9 @@ from agents.cascade.endpoint_policies import (
 )
 from agents.cascade.settings import FixedEndpoint, GradedEndpoint, ScorerName, TwoSpeedEndpoint
 from agents.cascade.turn_scorers import HesitationVeto
+
+_SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
+"""Asked last, and only where it matters: they run a model."""
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 
@@ -29,13 +33,13 @@ def _without_adaption(
 ) -> EndpointPolicy:
     if isinstance(settings, FixedEndpoint):
         return FixedSilence(settings.silence_ms)
-    scorer = _scorer(settings.scorers, make_scorer)
+    low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
+    scorer = _scorer(settings.scorers, make_scorer, (low, settings.complete_from))
     if settings.hesitation_veto:
         scorer = HesitationVeto(scorer)
-    low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
     return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
 
 
-def _scorer(weights: dict[ScorerName, float], make_scorer: MakeScorer) -> TurnScorer:
-    made = [(make_scorer(name), weight) for name, weight in weights.items()]
-    return made[0][0] if len(made) == 1 else BlendedScorer(made)
+def _scorer(weights: dict[ScorerName, float], make_scorer: MakeScorer, settled: tuple[float, float]) -> TurnScorer:
+    made = [(make_scorer(name), weight) for name, weight in sorted(weights.items(), key=lambda kv: kv[0] in _SLOW)]
+    return made[0][0] if len(made) == 1 else BlendedScorer(made, settled)

@@ -5,6 +5,7 @@ take its time (the language model's opinion costs about 40 ms), since the answer
 later; until it is known, `longest_ms` holds. The evidence comes from a scorer (`turn_scorers`), which is a part of its own.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -127,16 +128,40 @@ class AdaptiveSilence:
         self.inner.observe_pause(duration_ms)
 
 
+_SUREST: Final = 0.99
+"""No opinion counts for more than this, so that one scorer alone cannot silence the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class BlendedScorer:
-    """Several opinions as one: the weighted mean of their log odds, so that a sure one outweighs an unsure one."""
+    """Several opinions as one: the weighted mean of their log odds, so that a sure one outweighs an unsure one.
+
+    They are asked in order. Once no answer of those that remain could bring the blend back between `settled` (what a policy
+    does below the one and from the other is the same), they are not asked: the language model's opinion costs 40 to 70 ms.
+    """
 
     scorers: Sequence[tuple[TurnScorer, float]]
+    settled: tuple[float, float] = (0.0, 1.0)
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
-        total = sum(weight for _, weight in self.scorers)
+        low, high = (_log_odds(p) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in self.settled)
+        total = left = sum(weight for _, weight in self.scorers)
         odds = 0.0
         for scorer, weight in self.scorers:
-            p = min(max(await scorer.probability_complete(evidence), 0.01), 0.99)
-            odds += weight / total * float(np.log(p / (1 - p)))
-        return float(1 / (1 + np.exp(-odds)))
+            p = min(max(await scorer.probability_complete(evidence), 1 - _SUREST), _SUREST)
+            odds += weight / total * _log_odds(p)
+            left -= weight
+            reach = left / total * _log_odds(_SUREST)
+            if odds + reach <= low:
+                return _probability(odds + reach)
+            if odds - reach >= high:
+                return _probability(odds - reach)
+        return _probability(odds)
+
+
+def _log_odds(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+def _probability(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))

@@ -39,6 +39,10 @@ async def test_nothing_is_lost_and_the_cuts_do_not_depend_on_the_tokens(sizes: l
         ("Oh, I see. Then", "Oh, I see."),
         ("It costs 1,000 a month. So", "It costs 1,000 a month."),
         ("I hear you and ", None),
+        ("I hear you,", "I hear you,"),
+        ("That is hard.", "That is hard."),
+        ("It costs 1,", None),
+        ("So said the dr.", None),
         ("I hear how much that hurts and ", "I hear how much that hurts "),
     ],
 )
@@ -60,3 +64,13 @@ async def test_each_reply_begins_with_a_first_piece() -> None:
         out = [piece.text async for piece in clauses.aggregate("I hear you, and more. So it ")]
         assert out == ["I hear you,", "and more."]
         await clauses.flush()
+
+
+async def test_what_closes_a_spoken_piece_is_not_said_again() -> None:
+    clauses = ClauseAggregator(3)
+    out = [
+        piece.text
+        for token in ("That is hard.", "..", " Was he", " there? ")
+        async for piece in clauses.aggregate(token)
+    ]
+    assert out == ["That is hard.", "Was he there?"]

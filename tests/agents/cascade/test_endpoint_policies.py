@@ -63,6 +63,22 @@ async def test_a_sure_opinion_outweighs_an_unsure_one() -> None:
     assert await BlendedScorer([(Saying(0.3), 2.0)]).probability_complete(words("x")) == pytest.approx(0.3)
 
 
+@pytest.mark.parametrize(("length", "asked"), [(0.001, False), (0.3, True), (0.9, True), (0.995, False)])
+async def test_a_model_is_asked_only_where_its_answer_can_change_the_wait(length: float, asked: bool) -> None:
+    heard: list[str] = []
+
+    class Asked:
+        async def probability_complete(self, evidence: PauseEvidence) -> float:
+            heard.append(evidence.text)
+            return 0.5
+
+    scorers = [(Saying(length), 5.0), (Asked(), 1.0)]
+    lazy = await BlendedScorer(scorers, (0.05, 0.9)).probability_complete(words("x"))
+    assert bool(heard) is asked
+    full = await BlendedScorer(scorers).probability_complete(words("x"))
+    assert (lazy <= 0.05, lazy >= 0.9) == (full <= 0.05, full >= 0.9)
+
+
 @pytest.mark.parametrize(
     ("text", "complete"), [("I miss him.", 1.0), ("I miss him and.", 0.0), ("I feel like, um,", 0.0), ("", 0.0)]
 )
@@ -104,7 +120,7 @@ async def test_a_profile_names_its_policy_and_scorers() -> None:
     )
     assert settings.endpoint.policy == "graded"
     policy = make_policy(settings.endpoint, make_scorer)
-    assert asked == ["llm", "smart-turn"]
+    assert sorted(asked) == ["llm", "smart-turn"]
     assert policy.longest_ms == 1000
     assert await policy.silence_needed_ms(words("x")) == 400
 
