@@ -167,6 +167,7 @@ def _agent(
         profile_hash=next((s.key.profile_hash for s in sessions), ""),
         own_family_judgments=sum(row.own_family for row in mine),
         total_judgments=len(mine),
+        common_opening=agent.common_opening,
     )
 
 

@@ -60,6 +60,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
+    if agent.common_opening is not None:
+        notes.append("{} of {} replies open with the same three words".format(*agent.common_opening))
     pauses = f"{part.pauses_cut} of {part.pauses_marked}" if part.pauses_marked else UNKNOWN_TEXT
     ttfa_tone = ""
     if ttfa is not None and ttfa.p50.value is not None:

@@ -42,8 +42,18 @@ _SAYINGS = (
 )
 _WORDS = [word for saying in _SAYINGS for word in saying.split()]
 _MEDIANS_MS = (430.0, 620.0, 980.0, 1_450.0, 2_300.0, 3_900.0)
-_SHARES = (0.34, 0.08, 0.1, 0.17, 0.06, 0.15, 0.03, 0.07)
-_STAGES = ("endpointing", "asr", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained")
+_SHARES = (0.3, 0.08, 0.04, 0.1, 0.17, 0.06, 0.15, 0.03, 0.07)
+_STAGES = (
+    "endpointing",
+    "asr",
+    "turn_score",
+    "turn_decision",
+    "llm",
+    "first_clause",
+    "tts",
+    "transport",
+    "unexplained",
+)
 
 
 def invented_view(

@@ -103,6 +103,8 @@ class AgentView:
     profile_hash: str = ""
     own_family_judgments: int = 0
     total_judgments: int = 0
+    common_opening: tuple[int, int] | None = None
+    """Replies that begin with this agent's commonest three words, and replies that were heard: stock openings buy a TTFA."""
 
     @property
     def whole(self) -> SliceView:

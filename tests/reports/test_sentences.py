@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from reports.board import board
 from reports.cautions import cautions
 from reports.conditions import conditions
 from reports.invented import invented_view
+from reports.tables import tables
 from reports.verdict import verdicts
 from reports.view import UNKNOWN, Estimate, LatencyView, PageView, RatingView
 from reports.wording import latency, latency_interval, milliseconds
@@ -107,3 +109,13 @@ def test_an_interval_shares_its_unit_where_it_can() -> None:
     assert latency_interval(Estimate(1, 400, 460)) == "400–460 ms"
     assert latency_interval(Estimate(1, 900, 1_050)) == "900 ms – 1.05 s"
     assert latency_interval(Estimate(1)) == ""
+
+
+def test_openings_that_are_all_alike_stand_beside_the_latency_that_they_buy(view: PageView) -> None:
+    agents = (replace(view.agents[0], common_opening=(7, 9)), *view.agents[1:])
+    opened = replace(view, agents=agents)
+    notes = {row.name: row.note for row in board(opened)}
+    assert "7 of 9 replies open with the same three words" in notes[agents[0].name]
+    assert "same three words" not in notes[agents[1].name]
+    exported = {row["system"]: row for row in tables(opened)["systems"] if row.get("subset") == "all"}
+    assert exported[agents[0].name]["replies_opening_alike"] == 7
