@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from harness import recording_files
 from harness.errors import UserError
+from harness.replayed import conversation_of
 from harness.store import Session
 from harness.turn_timing import HiddenWork, Stage, TurnTiming
 from reports import drawing
@@ -21,7 +22,8 @@ _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
 
 def turns(gathered: Gathered, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
     """Conversation → its turns, run by run. See `reports.assemble.assemble` for the options."""
-    found: dict[str, list[TurnView]] = {context.id: [] for context in gathered.contexts}
+    contexts = {context.id: context for context in gathered.contexts}
+    found: dict[str, list[TurnView]] = {context: [] for context in contexts}
     for part in gathered.parts:
         folder = page_folder / "report-audio"
         if gathered.several:
@@ -30,6 +32,8 @@ def turns(gathered: Gathered, page_folder: Path, *, audio: bool, bundle: bool) -
         for session in part.sessions:
             drawn = _drawing(session, folder) if audio else None
             turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
+            real = conversation_of(session, contexts[session.key.context_id]) or ()
+            turn = replace(turn, replayed=tuple((said.role, said.text) for said in real))
             if gathered.several:
                 turn = replace(turn, run=part.label, session=f"{part.label}/{turn.session}")
             found[session.key.context_id].append(turn)

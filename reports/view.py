@@ -168,6 +168,8 @@ class TurnView:
     written: str | None = None
     heard: str | None = None
     understood: str | None = None
+    replayed: tuple[tuple[str, str], ...] = ()
+    """In replay, what was really said before the last reply: (role, words), the agent's as heard."""
     audio: str | None = None
     """Path of the stereo mix relative to the page: caller left, agent right."""
     figures_ms: Mapping[str, float] = field(default_factory=dict)

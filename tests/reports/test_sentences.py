@@ -8,6 +8,7 @@ from reports.board import board
 from reports.cautions import cautions
 from reports.conditions import conditions
 from reports.invented import invented_view
+from reports.payload import conversation
 from reports.tables import tables
 from reports.verdict import verdicts
 from reports.view import UNKNOWN, Estimate, LatencyView, PageView, RatingView
@@ -119,3 +120,11 @@ def test_openings_that_are_all_alike_stand_beside_the_latency_that_they_buy(view
     assert "same three words" not in notes[agents[1].name]
     exported = {row["system"]: row for row in tables(opened)["systems"] if row.get("subset") == "all"}
     assert exported[agents[0].name]["replies_opening_alike"] == 7
+
+
+def test_a_replay_shows_what_was_really_said(view: PageView) -> None:
+    context = view.contexts[0]
+    turn = replace(context.turns[0], mode="replay", replayed=(("seeker", "Hi <b>there</b>"), ("supporter", "Hello.")))
+    shown = conversation(replace(context, turns=(turn, *context.turns[1:])))
+    assert shown["turns"][0]["replayed"] == [["seeker", "Hi <b>there</b>"], ["supporter", "Hello."]]
+    assert shown["turns"][1]["replayed"] == []

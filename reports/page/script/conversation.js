@@ -9,10 +9,13 @@ const withPauses = (text) => {
   }
   return [...parts, text.slice(from)];
 };
-const dialogue = (data) => el("ol", { class: "dialogue" }, data.history.map(([role, text], k) => {
-  const spoken = k === data.history.length - 1;
-  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? `${role}, spoken to every agent` : role), withPauses(text));
+const dialogue = (said, lastRole) => el("ol", { class: "dialogue" }, said.map(([role, text], k) => {
+  const spoken = k === said.length - 1;
+  return el("li", { class: `${role}${spoken ? " spoken" : ""}`, dir: "auto" }, el("b", {}, spoken ? lastRole(role) : role), withPauses(text));
 }));
+const replayed = (turn) => (turn.replayed.length
+  ? el("details", { class: "more" }, el("summary", {}, "What was really said in this replay"), dialogue(turn.replayed, (role) => `${role}, before the reply that is judged`))
+  : null);
 const words = (label, text) => (text === null || text === undefined ? null : el("div", {}, el("span", {}, label), el("p", { dir: "auto", tabindex: text.length > 900 ? 0 : null }, text || "(nothing)")));
 const chips = (turn) => [
   turn.status === "failed" ? ["failed", "bad"] : null,
@@ -39,7 +42,7 @@ const turnCard = (turn, index) => {
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
     el("header", {}, el("h4", {}, said(turn.agent), variant ? ` (${variant})` : ""), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
-    drawable ? line.box : null, drawable ? player(turn, line) : null,
+    replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null,
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
     turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
 };
@@ -66,7 +69,7 @@ const showConversation = async (details) => {
   const data = await conversation(index);
   const agent = document.getElementById("filters").elements.agent.value;
   body.replaceChildren(
-    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data),
+    data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data.history, (role) => `${role}, spoken to every agent`),
     ...data.turns.map((turn) => { const card = turnCard(turn, index); card.hidden = Boolean(agent) && turn.agent !== agent; return card; }),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
     data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${systemLabel(system)}, ${author}`, text)))) : "",
