@@ -46,7 +46,12 @@ class Material:
     """The conversations of a run that a design can use, and their sounds."""
 
     def __init__(self, store: RunStore, design: ListeningDesign) -> None:
-        """Raises UserError: the run has too little for this design."""
+        """Raises UserError: the run has too little for this design, or its agents did not answer the same conversation."""
+        if store.manifest.mode == "replay":
+            raise UserError(
+                f"{store.folder}: is a replay, in which every agent answers a conversation of its own, and raters compare "
+                "answers to the same one; play the pack with --mode seeded"
+            )
         self._store = store
         self._sessions = {s.id: s for s in store.sessions()}
         self._folder = store.folder / FOLDER / "stimuli"

@@ -231,6 +231,15 @@ def test_a_test_open_to_others_must_be_called_public(played: Callable[..., tuple
         serve_forever(store, ListeningDesign(), host="0.0.0.0")
 
 
+def test_replies_to_different_conversations_are_not_compared(
+    played: Callable[..., tuple[RunStore, RunSummary]],
+) -> None:
+    store, _ = played()
+    store.set_manifest(store.manifest.model_copy(update={"mode": "replay"}))
+    with pytest.raises(UserError, match="--mode seeded"):
+        serve_forever(store, ListeningDesign())
+
+
 SERVER = """
 import sys
 from pathlib import Path
