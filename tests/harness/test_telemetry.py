@@ -6,8 +6,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from harness.clock import now_ns
 from harness.telemetry import Telemetry, _Gpu, during, read
 
