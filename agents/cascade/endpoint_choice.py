@@ -12,7 +12,7 @@ from agents.cascade.endpoint_policies import (
     TurnScorer,
 )
 from agents.cascade.settings import FixedEndpoint, GradedEndpoint, ScorerName, TwoSpeedEndpoint
-from agents.cascade.turn_scorers import HesitationVeto
+from agents.cascade.turn_scorers import HesitationVeto, LengthScorer
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
 """Asked last, and only where it matters: they run a model."""
@@ -21,7 +21,7 @@ MakeScorer = Callable[[ScorerName], TurnScorer]
 
 
 def make_policy(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
-    """The policy of a profile. `make_scorer` is asked only for the scorers that it uses."""
+    """The policy of a profile. `make_scorer` is asked only for the scorers that it uses and that need more than words."""
     policy = _without_adaption(settings, make_scorer)
     if settings.adapt is None:
         return policy
@@ -34,12 +34,19 @@ def _without_adaption(
     if isinstance(settings, FixedEndpoint):
         return FixedSilence(settings.silence_ms)
     low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
-    scorer = _scorer(settings.scorers, make_scorer, (low, settings.complete_from))
+    scorer = _scorer(settings, make_scorer, (low, settings.complete_from))
     if settings.hesitation_veto:
         scorer = HesitationVeto(scorer)
     return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
 
 
-def _scorer(weights: dict[ScorerName, float], make_scorer: MakeScorer, settled: tuple[float, float]) -> TurnScorer:
-    made = [(make_scorer(name), weight) for name, weight in sorted(weights.items(), key=lambda kv: kv[0] in _SLOW)]
-    return made[0][0] if len(made) == 1 else BlendedScorer(made, settled)
+def _scorer(
+    settings: TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer, settled: tuple[float, float]
+) -> TurnScorer:
+    def made(name: ScorerName) -> TurnScorer:
+        length = settings.length
+        return LengthScorer(length.words_at_half, length.spread_words) if name == "length" else make_scorer(name)
+
+    slow_last = sorted(settings.scorers.items(), key=lambda item: item[0] in _SLOW)
+    asked = [(made(name), weight) for name, weight in slow_last]
+    return asked[0][0] if len(asked) == 1 else BlendedScorer(asked, settled)

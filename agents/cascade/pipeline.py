@@ -30,16 +30,14 @@ from agents.cascade.prompt import system_instruction
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.settings import (
     CascadeSettings,
-    GradedEndpoint,
     ScorerName,
     SpeechTimeoutEndpoint,
     StreamingEndpoint,
     StreamingWhisper,
-    TwoSpeedEndpoint,
 )
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
-from agents.cascade.turn_scorers import LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
+from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
 from agents.cascade.wire import MarkedTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
@@ -107,10 +105,6 @@ class Session:
     def _scorer(self, name: ScorerName) -> TurnScorer:
         if name == "smart-turn":
             return SmartTurnScorer()
-        if name == "length":
-            endpoint = self._settings.endpoint
-            assert isinstance(endpoint, TwoSpeedEndpoint | GradedEndpoint)
-            return LengthScorer(endpoint.length.words_at_half, endpoint.length.spread_words)
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)

@@ -24,8 +24,8 @@ _LEADS_ON: Final = frozenset(
 )
 """Words after which an English sentence goes on."""
 _HESITATIONS: Final = frozenset("um uh uhm er erm eh mm hmm".split())  # noqa: SIM905
-"""Sounds that hold the floor. In spoken contexts of half of `heart-open`, no turn ended on one; six of thirteen pauses that
-were cut wrongly did."""
+"""Sounds that hold the floor: none of 120 spoken turns of `heart-open` ended on one, 49 of their pauses of 380 ms and more
+followed one."""
 _LISTENED_S: Final = 8
 """Smart-turn looks at the last eight seconds."""
 

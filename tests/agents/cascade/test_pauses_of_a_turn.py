@@ -1,0 +1,132 @@
+"""What the streaming recogniser makes of pauses: when it holds its tongue, and what it remembers of a turn cut short."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pipecat.frames.frames import Frame, InputAudioRawFrame, ProposedUserStoppedSpeakingFrame
+from pipecat.processors.frame_processor import FrameDirection
+
+from agents.cascade.endpoint_policies import PauseEvidence
+from agents.cascade.settings import StreamingWhisper
+from agents.cascade.short_context_whisper import Heard, ShortContextWhisper
+from agents.cascade.streaming_whisper import StreamingWhisperSTT
+from agents.cascade.turn_tracker import WINDOW_SAMPLES
+
+WAIT_MS = 320.0
+
+
+class Fixed:
+    """A recogniser that hears the same words in everything."""
+
+    def transcribe(self, _samples: NDArray[np.float32], _least_words: int) -> Heard:
+        return Heard("and then he left", 0)
+
+
+class Waiting:
+    """A policy that keeps what it was shown."""
+
+    longest_ms = WAIT_MS
+
+    def __init__(self) -> None:
+        self.shown: list[PauseEvidence] = []
+
+    async def silence_needed_ms(self, evidence: PauseEvidence, /) -> float:
+        self.shown.append(evidence)
+        return WAIT_MS
+
+    def observe_pause(self, _duration_ms: float, /) -> None:
+        return None
+
+
+class Alone(StreamingWhisperSTT):
+    """The service without a pipeline: it keeps what it would send, and hears a voice in whatever is loud."""
+
+    def __init__(self, policy: Waiting) -> None:
+        super().__init__(cast(ShortContextWhisper, Fixed()), policy)
+        self.sent: list[Frame] = []
+        self._vad = cast(Any, self)
+
+    def voice_confidence(self, window: bytes) -> float:
+        return float(np.abs(np.frombuffer(window, np.int16)).max() > 1000)
+
+    async def push_frame(self, frame: Frame, direction: FrameDirection = FrameDirection.DOWNSTREAM) -> None:
+        del direction
+        self.sent.append(frame)
+
+    def create_task(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
+        return asyncio.create_task(coroutine, name=name)
+
+    async def cancel_task(self, task: asyncio.Task[Any], *_: object) -> None:
+        task.cancel()
+
+    @property
+    def ends(self) -> int:
+        return sum(isinstance(frame, ProposedUserStoppedSpeakingFrame) for frame in self.sent)
+
+    async def hear(self, pattern: str) -> None:
+        """One window a letter: `x` is voice."""
+        for letter in pattern:
+            # A gate on level needs something to stand clear of.
+            level = 8000 if letter == "x" else 2
+            window = np.resize(np.array([level, -level], np.int16), WINDOW_SAMPLES)
+            await self.process_audio_frame(InputAudioRawFrame(window.tobytes(), 16_000, 1), FrameDirection.DOWNSTREAM)
+            await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+def policy() -> Waiting:
+    return Waiting()
+
+
+async def test_a_turn_does_not_end_in_the_window_in_which_its_caller_goes_on(policy: Waiting) -> None:
+    stt = Alone(policy)
+    await stt.hear("." * 10 + "x" * 20 + "." * 9)
+    assert stt.ends == 0
+    # 320 ms of audio have passed since the voice fell silent, and the last 32 of them are voice again.
+    await stt.hear("x")
+    assert stt.ends == 0
+    await stt.hear("." * 2)
+    assert stt.ends == 1
+
+
+@pytest.mark.parametrize(("silent_windows", "goes_on"), [(40, True), (90, False)])
+async def test_who_goes_on_soon_after_a_turn_was_ended_is_not_new(
+    policy: Waiting, silent_windows: int, goes_on: bool
+) -> None:
+    stt = Alone(policy)
+    await stt.hear("." * 10 + "x" * 20 + "." * silent_windows)
+    assert stt.ends == 1
+    await stt.hear("x" * 20 + "." * 14)
+    assert stt.ends == 2
+    assert policy.shown[0].said_before == ""
+    assert policy.shown[-1].said_before == ("and then he left" if goes_on else "")
+
+
+class Forgetful(ShortContextWhisper):
+    """Decodes to less than was said until the window is long."""
+
+    def __init__(self) -> None:
+        self._settings = StreamingWhisper(service="streaming-whisper")
+        self._whisper = cast(Any, self)
+        self.windows: list[int] = []
+
+    def feature_extractor(self, samples: NDArray[np.float32], padding: int) -> NDArray[np.float32]:
+        del padding
+        return np.zeros((80, len(samples) // 160), np.float32)
+
+    def _decode(self, _features: NDArray[np.float32], window: int) -> str:
+        self.windows.append(window)
+        return "He left." if window < 1000 else "He left on Sunday and took the radio."
+
+
+def test_words_that_were_heard_before_are_looked_for_in_a_longer_window() -> None:
+    samples = np.zeros(3 * 16_000, np.float32)
+    believed, doubted = Forgetful(), Forgetful()
+    assert believed.transcribe(samples) == Heard("He left.", 0)
+    assert doubted.transcribe(samples, least_words=6) == Heard("He left on Sunday and took the radio.", 1)
+    assert doubted.windows == [800, 1600]
+    assert Forgetful().transcribe(samples, least_words=50).text == "He left on Sunday and took the radio."
