@@ -3,7 +3,8 @@
 A synthesiser fed whole sentences starts late: a small model on two cores needs half a second for a sentence, and
 synthesis takes its length again. A clause is enough to begin with, provided that the next piece is ready before it has
 been said. So the first piece ends at the first punctuation, or before a word that opens a new clause; later ones, for which
-there is time, end with their sentence, or at a comma once they are long. No piece ends inside a clause.
+there is time, end with their sentence, or at a comma once they are long, and before they take longer to make than what was
+said before them takes to say. No piece ends inside a clause.
 """
 
 import re
@@ -21,6 +22,9 @@ cores. A full stop after fewer than three letters may belong to an abbreviation.
 _CLOSERS: Final = ".!?…\"')]"
 _COMMA_AFTER_WORDS: Final = 8
 """A later piece is cut at a comma only when it is this long already: seams are heard, and there is time."""
+_WORDS_BOUGHT_BY_A_WORD: Final = 2
+"""A word takes 300 ms to say, and 85 to write and synthesise on two cores, up to 140 when they are slow. So after two words
+four may follow before their sound is late: longer pieces are cut at a comma or before an opener from there."""
 _OPENERS: Final = frozenset(
     "that and but because when while if so though although since after before which who".split()  # noqa: SIM905
 )
@@ -35,21 +39,30 @@ def first_cut(text: str, least_words: int) -> int | None:
     for found in _BREAK.finditer(text):
         if _is_end(text[: found.end()]) and len(text[: found.end()].split()) >= least_words:
             return found.end()
-    for word in re.finditer(r"(?<=\s)(\w+)(?=\s)", text):
-        words_before = len(text[: word.start()].split())
-        if word.group().lower() in _OPENERS and words_before >= max(least_words, _OPENER_AFTER_WORDS):
-            return word.start()
+    if (opener := _opener(text, least_words)) is not None:
+        return opener
     if _ENDS_HERE.search(text) and _is_end(text) and len(text.split()) >= least_words:
         return len(text)
     return None
 
 
-def later_cut(text: str) -> int | None:
-    """Where a piece after the first ends in `text`, or None while it may still grow."""
+def later_cut(text: str, words_said: int) -> int | None:
+    """Where a piece after the first ends in `text`, or None while it may still grow. `words_said` are in earlier pieces."""
+    in_time = _WORDS_BOUGHT_BY_A_WORD * words_said
+    comma_after = min(_COMMA_AFTER_WORDS, in_time)
     for found in _BREAK.finditer(text):
-        long_enough = found.group("comma") is None or len(text[: found.end()].split()) >= _COMMA_AFTER_WORDS
-        if long_enough and _is_end(text[: found.end()]):
-            return found.end()
+        piece = text[: found.end()]
+        if _is_end(piece) and (found.group("comma") is None or len(piece.split()) >= comma_after):
+            return _opener(piece, in_time) or found.end()
+    return _opener(text, in_time)
+
+
+def _opener(text: str, least_words: int) -> int | None:
+    """Where the first word stands that opens a new clause after `least_words` words or more, and a phrase at least."""
+    for word in re.finditer(r"(?<=\s)(\w+)(?=\s)", text):
+        words_before = len(text[: word.start()].split())
+        if word.group().lower() in _OPENERS and words_before >= max(least_words, _OPENER_AFTER_WORDS):
+            return word.start()
     return None
 
 
@@ -65,7 +78,7 @@ class ClauseAggregator(BaseTextAggregator):
         super().__init__(aggregation_type=TextType.SENTENCE)
         self._least_words = least_words
         self._held = ""
-        self._begun = False
+        self._words_said = 0
 
     @property
     def text(self) -> Aggregation:
@@ -73,14 +86,16 @@ class ClauseAggregator(BaseTextAggregator):
 
     async def aggregate(self, text: str) -> AsyncIterator[Aggregation]:
         # What closes a piece that is already being spoken ("…", a quotation mark) is no beginning of the next.
-        self._held += text if self._held or not self._begun else text.lstrip(_CLOSERS)
+        self._held += text if self._held or not self._words_said else text.lstrip(_CLOSERS)
         while (cut := self._cut()) is not None:
-            self._begun = True
             piece, self._held = self._held[:cut].strip(), self._held[cut:]
+            self._words_said += len(piece.split())
             yield Aggregation(piece, TextType.SENTENCE)
 
     def _cut(self) -> int | None:
-        return later_cut(self._held) if self._begun else first_cut(self._held, self._least_words)
+        if not self._words_said:
+            return first_cut(self._held, self._least_words)
+        return later_cut(self._held, self._words_said)
 
     async def flush(self) -> Aggregation | None:
         piece = self._held.strip()
@@ -92,4 +107,4 @@ class ClauseAggregator(BaseTextAggregator):
 
     async def reset(self) -> None:
         self._held = ""
-        self._begun = False
+        self._words_said = 0

@@ -52,10 +52,27 @@ def test_first_pieces(text: str, first: str | None) -> None:
 
 
 def test_later_pieces_are_cut_at_a_comma_only_when_they_are_long() -> None:
-    assert later_cut("It hurts, and it ") is None
+    assert later_cut("It hurts, and it ", 8) is None
     text = "You have carried this for weeks on your own, and nobody"
-    cut = later_cut(text)
+    cut = later_cut(text, 8)
     assert text[:cut] == "You have carried this for weeks on your own,"
+
+
+@pytest.mark.parametrize(
+    ("words_said", "text", "piece"),
+    [
+        (2, "you know, I'm just, I'm just", "you know, I'm just,"),
+        (3, "it makes sense to feel lost when he ", "it makes sense to feel lost "),
+        (3, "it makes sense to feel lost when he goes. And", "it makes sense to feel lost "),
+        (20, "it makes sense to feel lost when he ", None),
+        (20, "it makes sense to feel lost when he goes. And", "it makes sense to feel lost when he goes."),
+    ],
+)
+def test_a_piece_is_no_longer_than_what_was_said_before_buys_time_for(
+    words_said: int, text: str, piece: str | None
+) -> None:
+    cut = later_cut(text, words_said)
+    assert (None if cut is None else text[:cut]) == piece
 
 
 async def test_each_reply_begins_with_a_first_piece() -> None:

@@ -26,3 +26,9 @@ def test_on_a_clean_line_speech_of_any_level_passes() -> None:
     clear = windows([0.0] * 30 + [0.002, 0.05, 0.01] * 10)
     assert all(clear[30:])
     assert not any(clear[:30])
+
+
+def test_bursts_of_the_talkers_behind_stay_under_half_the_callers_height() -> None:
+    clear = windows([0.02, 0.02, 0.04] * 20 + [0.2] * 20 + [0.02, 0.04] * 10)
+    assert all(clear[60:80])
+    assert not any(clear[80:])
