@@ -83,6 +83,13 @@ async def test_each_reply_begins_with_a_first_piece() -> None:
         await clauses.flush()
 
 
+async def test_a_short_first_piece_is_followed_by_a_short_one() -> None:
+    said = "You're just, you know, I'm just, here with you, in this, for as long as it takes, and "
+    assert [piece.text async for piece in ClauseAggregator(2).aggregate(said)] == [
+        "You're just,", "you know, I'm just,", "here with you, in this, for as long as it takes,",
+    ]  # fmt: skip
+
+
 async def test_what_closes_a_spoken_piece_is_not_said_again() -> None:
     clauses = ClauseAggregator(3)
     out = [
