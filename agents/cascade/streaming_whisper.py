@@ -45,9 +45,11 @@ from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
 TAIL_SAMPLES: Final = RATE_HZ // 10
-FREEZE_FROM_SAMPLES: Final = 5 * RATE_HZ
-"""A piece shorter than this costs no more than a shorter one would (the window is 8 s at least), and Whisper hears
-better with context, so it is left to grow."""
+FREEZE_FROM_SAMPLES: Final = 7 * RATE_HZ
+"""Whisper hears better with context, and pays for it in time. Over the 60 regular turns of heart-open as they were played, without
+cut turns: frozen from 5 s, 11.1 % of the words wrong and 117 ms for the slowest tenth of transcriptions; from 7 s, 10.6 % and
+134 ms; from 8 s, 10.2 % and 160 ms; never, 8.3 %. The reply is ready 100 ms before the shortest wait is over, and 17 ms are
+what that can spare."""
 _NO_POLL_S: Final = 24 * 3600.0
 """pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
 Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
