@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from agents.cascade.endpoint_policies import PauseEvidence
 from agents.cascade.level_gate import LevelGate
+from agents.cascade.turn_text import TurnText
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 from audio.level import last_sample
 from benchmarks.endpointing import SeenPause
@@ -125,34 +126,35 @@ def listen(
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)
     tracker, gate = TurnTracker(0.5), LevelGate()
-    settled: list[str] = []
-    piece_start = piece_words = 0
+    turn = TurnText(0)
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
 
     def words_until(silence_start: int) -> tuple[NDArray[np.float32], str]:
-        nonlocal piece_words
-        samples = signal[piece_start : silence_start + live.TAIL_SAMPLES]
-        piece = whisper.transcribe(samples, live.least_words(piece_words)).text
-        piece_words = max(piece_words, len(piece.split()))
-        return samples, " ".join([*settled, piece]).strip()
+        samples = signal[turn.piece_start : silence_start + live.TAIL_SAMPLES]
+        piece = whisper.transcribe(samples, live.least_words(turn.piece_words)).text
+        turn.heard_piece(len(piece.split()))
+        return samples, piece
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
         probability = float(np.squeeze(vad.voice_confidence(window.tobytes())))
         event = tracker.push(probability if gate.push(window) else 0.0)
         if event is SpeechEvent.STARTED:
-            piece_start = max(0, tracker.speech_start - live.LEAD_IN_SAMPLES)
+            turn = TurnText(max(0, tracker.speech_start - live.LEAD_IN_SAMPLES))
         elif event is SpeechEvent.RESUMED:
-            resumed_at = tracker.position - 2 * WINDOW_SAMPLES
-            if resumed_at - tracker.silence_start < _EAGER_SAMPLES:
+            silence, resumed_at = tracker.silence_start, tracker.position - 2 * WINDOW_SAMPLES
+            if resumed_at - silence < _EAGER_SAMPLES:
                 continue
-            heard = words_until(tracker.silence_start)
-            yield tracker.silence_start, resumed_at, True, heard
-            if tracker.silence_start - piece_start >= live.FREEZE_FROM_SAMPLES:
-                settled, piece_words = [heard[1]], 0
-                piece_start = max(tracker.silence_start, resumed_at - live.LEAD_IN_SAMPLES)
+            samples, piece = words_until(silence)
+            yield silence, resumed_at, True, (samples, turn.with_piece(piece))
+            if turn.freeze(piece, silence, max(silence, resumed_at - live.LEAD_IN_SAMPLES)):
+                least = live.least_words(turn.stretch_words)
+                again = whisper.transcribe(signal[turn.stretch_start : silence + live.TAIL_SAMPLES], least).text
+                if len(again.split()) >= least:
+                    turn.heard_again(again)
     if tracker.pausing:
-        yield tracker.silence_start, tracker.position, False, words_until(tracker.silence_start)
+        samples, piece = words_until(tracker.silence_start)
+        yield tracker.silence_start, tracker.position, False, (samples, turn.with_piece(piece))
 
 
 def degrade(dry: NDArray[np.float32], condition: str, babble: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -40,13 +40,15 @@ class LlamaPrompt:
             self._messages, self._opening = list(messages), prompt[: prompt.index(_PLACE)]
         return self._opening
 
-    async def warm(self, messages: Sequence[Any]) -> None:
-        """Have the conversation so far evaluated; with no messages, forget every conversation but the system prompt."""
-        await self._post("/completion", {"prompt": await self.opening(messages), "n_predict": 0})
+    async def warm(self, messages: Sequence[Any], words: str = "") -> None:
+        """Have the conversation so far evaluated, and the beginning of the caller's turn; with no messages, forget every
+        conversation but the system prompt."""
+        prompt = await self.opening(messages) + _open_ended(words)
+        await self._post("/completion", {"prompt": prompt, "n_predict": 0})
 
     async def probability_complete(self, messages: Sequence[Any], words: str) -> float:
         """How likely the model thinks that the caller's turn, or at least the sentence, ends after `words`."""
-        prompt = await self.opening(messages) + words.rstrip(" .!?,…")
+        prompt = await self.opening(messages) + _open_ended(words)
         request = {"prompt": prompt, "n_predict": 1, "n_probs": _CANDIDATES, "temperature": 0}
         answer = await self._post("/completion", request)
         candidates = answer["completion_probabilities"][0]["top_logprobs"]
@@ -58,3 +60,8 @@ class LlamaPrompt:
     async def _post(self, path: str, body: dict[str, Any]) -> Any:
         reply = await self._client.post(path, json=body)
         return reply.raise_for_status().json()
+
+
+def _open_ended(words: str) -> str:
+    """Words without the mark that a recogniser sets at every pause: the caller may go on."""
+    return words.rstrip(" .!?,…")

@@ -99,6 +99,7 @@ class Session:
             speech_probability=stt.speech_probability,
             eager_silence_ms=stt.eager_silence_ms,
             delay_ms=self._settings.delays.asr_ms,
+            on_frozen=self._warm_words if self._settings.llm.warm_prefix else None,
             enable_eager_end_of_turn=self._settings.speculate,
         )
 
@@ -108,6 +109,10 @@ class Session:
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)
+
+    async def _warm_words(self, words: str) -> None:
+        if self._prompt is not None:
+            await self._prompt.warm(self._context.messages, words)
 
     def _turn_strategies(self) -> UserTurnStrategies | None:
         endpoint = self._settings.endpoint

@@ -3,16 +3,17 @@
 Modelled on services that predict the end of a turn before they commit to it: at the first silence of a pause the words so
 far go out as an eager transcript, and the rest of the pipeline may begin to answer; if the caller goes on, it is
 withdrawn; once the silence has lasted as long as the endpoint policy asks, it is committed with the very same text, so
-that the answer prepared meanwhile holds. A long turn is transcribed in pieces, each frozen at a pause, so that the
-last transcription never costs more than the last few seconds.
+that the answer prepared meanwhile holds. A long turn is transcribed in pieces (`turn_text`), each frozen at a pause, so that
+the last transcription never costs more than the last few seconds; the frozen ones are heard again together once the
+caller speaks on.
 """
 
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -40,16 +41,12 @@ from agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
 from agents.cascade.level_gate import LevelGate
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
+from agents.cascade.turn_text import TurnText
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
 TAIL_SAMPLES: Final = RATE_HZ // 10
-FREEZE_FROM_SAMPLES: Final = 7 * RATE_HZ
-"""Whisper hears better with context, and pays for it in time. Over the 60 regular turns of heart-open as they were played, without
-cut turns: frozen from 5 s, 11.1 % of the words wrong and 117 ms for the slowest tenth of transcriptions; from 7 s, 10.6 % and
-134 ms; from 8 s, 10.2 % and 160 ms; never, 8.3 %. The reply is ready 100 ms before the shortest wait is over, and 17 ms are
-what that can spare."""
 _NO_POLL_S: Final = 24 * 3600.0
 """pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
 Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
@@ -73,22 +70,12 @@ class _Pause:
     task: asyncio.Task[None] | None = None
 
 
-@dataclass(slots=True)
-class _Turn:
-    """The caller's turn so far: text that is settled, and where the piece still open begins.
-
-    `said_before` is the text of the turn before, if that one was ended too soon and this one goes on with it.
-    """
-
-    piece_start: int
-    said_before: str = ""
-    settled: list[str] = field(default_factory=list)
-    piece_words: int = 0
-    """The most words that were heard in the open piece so far."""
-
-
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
-    """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input."""
+    """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
+
+    `on_frozen` is told the words of this turn that have changed while the caller speaks on, so that a language model can
+    have them in its cache before they are asked about.
+    """
 
     def __init__(
         self,
@@ -99,6 +86,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         speech_probability: float = 0.5,
         eager_silence_ms: float = 0,
         delay_ms: float = 0,
+        on_frozen: Callable[[str], Awaitable[None]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(audio_passthrough=False, settings=STTSettings(model="loaded", language=Language.EN), **kwargs)
@@ -108,6 +96,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         # The window that first fell silent has passed by the time it is known to be silent.
         self._eager_wait_s = max(0.0, eager_silence_ms / 1000 - WINDOW_SAMPLES / RATE_HZ)
         self._delay_s = delay_ms / 1000
+        self._on_frozen = on_frozen
         self._vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
@@ -116,7 +105,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._transcribing = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
         self._audio_start = 0
-        self._turn: _Turn | None = None
+        self._turn: TurnText | None = None
         self._pause: _Pause | None = None
         self._ended: tuple[int, str] | None = None
 
@@ -158,7 +147,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         if event is SpeechEvent.STARTED:
             self._session.stamp(marks.SPEECH_STARTED)
             begin = max(self._audio_start, self._tracker.speech_start - LEAD_IN_SAMPLES)
-            self._turn = _Turn(begin, self._said_before(self._tracker.speech_start))
+            self._turn = TurnText(begin, self._said_before(self._tracker.speech_start))
             await self.push_frame(ProposedUserStartedSpeakingFrame())
         elif event is SpeechEvent.FELL_SILENT:
             self._session.stamp(marks.SILENCE_SEEN)
@@ -182,10 +171,28 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         resumed_at = self._tracker.position - 2 * WINDOW_SAMPLES
         self._policy.observe_pause((resumed_at - self._tracker.silence_start) / RATE_HZ * 1000)
         assert self._turn is not None
-        if pause.text is not None and self._tracker.silence_start - self._turn.piece_start >= FREEZE_FROM_SAMPLES:
-            self._turn.settled.append(pause.piece)
-            self._turn.piece_words = 0
-            self._turn.piece_start = max(self._tracker.silence_start, resumed_at - LEAD_IN_SAMPLES)
+        silence_start = self._tracker.silence_start
+        next_start = max(silence_start, resumed_at - LEAD_IN_SAMPLES)
+        if pause.text is not None and self._turn.freeze(pause.piece, silence_start, next_start):
+            self.create_task(self._hear_again(self._turn, silence_start))
+
+    async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
+        """Transcribe the frozen pieces as one while the caller speaks on: what one lacked as context, another has."""
+        async with self._transcribing:
+            if turn is not self._turn:
+                return
+            least = least_words(turn.stretch_words)
+            heard = await self._transcribe(self._slice(turn.stretch_start, silence_start + TAIL_SAMPLES), least)
+            if len(heard.text.split()) < least:
+                return
+            turn.heard_again(heard.text)
+        if self._on_frozen is None or turn is not self._turn or self._pause is not None:
+            return
+        try:
+            await self._on_frozen(turn.frozen)
+        except Exception as failed:
+            # The next answer comes later for it, and that is all.
+            logger.warning("nothing was made of the words heard again: {!r}", failed)
 
     async def _hear(self, pause: _Pause) -> None:
         """Transcribe the words before a pause, ask the policy about them, and offer them for an answer."""
@@ -196,11 +203,11 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             turn = self._turn
             samples = self._slice(turn.piece_start, self._tracker.silence_start + TAIL_SAMPLES)
             heard = await self._transcribe(samples, least_words(turn.piece_words))
-            turn.piece_words = max(turn.piece_words, len(heard.text.split()))
+            turn.heard_piece(len(heard.text.split()))
         if pause is not self._pause:
             return
         pause.piece = heard.text
-        text = " ".join([*turn.settled, heard.text]).strip()
+        text = turn.with_piece(heard.text)
         if any(character.isalnum() for character in text):
             pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples, turn.said_before))
             self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
@@ -256,7 +263,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     def _forget_old_audio(self) -> None:
         keep_from = self._tracker.position - LEAD_IN_SAMPLES - 4 * WINDOW_SAMPLES
         if self._turn is not None:
-            keep_from = min(keep_from, self._turn.piece_start)
+            keep_from = min(keep_from, self._turn.stretch_start)
         drop = keep_from - self._audio_start
         if drop > RATE_HZ:
             self._audio = self._audio[drop:]

@@ -1,7 +1,7 @@
 """What the streaming recogniser makes of pauses: when it holds its tongue, and what it remembers of a turn cut short."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, cast
 
 import numpy as np
@@ -45,8 +45,13 @@ class Waiting:
 class Alone(StreamingWhisperSTT):
     """The service without a pipeline: it keeps what it would send, and hears a voice in whatever is loud."""
 
-    def __init__(self, policy: Waiting) -> None:
-        super().__init__(cast(ShortContextWhisper, Fixed()), policy)
+    def __init__(
+        self,
+        policy: Waiting,
+        recogniser: ShortContextWhisper | None = None,
+        on_frozen: Callable[[str], Awaitable[None]] | None = None,
+    ) -> None:
+        super().__init__(recogniser or cast(ShortContextWhisper, Fixed()), policy, on_frozen=on_frozen)
         self.sent: list[Frame] = []
         self._vad = cast(Any, self)
 
