@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agents.cascade.settings import CascadeSettings
+from agents.cascade.settings import CascadeSettings, SettingsFailed
 
 
 def main() -> None:
@@ -37,7 +37,7 @@ async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int,
     logger.remove()
     logger.add(sys.stderr, level="DEBUG" if verbose else "WARNING")
     from agents.cascade.llm_server import ServerFailed
-    from agents.cascade.models import SettingsFailed, load_models
+    from agents.cascade.models import load_models
     from agents.cascade.server import serve
 
     try:

@@ -7,11 +7,7 @@ from typing import Any
 
 from agents.cascade.llm import Endpoint
 from agents.cascade.llm_server import LlmServer, ServerOptions
-from agents.cascade.settings import CascadeSettings, StockWhisper
-
-
-class SettingsFailed(Exception):
-    """A profile asks for something that is not there. The message is one line for people."""
+from agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +28,8 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
     """Load everything that `settings` names. `weights` maps names to paths; a name that it lacks is taken as it stands.
 
     Raises:
-        SettingsFailed: the environment variable that should hold the endpoint's key is empty.
+        SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice cannot be decoded in
+            parts though it should.
         agents.cascade.llm_server.ServerFailed: the language-model server did not come up.
     """
     from agents.cascade import stock

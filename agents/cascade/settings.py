@@ -14,6 +14,10 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Threads = Annotated[int, Field(ge=1, le=256)]
 
 
+class SettingsFailed(Exception):
+    """A profile asks for something that is not there. The message is one line for people."""
+
+
 class _Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -201,6 +205,8 @@ class TtsSettings(_Settings):
     """Drop the near-silence with which the voice begins."""
     native_rate: bool = False
     """Send audio at the voice's own rate instead of pipecat's 24 kHz."""
+    in_parts: bool = False
+    """Give out the beginning of a piece while the rest of it is decoded, all at one loudness."""
     use_cuda: bool = False
 
 

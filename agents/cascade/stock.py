@@ -54,15 +54,22 @@ def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
 
 
 def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
-    """A Piper voice whose threads sleep between syntheses.
+    """A Piper voice whose threads sleep between syntheses; a `VoiceInParts` if the settings ask for one.
 
     onnxruntime's threads spin for work by default, which on a machine of few cores takes them from the other stages.
+
+    Raises:
+        agents.cascade.settings.SettingsFailed: parts are asked for, and this voice cannot give them.
     """
     voice = PiperVoice.load(Path(weights), use_cuda=settings.use_cuda)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if settings.in_parts:
+        from agents.cascade.voice_in_parts import VoiceInParts
+
+        return VoiceInParts(voice, Path(weights), options)
     voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=voice.session.get_providers())
     return voice
 
@@ -164,6 +171,8 @@ class MarkedPiper(PiperTTSService):
                 if isinstance(frame, TTSAudioRawFrame):
                     if self._trim and not samples:
                         frame.audio = trim_start(frame.audio, rate_hz)
+                        # The transport counts in it how much there is left to hear.
+                        frame.num_frames = len(frame.audio) // 2
                     if not samples:
                         self._session.stamp(marks.TTS_FIRST_AUDIO, **detail)
                     samples += frame.num_frames

@@ -1,0 +1,90 @@
+"""A voice decoded in parts says what the whole one says, and begins sooner."""
+
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from piper import PiperVoice
+
+from agents.cascade.settings import SettingsFailed, TtsSettings
+from agents.cascade.stock import load_voice
+from agents.cascade.voice_in_parts import FIRST_FRAMES, MARGIN_FRAMES, VoiceInParts
+
+pytestmark = pytest.mark.models
+
+SENTENCE = "That sounds hard, and I can hear how much it has worn you down."
+QUIET = {"noise_scale": 0.0, "noise_w_scale": 0.0}
+
+
+@pytest.fixture(scope="module")
+def whole(weights: dict[str, str]) -> PiperVoice:
+    return load_voice(TtsSettings(), weights["piper-joe"])
+
+
+@pytest.fixture(scope="module")
+def in_parts(weights: dict[str, str]) -> VoiceInParts:
+    voice = load_voice(TtsSettings(in_parts=True), weights["piper-joe"])
+    assert isinstance(voice, VoiceInParts)
+    return voice
+
+
+def test_the_parts_are_the_whole_at_another_level(whole: PiperVoice, in_parts: VoiceInParts) -> None:
+    from piper import SynthesisConfig
+
+    config = SynthesisConfig(**QUIET)
+    [one] = [chunk.audio_float_array for chunk in whole.synthesize(SENTENCE, config)]
+    parts = [chunk.audio_float_array for chunk in in_parts.synthesize(SENTENCE, config)]
+    joined = np.concatenate(parts)
+    assert len(parts) > 2
+    assert len(parts[0]) == FIRST_FRAMES * 256
+    assert len(parts[1]) == 2 * len(parts[0])
+    assert len(joined) == len(one)
+    level = np.abs(joined).max() / np.abs(one).max()
+    np.testing.assert_allclose(joined, one * level, atol=1e-4)
+
+
+def test_every_sentence_of_a_text_is_said(in_parts: VoiceInParts) -> None:
+    samples = [sum(len(c.audio_float_array) for c in in_parts.synthesize(t)) for t in ("Yes.", "Yes. I do. I am here.")]
+    assert samples[1] > 2 * samples[0]
+
+
+def test_pieces_keep_one_level_without_overload(in_parts: VoiceInParts) -> None:
+    peaks = [
+        max(float(np.abs(c.audio_float_array).max()) for c in in_parts.synthesize(text))
+        for text in ("I'm here.", SENTENCE, "Take all the time that you need!", "What happened then?") * 3
+    ]
+    assert max(peaks) <= 1.0
+    assert statistics.median(peaks) > 0.3
+
+
+def test_the_first_part_comes_well_before_the_whole(whole: PiperVoice, in_parts: VoiceInParts) -> None:
+    first_s: dict[str, list[float]] = {"whole": [], "parts": []}
+    for _ in range(15):
+        for name, voice in (("whole", whole), ("parts", in_parts)):
+            began_s = time.perf_counter()
+            next(iter(voice.synthesize(SENTENCE)))
+            first_s[name].append(time.perf_counter() - began_s)
+    assert statistics.median(first_s["parts"]) < 0.8 * statistics.median(first_s["whole"])
+
+
+def test_a_voice_with_another_decoder_is_refused(weights: dict[str, str], tmp_path: Path) -> None:
+    model = onnx.load(weights["piper-joe"])
+    for node in model.graph.node:
+        for index, name in enumerate(node.input):
+            node.input[index] = name.replace("dec.conv_pre", "other.conv_pre")
+    for initializer in model.graph.initializer:
+        initializer.name = initializer.name.replace("dec.conv_pre", "other.conv_pre")
+    strange = tmp_path / "strange.onnx"
+    onnx.save(model, strange)
+    strange.with_suffix(".onnx.json").write_text(Path(weights["piper-joe"] + ".json").read_text())
+    with pytest.raises(SettingsFailed, match=r"strange\.onnx cannot be decoded in parts"):
+        load_voice(TtsSettings(in_parts=True), str(strange))
+
+
+def test_a_decoder_that_looks_too_far_is_refused(weights: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
+    with pytest.raises(SettingsFailed, match="looks too far ahead"):
+        load_voice(TtsSettings(in_parts=True), weights["piper-joe"])
