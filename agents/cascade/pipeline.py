@@ -49,7 +49,7 @@ class Session:
     def __init__(self, websocket: WebSocket, settings: CascadeSettings, models: Models) -> None:
         self._settings = settings
         self._marks = SessionMarks()
-        self._transport = MarkedTransport(websocket, self._marks)
+        self._transport = MarkedTransport(websocket, self._marks, settings.tts.send_ahead_ms)
         self._context = LLMContext()
         system = system_instruction(settings.reply)
         native_url = models.endpoint.native_url

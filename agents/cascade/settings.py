@@ -207,6 +207,8 @@ class TtsSettings(_Settings):
     """Send audio at the voice's own rate instead of pipecat's 24 kHz."""
     in_parts: bool = False
     """Give out the beginning of a piece while the rest of it is decoded, all at one loudness."""
+    send_ahead_ms: Milliseconds = 0
+    """How far what is sent may run ahead of what is heard, so that a stall is not; 0 leaves the clock to pipecat."""
     use_cuda: bool = False
 
 
