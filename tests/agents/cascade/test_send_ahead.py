@@ -28,10 +28,10 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 async def _stall_while_it_speaks(truth: Any) -> None:
-    while "first_audio" not in truth.at_ns:
+    while "first_audio" not in truth.at_ns:  # noqa: ASYNC110 stamped by another thread
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.4)
-    time.sleep(STALL_S)  # the agent is served by this very loop
+    time.sleep(STALL_S)  # noqa: ASYNC251 the agent is served by this very loop
 
 
 @pytest.mark.parametrize(("send_ahead_ms", "heard"), [(0, True), (150, False)], ids=["pipecat's clock", "ahead"])
