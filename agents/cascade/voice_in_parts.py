@@ -119,10 +119,11 @@ def _halves(weights: Path) -> tuple[bytes, bytes]:
     cut = Extractor(model)
     inputs = [given.name for given in model.graph.input]
     outputs = [given.name for given in model.graph.output][:1]
-    try:
-        return (
-            cut.extract_model(inputs, [entrance]).SerializeToString(),
-            cut.extract_model([entrance], outputs).SerializeToString(),
+    decoder = cut.extract_model([entrance], outputs)
+    known = {entrance, "", *(weight.name for weight in decoder.graph.initializer)}
+    known.update(output for node in decoder.graph.node for output in node.output)
+    if lacking := sorted({name for node in decoder.graph.node for name in node.input} - known):
+        raise SettingsFailed(
+            f"the voice {weights.name} cannot be decoded in parts: besides frames its decoder needs {', '.join(lacking)}"
         )
-    except (ValueError, onnx.checker.ValidationError) as failed:
-        raise SettingsFailed(f"the voice {weights.name} cannot be decoded in parts: {failed}") from failed
+    return cut.extract_model(inputs, [entrance]).SerializeToString(), decoder.SerializeToString()

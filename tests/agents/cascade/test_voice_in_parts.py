@@ -84,6 +84,19 @@ def test_a_voice_with_another_decoder_is_refused(weights: dict[str, str], tmp_pa
         load_voice(TtsSettings(in_parts=True), str(strange))
 
 
+def test_a_decoder_that_needs_the_speaker_is_refused(weights: dict[str, str], tmp_path: Path) -> None:
+    model = onnx.load(weights["piper-joe"])
+    last = next(node for node in model.graph.node if "output" in node.output)
+    last.output[0] = "before the speaker"
+    model.graph.node.append(onnx.helper.make_node("Add", ["before the speaker", "speaker"], ["output"]))
+    model.graph.input.append(onnx.helper.make_tensor_value_info("speaker", onnx.TensorProto.FLOAT, [1]))
+    several = tmp_path / "several.onnx"
+    onnx.save(model, several)
+    several.with_suffix(".onnx.json").write_text(Path(weights["piper-joe"] + ".json").read_text())
+    with pytest.raises(SettingsFailed, match="its decoder needs speaker"):
+        load_voice(TtsSettings(in_parts=True), str(several))
+
+
 def test_a_decoder_that_looks_too_far_is_refused(weights: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
     with pytest.raises(SettingsFailed, match="looks too far ahead"):
