@@ -55,7 +55,8 @@ class VoiceInParts(PiperVoice):
         self.session = onnxruntime.InferenceSession(first, sess_options=options, providers=providers)
         self._decoder = onnxruntime.InferenceSession(second, sess_options=options, providers=providers)
         self._frames_name: str = self._decoder.get_inputs()[0].name
-        frames = self._frames(_SENTENCE, SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0))
+        ids = self.phonemes_to_ids(self.phonemize(_SENTENCE)[0])
+        frames = self._frames(ids, SynthesisConfig(noise_scale=0.0, noise_w_scale=0.0))
         whole = self._decode(frames)
         joined = np.concatenate(list(self._parts(frames)))
         if len(joined) != len(whole) or np.abs(joined - whole).max() > _SAME:
@@ -75,7 +76,7 @@ class VoiceInParts(PiperVoice):
         volume = self._gain * (1.0 if syn_config is None else syn_config.volume)
         for phonemes in filter(None, self.phonemize(text)):
             ids = self.phonemes_to_ids(phonemes)
-            for part in self._parts(self._frames_of(ids, syn_config)):
+            for part in self._parts(self._frames(ids, syn_config)):
                 yield AudioChunk(
                     sample_rate=self.config.sample_rate,
                     sample_width=2,
@@ -85,10 +86,7 @@ class VoiceInParts(PiperVoice):
                     phoneme_ids=ids,
                 )
 
-    def _frames(self, text: str, config: SynthesisConfig) -> NDArray[np.float32]:
-        return self._frames_of(self.phonemes_to_ids(self.phonemize(text)[0]), config)
-
-    def _frames_of(self, ids: list[int], config: SynthesisConfig | None) -> NDArray[np.float32]:
+    def _frames(self, ids: list[int], config: SynthesisConfig | None) -> NDArray[np.float32]:
         """Frames for the decoder, shape (1, channels, frames)."""
         frames = np.asarray(self.phoneme_ids_to_audio(ids, config), np.float32)
         return frames.reshape(1, frames.shape[0], -1)
