@@ -7,12 +7,12 @@ to do. Smart-turn v3 listens to the voice instead of the words.
 """
 
 import asyncio
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from scipy.special import expit
 
 from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 from agents.cascade.llama_prompt import LlamaPrompt
@@ -63,7 +63,7 @@ class LengthScorer:
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
         said = len(evidence.said_before.split()) + len(evidence.text.split())
-        return 1 / (1 + math.exp((self.words_at_half - said) / self.spread_words))
+        return float(expit((said - self.words_at_half) / self.spread_words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,12 @@ async def test_a_hesitation_outvotes_every_scorer(text: str, complete: float) ->
     assert await HesitationVeto(Saying(0.9)).probability_complete(words(text)) == complete
 
 
+async def test_a_sharp_length_prior_far_from_its_middle_is_sure() -> None:
+    scorer = LengthScorer(words_at_half=400, spread_words=0.5)
+    assert await scorer.probability_complete(words("So.")) == 0.0
+    assert await scorer.probability_complete(words("so " * 401)) > 0.8
+
+
 async def test_length_counts_what_was_said_before_a_turn_was_ended_too_soon() -> None:
     scorer = LengthScorer(words_at_half=4, spread_words=1)
     assert await scorer.probability_complete(words("one two three four")) == pytest.approx(0.5)
