@@ -226,9 +226,7 @@ class AgentProcess:
         """Whatever already listens there would be measured in the agent's name."""
         for url in (launch.url, launch.settings.ready_url):
             if url is not None and is_loopback(url) and await _serves(url):
-                what = (
-                    f"cannot start: something else already listens at {url}; stop it, or use {{port}} for a free port"
-                )
+                what = f"cannot start: something else already listens at {url}; stop it, or use {{port}} for a free port"
                 raise self._failed(what, "start_failed")
 
     def _spawn(self, launch: _Launch) -> None:

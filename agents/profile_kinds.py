@@ -98,9 +98,7 @@ class RawPcmProfile(_PcmBot):
     """Rate of the agent's audio until it states another in a `start` message."""
 
     def connection(self, url: str) -> ConnectionSpec:
-        return ConnectionSpec(
-            kind="raw-pcm", url=url, options={**self._options(), "output_rate_hz": self.output_rate_hz}
-        )
+        return ConnectionSpec(kind="raw-pcm", url=url, options={**self._options(), "output_rate_hz": self.output_rate_hz})
 
 
 class TwilioProfile(_SpokenElsewhere):

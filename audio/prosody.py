@@ -56,9 +56,7 @@ class Prosody:
     """Brightness: pressed voices have more energy above 1 kHz, lax ones less."""
 
 
-def reshape(
-    signals: Sequence[Float32], rate_hz: int, speaker: Speaker, prosody: Prosody, rate: float = 1.0
-) -> list[Float32]:
+def reshape(signals: Sequence[Float32], rate_hz: int, speaker: Speaker, prosody: Prosody, rate: float = 1.0) -> list[Float32]:
     """The sentences of one turn, said by `speaker` with the F0, melody and brightness of `prosody`, `rate` times as fast.
 
     Each result has its signal's length divided by `rate`: Piper's own length scale is rounded up sound by sound, so that
@@ -147,9 +145,7 @@ def _world() -> Any:
     try:
         import pyworld
     except ImportError as error:
-        raise VoiceError(
-            'the package "pyworld-prebuilt" is missing: pip install "heart-voice-harness[local]"'
-        ) from error
+        raise VoiceError('the package "pyworld-prebuilt" is missing: pip install "heart-voice-harness[local]"') from error
     return pyworld
 
 
@@ -157,7 +153,5 @@ def _praat() -> Any:
     try:
         import parselmouth
     except ImportError as error:
-        raise VoiceError(
-            'the package "praat-parselmouth" is missing: pip install "heart-voice-harness[local]"'
-        ) from error
+        raise VoiceError('the package "praat-parselmouth" is missing: pip install "heart-voice-harness[local]"') from error
     return parselmouth

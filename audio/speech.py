@@ -108,9 +108,7 @@ def render_turn(
     return turn
 
 
-def rendering_key(
-    turn_text: str, directions: Directions, voice_identity: str, speaker: Speaker = JUST_THE_VOICE
-) -> str:
+def rendering_key(turn_text: str, directions: Directions, voice_identity: str, speaker: Speaker = JUST_THE_VOICE) -> str:
     """SHA-256 over everything that a rendering depends on."""
     said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
     content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker)]
@@ -122,9 +120,7 @@ def _noise_seed(turn_text: str, voice_identity: str) -> int:
     return int(hashlib.sha256(f"{voice_identity}\n{turn_text}".encode()).hexdigest()[:15], 16)
 
 
-def _render(
-    turn_text: str, directions: Directions, synthesiser: Synthesiser, speaker: Speaker, seed: int
-) -> RenderedTurn:
+def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, speaker: Speaker, seed: int) -> RenderedTurn:
     segments = parse_marked(turn_text)
     prosody = prosody_for(directions.emotion, directions.intensity)
     rate = float(np.clip(directions.rate * prosody.rate_factor, *RATE_BOUNDS))

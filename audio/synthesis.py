@@ -73,10 +73,7 @@ class PiperSynthesiser:
         from piper import PiperVoice
 
         voice = PiperVoice(session=self._session(seed), config=self._config)
-        return [
-            [np.asarray(chunk.audio_float_array, dtype=np.float32) for chunk in voice.synthesize(text)]
-            for text in texts
-        ]
+        return [[np.asarray(chunk.audio_float_array, dtype=np.float32) for chunk in voice.synthesize(text)] for text in texts]
 
     def _session(self, seed: int) -> Any:
         import onnxruntime

@@ -187,9 +187,7 @@ def _service_class(path: str) -> Any:
     try:
         found = getattr(importlib.import_module(module), name)
     except Exception as error:  # a service's module raises plain Exception where the provider's package is missing
-        raise VoiceError(
-            f"{path}: cannot be imported ({str(error).splitlines()[0] if str(error) else error!r})"
-        ) from None
+        raise VoiceError(f"{path}: cannot be imported ({str(error).splitlines()[0] if str(error) else error!r})") from None
     if not (inspect.isclass(found) and issubclass(found, TTSService)):
         raise VoiceError(f"{path}: is no pipecat TTS service")
     return found

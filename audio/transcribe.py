@@ -158,7 +158,5 @@ def _loudest_dbfs(samples: Int16, rate_hz: int) -> float:
     if samples.size == 0:
         return -np.inf
     starts = np.arange(0, samples.size, width)
-    power = np.add.reduceat(to_float(samples).astype(np.float64) ** 2, starts) / np.minimum(
-        width, samples.size - starts
-    )
+    power = np.add.reduceat(to_float(samples).astype(np.float64) ** 2, starts) / np.minimum(width, samples.size - starts)
     return float(10 * np.log10(max(power.max(), 1e-12)))

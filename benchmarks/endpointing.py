@@ -172,9 +172,7 @@ def _two_speed(short: int, long: int, threshold: float, weights: tuple[tuple[str
     return make
 
 
-def _graded_by_length(
-    short: int, long: int, grade: tuple[float, float], length: LengthScorer, weight: float
-) -> MakePolicy:
+def _graded_by_length(short: int, long: int, grade: tuple[float, float], length: LengthScorer, weight: float) -> MakePolicy:
     def make(recall: Recall) -> EndpointPolicy:
         scorer = BlendedScorer([(recall.scorer("llm"), 1.0), (length, weight)])
         return ScoredSilence(HesitationVeto(scorer), short, long, *grade)

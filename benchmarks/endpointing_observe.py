@@ -75,9 +75,7 @@ async def observe(out: Path, pack: str, voices: Sequence[str], limit: int | None
                     turn = spoken(context, voice)
                     dry = floats(turn)
                     marks = [(a * RATE_HZ // turn.rate_hz, b * RATE_HZ // turn.rate_hz) for a, b in turn.pauses]
-                    conditions = (
-                        ["clean"] if number >= degraded or voice != voices[0] else ["clean", "babble", "telephone"]
-                    )
+                    conditions = ["clean"] if number >= degraded or voice != voices[0] else ["clean", "babble", "telephone"]
                     for condition in conditions:
                         signal = degrade(dry, condition, babble)
                         for begin, end, resumed, samples in listen(signal, whisper):
@@ -112,9 +110,7 @@ def spoken_samples(dry: NDArray[np.float32]) -> int:
     return len(dry) if last is None else last + 1
 
 
-def listen(
-    signal: NDArray[np.float32], whisper: Any
-) -> Iterator[tuple[int, int, bool, tuple[NDArray[np.float32], str]]]:
+def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[tuple[int, int, bool, tuple[NDArray[np.float32], str]]]:
     """Each silence of a turn: its bounds in samples, whether speech resumed, and (audio, text) of the words before it.
 
     Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.

@@ -27,9 +27,7 @@ KEYWORDS = re.compile(
 def share_won(pairs: tuple[LabelledPair, ...], kind: str) -> float:
     """Accuracy of a judge that knows only length, or only keywords, at its better sign; ties count half."""
     sides = [
-        (len(p.better), len(p.worse))
-        if kind == "length"
-        else (len(KEYWORDS.findall(p.better)), len(KEYWORDS.findall(p.worse)))
+        (len(p.better), len(p.worse)) if kind == "length" else (len(KEYWORDS.findall(p.better)), len(KEYWORDS.findall(p.worse)))
         for p in pairs
     ]
     share = sum(1.0 if a > b else 0.5 if a == b else 0.0 for a, b in sides) / len(sides)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.judging.stopping import GOALS, Goal, UntilSeparated, planned_looks
-from harness.judgment import Judgment
 from harness.ranking import leaderboard
 from harness.ranking.scale import Floats, to_elo
+from harness.store.judgment import Judgment
 
 CONTEXT_SD, PAIR_SD = 0.6, 0.4
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)

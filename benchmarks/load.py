@@ -13,7 +13,8 @@ from agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits
-from harness.load import LoadResult, load
+from harness.load.result import LoadResult
+from harness.load.steps import load
 
 TURN_S = 6.0
 DELAY_MS = 300

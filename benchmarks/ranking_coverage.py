@@ -31,7 +31,7 @@ from harness.ranking.leaderboard import paper_half_width
 from harness.ranking.ordinal import pin
 from harness.ranking.sandwich import Covariance, clustered, max_t, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 JUDGES = 3
 DESIGNS = {"full": (5, 10, 0.0), "sparse": (8, 8, 0.3)}
@@ -161,9 +161,7 @@ def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, see
     if len(votes) % JUDGES == 0 and votes.judge[:JUDGES].tolist() == list(range(JUDGES)) and want["agreement"][0] < 1:
         agree = agreement_by_context(votes)
         ends = percentile_interval((often @ agree[:, 0]) / (often @ agree[:, 1]), len(votes.contexts))
-        found["agreement of two judges: bootstrap, expanded percentile"] = float(
-            ends[0] <= want["agreement"][0] <= ends[1]
-        )
+        found["agreement of two judges: bootstrap, expanded percentile"] = float(ends[0] <= want["agreement"][0] <= ends[1])
     latency = rng.lognormal(np.log(LATENCY_P50_MS), LATENCY_SPREAD, len(votes.contexts))
     ends = percentile_interval(weighted_quantile(latency, often, 0.5), len(votes.contexts))
     found["latency p50: bootstrap, expanded percentile"] = float(ends[0] <= LATENCY_P50_MS <= ends[1])

@@ -17,7 +17,7 @@ import numpy as np
 from harness.ranking import ordinal
 from harness.ranking.leaderboard import fit_votes
 from harness.ranking.scale import Floats
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 SYSTEMS, RATERS, RATERS_PER_PAIR = 4, 15, 5
 CONTEXT_SD, PAIR_SD, TASTE_SD, POSITION_SD = 0.6, 0.4, 0.4, 0.3

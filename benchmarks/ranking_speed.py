@@ -21,7 +21,7 @@ import numpy as np
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts, refit
 from harness.ranking.scale import ELO_PER_LOGIT
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 SYSTEMS, CONTEXTS, PAIRS, JUDGES = 18, 300, 28, 5
 DRAWS = 1000
@@ -88,9 +88,7 @@ def main() -> None:
             lambda: refit(wins, draw_contexts(CONTEXTS, DRAWS, rng), fitted.theta, fitted.precision), 9
         ),
         "one ordinal fit, position and length": timed(lambda: ordinal.fit(laid_out), 3),
-        "1,000 clustered ordinal refits, position and length": timed(
-            lambda: ordinal_bootstrap.refit(found, board, often), 3
-        ),
+        "1,000 clustered ordinal refits, position and length": timed(lambda: ordinal_bootstrap.refit(found, board, often), 3),
     }
 
     drawn = refit(wins, often, fitted.theta, fitted.precision)
@@ -136,13 +134,10 @@ def main() -> None:
     print("| what | time |\n|---|--:|")
     for name, seconds in (ours | libraries).items():
         print(f"| {name} | {1000 * seconds:,.2f} ms |" if seconds < 1 else f"| {name} | {seconds:,.2f} s |")
-    print(
-        f"\nLargest distance from full convergence over {CHECKED} refits: {strength_error:.5f} Elo (strength), ", end=""
-    )
+    print(f"\nLargest distance from full convergence over {CHECKED} refits: {strength_error:.5f} Elo (strength), ", end="")
     print(f"{ordinal_error:.5f} Elo (ordinal).")
     strength_ratio = (
-        libraries["evalica: 1,000 clustered strength-weighted refits"]
-        / ours["1,000 clustered strength-weighted refits"]
+        libraries["evalica: 1,000 clustered strength-weighted refits"] / ours["1,000 clustered strength-weighted refits"]
     )
     plain_ratio = libraries["arenakit: 1,000 clustered plain refits"] / ours["1,000 clustered plain refits"]
     print(f"1,000 refits: evalica takes {strength_ratio:,.0f} times as long, arenakit {plain_ratio:,.0f} times.")

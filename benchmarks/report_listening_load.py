@@ -17,7 +17,7 @@ import httpx
 import numpy as np
 import uvicorn
 
-from harness.store import RunStore
+from harness.store.run_store import RunStore
 from reports.listening.app import ListeningApp
 from reports.listening.design import ListeningDesign
 from reports.listening.serve import KEEP_ALIVE_S, prepare
@@ -77,9 +77,7 @@ async def load(raters: int) -> None:
         f"{raters} raters, {answers} answers, {sum(map(len, times.values()))} requests in {time.perf_counter() - began:.1f} s"
     )
     for kind, taken in times.items():
-        print(
-            f"{kind:>7}: p50 {np.percentile(taken, 50):6.1f} ms, p99 {np.percentile(taken, 99):6.1f} ms, n {len(taken)}"
-        )
+        print(f"{kind:>7}: p50 {np.percentile(taken, 50):6.1f} ms, p99 {np.percentile(taken, 99):6.1f} ms, n {len(taken)}")
 
 
 def main() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from reports.invented import invented_view
-from reports.page import render
+from reports.html import render
+from tests.reports.invented import invented_view
 
 
 def main() -> None:
@@ -23,9 +23,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = Path(folder) / "report.html"
         path.write_text(page, encoding="utf-8")
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
         tab = browser.new_page()
         tab.goto(path.as_uri())
         paint_ms = tab.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")

@@ -11,7 +11,7 @@ from harness.calibrate.sounds import coloured_noise, music
 from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, silence, voice
 from harness.calibrate.truth_suite import figures, run_suite
 from harness.timing import measure
-from harness.turn_timing import TurnTiming
+from harness.timing.figures import TurnTiming
 
 BARS = {"clean": 2.0, "degraded": 5.0, "hard": 20.0}
 
@@ -29,8 +29,7 @@ def false_onsets() -> None:
     }
     for name, make in kinds.items():
         timings = [
-            measure(make_recording(Said(0.2, make(np.random.default_rng(k))), total_s=34).recording)
-            for k in range(CALLS)
+            measure(make_recording(Said(0.2, make(np.random.default_rng(k))), total_s=34).recording) for k in range(CALLS)
         ]
         print(f"10 min of {name}: {sum(not t.no_reply for t in timings)} false onsets")
     echoes = [_echoed(np.random.default_rng(k)) for k in range(CALLS)]

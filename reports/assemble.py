@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.judgment import Judgment
-from harness.latency import summarise_latency
-from harness.manifest import RunManifest
 from harness.ranking import JointPoint
-from harness.store import Session
-from harness.summarise import turns_of
-from harness.summary import AgentSummary, Quantiles, RunSummary
+from harness.steps.latency import summarise_latency
+from harness.steps.summarise import turns_of
+from harness.steps.summary import AgentSummary, Quantiles, RunSummary
+from harness.store.judgment import Judgment
+from harness.store.manifest import RunManifest
+from harness.store.run_store import Session
 from reports import audits, ratings, strategies, telemetry
-from reports.gathered import Gathered, Part, measured_on_page, reply_texts
 from reports.listening.section import listening_views
 from reports.provenance import provenance
 from reports.runs_differ import onset_error_ms
+from reports.shown_runs import Gathered, Part, measured_on_page, reply_texts
 from reports.turns import first_start_ns, turns
 from reports.view import (
     METRICS,
@@ -94,8 +94,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         judges=_judges(gathered),
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
         contexts=tuple(
-            _context(context, planned[context.id], shown[context.id], verdicts[context.id])
-            for context in gathered.contexts
+            _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in gathered.contexts
         ),
         warnings=tuple(summary.warnings),
         agreement=audits.agreements(everything),
@@ -132,7 +131,7 @@ def _telemetry(gathered: Gathered) -> tuple[SeriesView, ...]:
     return tuple(
         replace(line, name=f"{part.label}: {line.name}") if gathered.several else line
         for part in gathered.parts
-        for line in telemetry.series(part.store.folder, first_start_ns(part))
+        for line in telemetry.series(part.store.telemetry_file, first_start_ns(part))
     )
 
 
@@ -146,9 +145,7 @@ def _agent(
     frontiers: Frontiers,
 ) -> AgentView:
     mine = [row for row in rows if name in (row.system_a, row.system_b)]
-    sessions = [
-        s for s in part.sessions if s.key.agent == name and s.key.condition == part.store.manifest.conditions[0]
-    ]
+    sessions = [s for s in part.sessions if s.key.agent == name and s.key.condition == part.store.manifest.conditions[0]]
     slices: dict[Subset, SliceView] = {"all": _whole(agent, boards["all"].get(name, RatingView()))}
     for subset in SUBSETS[1:]:
         point = frontiers[subset].get(name)
@@ -258,9 +255,7 @@ def _references(contexts: Sequence[Context], boards: Boards, summary: RunSummary
             axes={axis: value for axis, value in row.axes.items() if value is not None},
         )
         subsets = {subset: boards[subset][system] for subset in SUBSETS[1:] if system in boards[subset]}
-        found.append(
-            ReferenceView(system, ", ".join(authors.get(system, ["unknown author"])), {"all": whole, **subsets})
-        )
+        found.append(ReferenceView(system, ", ".join(authors.get(system, ["unknown author"])), {"all": whole, **subsets}))
     return tuple(found)
 
 
@@ -288,9 +283,7 @@ def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
     return tuple(found)
 
 
-def _context(
-    context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[Judgment]
-) -> ContextView:
+def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[Judgment]) -> ContextView:
     return ContextView(
         id=context.id,
         subset=context.subset,

@@ -6,9 +6,9 @@ pairs may still lean when two replies are close.
 
 from collections.abc import Mapping, Sequence
 
-from harness.judgment import AXES, Judgment
 from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
+from harness.store.judgment import AXES, Judgment
 from reports.clustered import clustered_mean
 from reports.view import Estimate, Finding
 
@@ -37,9 +37,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
         ("Krippendorff α, judges", found.krippendorff_alpha_judges, "coefficient", "ordinal, on signed strengths"),
         ("Cohen κ, judges and people", found.cohen_kappa, "coefficient", "majority against majority, beyond chance"),
     ]
-    named += [
-        (f"{a} with {b}", figure, "share", "two judges, same pair") for (a, b), figure in found.cross_judge.items()
-    ]
+    named += [(f"{a} with {b}", figure, "share", "two judges, same pair") for (a, b), figure in found.cross_judge.items()]
     return tuple(
         Finding(
             name,

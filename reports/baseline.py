@@ -129,17 +129,12 @@ def _share_of(
 
 def _cut_ins(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
     yield from (
-        (c.id, float(t.cut_in))
-        for c in view.contexts
-        for t in c.turns
-        if t.agent == agent and t.spoken_end_ms is not None
+        (c.id, float(t.cut_in)) for c in view.contexts for t in c.turns if t.agent == agent and t.spoken_end_ms is not None
     )
 
 
 def _cut_pauses(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    yield from (
-        (c.id, float(p.name == "cut")) for c in view.contexts for t in c.turns if t.agent == agent for p in t.pauses
-    )
+    yield from ((c.id, float(p.name == "cut")) for c in view.contexts for t in c.turns if t.agent == agent for p in t.pauses)
 
 
 def _silence(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
@@ -169,10 +164,7 @@ def _latency(metric: Metric) -> Callable[[PageView, str], ByConversation]:
 
 
 _FIGURES: tuple[_Figure, ...] = (
-    *(
-        _Figure(words.split(":")[0], _latency(metric), milliseconds, "median", True)
-        for metric, words in METRICS.items()
-    ),
+    *(_Figure(words.split(":")[0], _latency(metric), milliseconds, "median", True) for metric, words in METRICS.items()),
     _Figure("Preferred to references", _share_of(_preferred), share, "mean", False),
     _Figure("Cut-ins", _share_of(_cut_ins), share, "mean", True),
     _Figure("Pauses cut", _share_of(_cut_pauses), share, "mean", True),

@@ -39,9 +39,7 @@ def board(view: PageView, subset: Subset = "all") -> tuple[Row, ...]:
     rated: list[tuple[float | None, Row]] = [
         (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents
     ]
-    rated += [
-        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset)) for r in view.references
-    ]
+    rated += [(r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset)) for r in view.references]
     rated.sort(key=lambda pair: (pair[0] is None, -(pair[0] or 0.0), pair[1].name))
     return tuple(row for _, row in rated)
 
@@ -50,9 +48,7 @@ def method_words(view: PageView) -> str:
     """How the ratings were made, and what an interval is."""
     if not view.elo_method:
         return "There is no joint Elo." if view.judgments else "There is no Elo, because nothing was judged."
-    return (
-        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8."
-    )
+    return f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8."
 
 
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:

@@ -18,7 +18,6 @@ P95_TURNS = 60
 """A 95th percentile of fewer turns rests on fewer than three of them."""
 NEAR_CHANCE = 0.6
 """A judge whose accuracy may be this low, on pairs where guessing gives 50 %, tells little about replies."""
-HIGH_FLIP = 0.2
 
 Level = Literal["bad", "warn", "note"]
 
@@ -98,9 +97,7 @@ def _judges(view: PageView) -> Iterator[Caution]:
                 "say little or nothing about which reply is better."
             )
         else:
-            text = (
-                f"{judge_sentence(judge)}. It does not reach the bar for a trusted judge; read its ratings as a hint."
-            )
+            text = f"{judge_sentence(judge)}. It does not reach the bar for a trusted judge; read its ratings as a hint."
         yield Caution("bad" if not trusted and near_chance(judge) else "warn", "Weak judge", text)
     own = sum(a.own_family_judgments for a in view.agents)
     if own:
@@ -140,9 +137,7 @@ def _losses(view: PageView) -> Iterator[Caution]:
         )
     silent = [agent for agent in view.agents if agent.whole.no_reply]
     if silent:
-        each = ", ".join(
-            f"{agent.name} on {agent.whole.no_reply} of {counted(agent.whole.turns, 'turn')}" for agent in silent
-        )
+        each = ", ".join(f"{agent.name} on {agent.whole.no_reply} of {counted(agent.whole.turns, 'turn')}" for agent in silent)
         yield Caution("warn", "No reply", f"Nothing within 15 s: {each}. Such turns count as an agent's slowest.")
     dropped = [agent for agent in view.agents if agent.whole.discarded]
     if dropped:
@@ -154,9 +149,7 @@ def _losses(view: PageView) -> Iterator[Caution]:
         )
     unjudged = sum(1 for context in view.contexts if context.turns and not context.judgments)
     if view.judgments and unjudged:
-        yield Caution(
-            "warn", "Missing verdicts", f"{counted(unjudged, 'conversation')} of this run has no verdict at all."
-        )
+        yield Caution("warn", "Missing verdicts", f"{counted(unjudged, 'conversation')} of this run has no verdict at all.")
 
 
 def _analysis(view: PageView) -> Iterator[Caution]:

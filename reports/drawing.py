@@ -14,8 +14,8 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
-from harness import playout
-from harness.recording import Recording
+from harness.recording import playout
+from harness.recording.record import Recording
 from reports.view import Span
 
 MIX_RATE_HZ = 24_000

@@ -30,9 +30,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
         _write_csv(path, rows)
         written.append(path)
     whole = folder / "tables.json"
-    text = json.dumps(
-        {"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False
-    )
+    text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
     whole.write_text(text + "\n", encoding="utf-8", errors="replace")
     summary = folder / "summary.md"
     summary.write_text(markdown(view), encoding="utf-8", errors="replace")

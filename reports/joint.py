@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
 from reports.assemble import assemble
 from reports.baseline import compare, most_telling_first
 from reports.export import write_exports
-from reports.gathered import Gathered, alone
+from reports.html import render
 from reports.listening.people import write_human_completions
-from reports.page import render
+from reports.shown_runs import Gathered, alone
 from reports.together import together
 from reports.view import BaselineView, PageView
 

@@ -9,9 +9,7 @@ Loss = tuple[str, str, str, str]
 def losses(view: PageView) -> tuple[Loss, ...]:
     """Invalid runs, failures, silence, discarded turns, refused values and missing sessions, gravest first."""
     found: list[Loss] = [("invalid run", "all", "all", reason) for reason in view.invalid_reasons]
-    found += [
-        ("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind) for f in view.failures
-    ]
+    found += [("failed session", f.agent, f.context, f"{f.kind}: {f.detail}" if f.detail else f.kind) for f in view.failures]
     for context in view.contexts:
         for turn in context.turns:
             if turn.no_reply:

@@ -41,8 +41,7 @@ def markdown(view: PageView) -> str:
     lines += ["", "| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
     for row in board(view):
         cells = [
-            plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part))
-            for cell in row.cells
+            plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part)) for cell in row.cells
         ]
         lines.append(f"| {plain(row.name)} | " + " | ".join(cells) + " |")
     lines += ["", plain(method_words(view)), ""]

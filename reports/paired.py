@@ -9,7 +9,7 @@ import numpy as np
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.turn_timing import NO_REPLY_MS
+from harness.timing.figures import NO_REPLY_MS
 from reports.clustered import DRAWS, SEED
 from reports.view import Estimate, Metric, PageView
 

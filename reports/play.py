@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from harness import playout
 from harness.errors import UserError
-from harness.store import RunStore, Session
+from harness.recording import playout
+from harness.store.run_store import RunStore, Session
 from reports.drawing import envelope
 from reports.wording import milliseconds
 
@@ -63,9 +63,7 @@ class Speakers:
         try:
             sounddevice.check_output_settings(channels=2, samplerate=playout.HEARD_RATE_HZ)
         except (sounddevice.PortAudioError, ValueError) as error:
-            raise UserError(
-                "this machine has no sound device that can play; open the report on one that has"
-            ) from error
+            raise UserError("this machine has no sound device that can play; open the report on one that has") from error
         self._device = sounddevice
         self._began = 0.0
 

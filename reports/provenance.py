@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from harness.manifest import RunManifest
-from harness.summary import RunSummary
-from reports.gathered import Part
+from harness.steps.summary import RunSummary
+from harness.store.manifest import RunManifest
+from reports.shown_runs import Part
 from reports.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
@@ -66,6 +66,5 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
 
 def _pairs(values: Mapping[str, object]) -> str:
     return (
-        "\n".join(f"{name}: {value if value is not None else UNKNOWN_TEXT}" for name, value in values.items())
-        or UNKNOWN_TEXT
+        "\n".join(f"{name}: {value if value is not None else UNKNOWN_TEXT}" for name, value in values.items()) or UNKNOWN_TEXT
     )

@@ -8,11 +8,11 @@ so that the page and `--json` say the same; only the subsets are rated here.
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.errors import UserError
-from harness.judge_run import HEARD
-from harness.judgment import Judgment
 from harness.ranking import JointPoint, joint_figure, leaderboard
 from harness.ranking.joint import Latencies
-from harness.summarise import ranked_rows
+from harness.steps.judge import HEARD
+from harness.steps.summarise import ranked_rows
+from harness.store.judgment import Judgment
 from reports.view import Estimate, RatingView, Subset
 
 

@@ -5,9 +5,9 @@ Nothing here is a reason to refuse; every one is a reason why a gap between agen
 
 from collections.abc import Callable, Iterator, Sequence
 
-from harness.judge_run import NO_REPLY_RULE
-from harness.manifest import RunManifest
-from reports.gathered import Part
+from harness.steps.judge import NO_REPLY_RULE
+from harness.store.manifest import RunManifest
+from reports.shown_runs import Part
 from reports.wording import milliseconds
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
-from reports.gathered import Gathered, reply_texts
+from reports.shown_runs import Gathered, reply_texts
 from reports.view import StrategiesView
 
 LABELS_FILE = "strategies.jsonl"
@@ -48,7 +48,5 @@ def _labels(path: Path, names: Mapping[str, str]) -> list[StrategyLabel]:
             try:
                 labels.append(StrategyLabel.model_validate_json(line))
             except ValidationError as error:
-                raise UserError(
-                    f"{path}, line {number}: is not a strategy label ({error.errors()[0]['msg']})"
-                ) from error
+                raise UserError(f"{path}, line {number}: is not a strategy label ({error.errors()[0]['msg']})") from error
     return [label.model_copy(update={"system": names.get(label.system, label.system)}) for label in labels]

@@ -7,7 +7,6 @@ a burst makes a turn slow, and a mean would hide it.
 import json
 from pathlib import Path
 
-from harness.telemetry import FILE
 from reports.view import SeriesView
 
 POINTS = 400
@@ -19,13 +18,12 @@ _SHOWN = {"cpu_percent": "processor, % of all cores"}
 _SHOWN_ENDINGS = {".utilisation_percent": "{name}, % busy"}
 
 
-def series(folder: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
+def series(samples_file: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
     """Columns in percent over the seconds since the first session; empty where nothing was sampled. A torn line is left out."""
-    path = folder / FILE
-    if first_ns is None or not path.is_file():
+    if first_ns is None or not samples_file.is_file():
         return ()
     samples: list[tuple[float, dict[str, float]]] = []
-    with path.open(encoding="utf-8") as lines:
+    with samples_file.open(encoding="utf-8") as lines:
         for line in lines:
             try:
                 sample = json.loads(line)
@@ -47,9 +45,7 @@ def series(folder: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
                 bins = highest.setdefault(name, {})
                 bins[place] = max(bins.get(place, float(value)), float(value))
     return tuple(
-        SeriesView(
-            name, tuple((round(begin + place * width, 1), round(value, 1)) for place, value in sorted(bins.items()))
-        )
+        SeriesView(name, tuple((round(begin + place * width, 1), round(value, 1)) for place, value in sorted(bins.items())))
         for name, bins in sorted(highest.items())
     )
 

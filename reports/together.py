@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.judge_run import HEARD, NO_REPLY_RULE
-from harness.judgment import Judgment
-from harness.ranking.command import Ranking, rank
-from harness.store import RunStore
-from harness.summary import AgentSummary, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
+from harness.ranking.ranking import Ranking, rank
+from harness.steps.judge import HEARD, NO_REPLY_RULE
+from harness.steps.summary import AgentSummary, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
+from harness.store.judgment import Judgment
+from harness.store.run_store import RunStore
 from reports import ratings
-from reports.gathered import Gathered, Part, measured_on_page, part
 from reports.runs_differ import differences
+from reports.shown_runs import Gathered, Part, measured_on_page, part
 from reports.view import NOT_JOINT
 from scenarios.context import Context
 
@@ -68,9 +68,7 @@ def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
             "The runs were judged by different judges, whose scales are not one; so this page has no Elo. Judge the runs with "
             "the same judge, or read the rating of each in its own report."
         )
-    kept = {
-        label: [r for r in found if r.judge in shared or r.judge == NO_REPLY_RULE] for label, found in judged.items()
-    }
+    kept = {label: [r for r in found if r.judge in shared or r.judge == NO_REPLY_RULE] for label, found in judged.items()}
     apart = _unconnected(kept)
     if apart:
         return [], (
@@ -83,12 +81,7 @@ def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
     """Two runs that no chain of shared reference replies joins; None where all are joined."""
     anchors = {
-        label: {
-            (row.context, system)
-            for row in found
-            for system in (row.system_a, row.system_b)
-            if system.startswith("ref:")
-        }
+        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if system.startswith("ref:")}
         for label, found in rows.items()
     }
     first, *others = anchors
@@ -222,9 +215,7 @@ def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking |
         budgets_ms=parts[0].summary.budgets_ms,
         pacing=PacingSummary(
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
-            realtime_ratio=max(
-                (p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None
-            ),
+            realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
         ),
         judges=list(_judges(parts, {row.judge for row in rows})),
         agents=agents,
@@ -233,9 +224,7 @@ def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking |
             for system, row in rated.items()
             if system.startswith("ref:")
         },
-        failures=[
-            f.model_copy(update={"agent": p.names.get(f.agent, f.agent)}) for p in parts for f in p.summary.failures
-        ],
+        failures=[f.model_copy(update={"agent": p.names.get(f.agent, f.agent)}) for p in parts for f in p.summary.failures],
     )
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from harness import recording_files
 from harness.errors import UserError
-from harness.replayed import conversation_of
-from harness.store import Session
-from harness.turn_timing import HiddenWork, Stage, TurnTiming
+from harness.recording import files as recording_files
+from harness.steps.conversations import conversation_of
+from harness.store.run_store import Session
+from harness.timing.figures import HiddenWork, Stage, TurnTiming
 from reports import drawing
 from reports.drawing import Drawing
-from reports.gathered import Gathered, Part
+from reports.shown_runs import Gathered, Part
 from reports.view import METRICS, Span, TurnView
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
@@ -123,9 +123,7 @@ def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...
     if drawn is None or timing is None:
         return ()
     cut = timing.pause_was_cut
-    return tuple(
-        Span("cut" if k < len(cut) and cut[k] else "kept", start, end) for k, (start, end) in enumerate(drawn.pauses)
-    )
+    return tuple(Span("cut" if k < len(cut) and cut[k] else "kept", start, end) for k, (start, end) in enumerate(drawn.pauses))
 
 
 def _stages(stages: Iterable[Stage | HiddenWork]) -> tuple[Span, ...]:

@@ -3,7 +3,7 @@
 A dash means "not known". It never means zero, and nothing here ever turns a missing figure into one.
 """
 
-from harness.turn_timing import NO_REPLY_MS
+from harness.timing.figures import NO_REPLY_MS
 from reports.view import Estimate, Finding, LatencyView
 
 UNKNOWN_TEXT = "—"

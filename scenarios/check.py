@@ -41,9 +41,7 @@ def check_pack(pack: Pack, *, shipped: bool | None = None) -> PackReport:
     """The whole report. `shipped`: hold it to the rules of packs that ship (default: whether it is one)."""
     strict = pack.name in shipped_packs() if shipped is None else shipped
     contexts = pack.contexts
-    problems = [
-        f"{c.id}: {f.screen}: {f.reason} ({f.words})" for c in contexts for f in screen_context(c, FOR_WRITTEN_PACKS)
-    ]
+    problems = [f"{c.id}: {f.screen}: {f.reason} ({f.words})" for c in contexts for f in screen_context(c, FOR_WRITTEN_PACKS)]
     problems += [f"{c.id}: {fault}" for c in contexts if c.escalation for fault in faults(c)]
     if strict:
         problems += _house_rules(contexts)
@@ -137,8 +135,7 @@ def _house_rules(contexts: Sequence[Context]) -> list[str]:
         if abs(shares[name] - wanted) > MIX_TOLERANCE
     ]
     found += [
-        f"'{phrase}' stands in {len(ids)} contexts: {', '.join(ids)}"
-        for phrase, ids in repeated_phrases(contexts).items()
+        f"'{phrase}' stands in {len(ids)} contexts: {', '.join(ids)}" for phrase, ids in repeated_phrases(contexts).items()
     ]
     found += [f"'{opening}' opens {', '.join(ids)}" for opening, ids in shared_openings(contexts).items()]
     share = picked_by_length(contexts)

@@ -15,5 +15,6 @@ fi
 .venv/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[local,test]'
 .venv/bin/ruff check .
 .venv/bin/ruff format --check .
+.venv/bin/lint-imports --no-cache >.venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 .venv/bin/mypy
 exec .venv/bin/python -m pytest "$@"

@@ -28,9 +28,7 @@ def make_policy(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, mak
     return AdaptiveSilence(policy, settings.adapt.quantile, settings.adapt.factor, settings.adapt.most_ms)
 
 
-def _without_adaption(
-    settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer
-) -> EndpointPolicy:
+def _without_adaption(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
     if isinstance(settings, FixedEndpoint):
         return FixedSilence(settings.silence_ms)
     low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
@@ -40,9 +38,7 @@ def _without_adaption(
     return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
 
 
-def _scorer(
-    settings: TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer, settled: tuple[float, float]
-) -> TurnScorer:
+def _scorer(settings: TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer, settled: tuple[float, float]) -> TurnScorer:
     def made(name: ScorerName) -> TurnScorer:
         length = settings.length
         return LengthScorer(length.words_at_half, length.spread_words) if name == "length" else make_scorer(name)

@@ -75,9 +75,7 @@ class CascadeLLM(OpenAILLMService):
             chosen["max_tokens"] = llm.max_tokens
         if llm.repeat_penalty is not None and endpoint.native_url is not None:
             chosen["extra"] = {"extra_body": {"repeat_penalty": llm.repeat_penalty}}
-        super().__init__(
-            base_url=endpoint.base_url, api_key=endpoint.api_key, settings=self.Settings(**chosen), **kwargs
-        )
+        super().__init__(base_url=endpoint.base_url, api_key=endpoint.api_key, settings=self.Settings(**chosen), **kwargs)
         if settings.speculate:
             self._speculation_gate = OpenGate(name=f"{self}::OpenGate")
         self._filter = AnswerFilter()

@@ -94,9 +94,7 @@ class LlmServer:
                 await self._await_first_token()
         except TimeoutError as slow:
             await self.stop()
-            raise ServerFailed(
-                f"language model {self._options.model} did not load in {_LOAD_TIMEOUT_S:.0f} s"
-            ) from slow
+            raise ServerFailed(f"language model {self._options.model} did not load in {_LOAD_TIMEOUT_S:.0f} s") from slow
         except BaseException:
             await self.stop()
             raise

@@ -59,9 +59,7 @@ async def _language_model(settings: CascadeSettings, weights: Mapping[str, str])
         if llm.api_key_env is not None:
             key = os.environ.get(llm.api_key_env, "")
             if not key:
-                raise SettingsFailed(
-                    f"environment variable {llm.api_key_env} is empty: it must hold the endpoint's key"
-                )
+                raise SettingsFailed(f"environment variable {llm.api_key_env} is empty: it must hold the endpoint's key")
         return None, Endpoint(llm.base_url, llm.model, key)
     server = LlmServer(
         ServerOptions(

@@ -82,9 +82,7 @@ class Session:
             vad = MarkedSilero(settings.vad, self._marks)
             params = LLMUserAggregatorParams(vad_analyzer=vad, user_turn_strategies=self._turn_strategies())
         user, assistant = aggregators(self._context, params, self._marks)
-        alone = (
-            models.server.paused if settings.llm.pause_for_first_audio and models.server is not None else nullcontext
-        )
+        alone = models.server.paused if settings.llm.pause_for_first_audio and models.server is not None else nullcontext
         tts = MarkedPiper(models.voice, self._marks, settings.tts, settings.delays, alone)
         held = [HeldAudio()] if settings.speculate else []
         return [self._transport.input(), stt, user, self._llm, tts, *held, self._transport.output(), assistant]

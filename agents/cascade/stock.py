@@ -48,9 +48,7 @@ _AUDIBLE: Final = 250
 
 def load_whisper(settings: StockWhisper, weights: str) -> WhisperModel:
     """The faster-whisper model that the stock service runs."""
-    return WhisperModel(
-        weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads
-    )
+    return WhisperModel(weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads)
 
 
 def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
@@ -92,9 +90,7 @@ class MarkedWhisper(WhisperSTTService):
         self._loaded = model
         self._session = session
         self._delay_s = delays.asr_ms / 1000
-        super().__init__(
-            settings=self.Settings(model="loaded"), trailing_silence_secs=settings.trailing_silence_ms / 1000
-        )
+        super().__init__(settings=self.Settings(model="loaded"), trailing_silence_secs=settings.trailing_silence_ms / 1000)
 
     def _load(self) -> None:
         self._model = self._loaded

@@ -60,9 +60,7 @@ class VoiceInParts(PiperVoice):
         whole = self._decode(frames)
         joined = np.concatenate(list(self._parts(frames)))
         if len(joined) != len(whole) or np.abs(joined - whole).max() > _SAME:
-            raise SettingsFailed(
-                f"the voice {weights.name} cannot be decoded in parts: its decoder looks too far ahead"
-            )
+            raise SettingsFailed(f"the voice {weights.name} cannot be decoded in parts: its decoder looks too far ahead")
         self._gain = 1 / (_LOUDER * float(np.abs(whole).max()))
 
     def synthesize(

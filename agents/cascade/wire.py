@@ -88,9 +88,7 @@ class MarkedTransport(FastAPIWebsocketTransport):
     """One connection. `send_mark` writes a mark to the socket at once, past everything that waits in the pipeline."""
 
     def __init__(self, websocket: WebSocket, session: SessionMarks, send_ahead_ms: float = 0) -> None:
-        params = FastAPIWebsocketParams(
-            audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer()
-        )
+        params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer())
         super().__init__(websocket, params)
         self._output = MarkedOutput(self, session, send_ahead_ms)
 

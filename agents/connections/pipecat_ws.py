@@ -67,9 +67,7 @@ class PipecatWire:
     """One session with a pipecat bot."""
 
     def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, rtvi: bool = True) -> None:
-        self._capabilities = Capabilities(
-            accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None
-        )
+        self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._rtvi = rtvi
         self._proto = _frames()
         self._history: tuple[Message, ...] = ()

@@ -30,12 +30,8 @@ from agents.message import Message
 class RawPcmWire:
     """One session of raw PCM."""
 
-    def __init__(
-        self, input_rate_hz: int = 16_000, output_rate_hz: int = 16_000, accepts_history: bool = False
-    ) -> None:
-        self._capabilities = Capabilities(
-            accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None
-        )
+    def __init__(self, input_rate_hz: int = 16_000, output_rate_hz: int = 16_000, accepts_history: bool = False) -> None:
+        self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._agent_rate_hz = output_rate_hz
         self._ready = True
 

@@ -33,9 +33,7 @@ def lose_packets(percent: float) -> Stage:
 
     def stage(line: OnLine) -> Float32:
         packets = _packets(line.signal.size, line.rate_hz)
-        return conceal(
-            line.signal, line.rate_hz, gilbert_elliott(packets, percent / 100, MEAN_BURST_PACKETS, line.chance)
-        )
+        return conceal(line.signal, line.rate_hz, gilbert_elliott(packets, percent / 100, MEAN_BURST_PACKETS, line.chance))
 
     return stage
 

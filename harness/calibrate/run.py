@@ -33,14 +33,14 @@ from harness.calibrate.result import (
 )
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.clock import NS_PER_MS, samples_to_ns
 from harness.errors import AgentError
-from harness.playout import HEARD_RATE_HZ, stereo
-from harness.recording import FRAME_MS, Recording
-from harness.recording_files import load
+from harness.recording.files import load
+from harness.recording.playout import HEARD_RATE_HZ, stereo
+from harness.recording.record import FRAME_MS, Recording
+from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import METHOD, measure
+from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms
-from harness.turn_timing import TurnTiming
 
 RATE_HZ = 16_000
 TURN_S = 1.2

@@ -37,9 +37,7 @@ def breath(seconds: float, db: float, rate_hz: int, rng: np.random.Generator) ->
     return out
 
 
-def music(
-    seconds: float, db: float, rate_hz: int, rng: np.random.Generator, note_s: float = 0.5
-) -> NDArray[np.float64]:
+def music(seconds: float, db: float, rate_hz: int, rng: np.random.Generator, note_s: float = 0.5) -> NDArray[np.float64]:
     """Plucked chords, one after another, with an RMS of `db` of full scale."""
     sound = np.zeros(round(seconds * rate_hz))
     for k, at in enumerate(range(0, len(sound), round(note_s * rate_hz))):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from agents.connection import Mark
 from audio.level import first_sample
 from harness.calibrate.voice import attack, synthetic_voice
-from harness.clock import samples_to_ns
-from harness.recording import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.timeline import samples_to_ns
 
 CALLER_HZ = 16_000
 AGENT_HZ = 24_000
@@ -98,16 +98,12 @@ def make_recording(
     for one in said:
         samples, size = pcm(one.sound), AGENT_HZ * one.message_ms // 1000
         start_ns = spoken_end + round(one.at_s * 1e9)
-        arrivals += [
-            Arrival(start_ns + at, offset + at, min(size, len(samples) - at)) for at in range(0, len(samples), size)
-        ]
+        arrivals += [Arrival(start_ns + at, offset + at, min(size, len(samples) - at)) for at in range(0, len(samples), size)]
         offset += len(samples)
         sent.append(samples)
     clears = tuple(spoken_end + round(at_s * 1e9) for at_s in clears_s)
     agent = np.concatenate(sent)
-    return Made(
-        Recording(track, AGENT_HZ, agent, tuple(arrivals), clears, tuple(marks), loop_lag_ms=(0.2, 0.3)), spoken_end
-    )
+    return Made(Recording(track, AGENT_HZ, agent, tuple(arrivals), clears, tuple(marks), loop_lag_ms=(0.2, 0.3)), spoken_end)
 
 
 def _caller(

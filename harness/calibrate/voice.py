@@ -26,9 +26,7 @@ _ACCENTS_HZ: Final = 5.0
 """Syllables a second, each with a pitch of its own: a voice that stands still is taken for music."""
 
 
-def synthetic_voice(
-    duration_s: float, rate_hz: int, rng: np.random.Generator, pitch_hz: float = 120.0
-) -> NDArray[np.float64]:
+def synthetic_voice(duration_s: float, rate_hz: int, rng: np.random.Generator, pitch_hz: float = 120.0) -> NDArray[np.float64]:
     """Continuous vowels with an RMS of 1, starting at full strength with the first sample."""
     n = int(duration_s * rate_hz)
     t = np.arange(n) / rate_hz

@@ -17,7 +17,7 @@ from agents.connection import Mark, Transcript
 from agents.connections import ConnectionSpec
 from agents.message import Message
 from harness.caller.plan import CallerTurn, Limits, SessionPlan
-from harness.recording import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 
 _PLAN = "plan"
 _RAW = "raw"

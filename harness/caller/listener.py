@@ -1,14 +1,14 @@
 """What the caller must know about the agent's audio while the call runs: only whether, and until when, it is heard.
 
-A coarse, running version of `harness.playout` that decides when a session ends and when the next turn starts. It is no
-measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
+A coarse, running version of `harness.recording.playout` that decides when a session ends and when the next turn starts.
+It is no measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
 silence or comfort noise without end.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.clock import samples_to_ns
+from harness.timeline import samples_to_ns
 
 AUDIBLE_RMS = 33.0
 """−60 dB of full scale: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""

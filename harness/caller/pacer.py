@@ -12,8 +12,9 @@ import selectors
 from collections.abc import Callable
 from typing import Final
 
-from harness.clock import NS_PER_MS, NS_PER_S, now_ns
-from harness.recording import FRAME_MS
+from harness.clock import now_ns
+from harness.recording.record import FRAME_MS
+from harness.timeline import NS_PER_MS, NS_PER_S
 
 FRAME_NS: Final = FRAME_MS * NS_PER_MS
 LAG_PERIOD_NS: Final = 10 * NS_PER_MS

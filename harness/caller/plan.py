@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from agents.connections import ConnectionSpec
 from agents.message import Message
-from harness.recording import Pause
+from harness.recording.record import Pause
 
 LEAD_IN_MS = 500.0
 """Silence before the first word: voice detectors need a few windows of background before they can tell speech from it."""

@@ -16,7 +16,7 @@ from typing import Any
 from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.errors import AgentError
-from harness.recording_files import save
+from harness.recording.files import save
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 5.0
@@ -52,7 +52,7 @@ class CallerProcess:
                 await self._start()
 
     async def play(self, plan: SessionPlan, folder: Path) -> SessionOutcome:
-        """Play one plan; its recording (see `harness.recording_files`) is in `folder` when this returns.
+        """Play one plan; its recording (see `harness.recording.files`) is in `folder` when this returns.
 
         A failed session leaves what was recorded until it failed; `caller_died` and `caller_error` leave nothing.
         """

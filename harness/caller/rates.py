@@ -12,7 +12,7 @@ import soxr
 from numpy.typing import NDArray
 
 from harness.caller.plan import CallerTurn, SessionPlan
-from harness.recording import Pause
+from harness.recording.record import Pause
 
 
 def at_rate(plan: SessionPlan, rate_hz: int) -> SessionPlan:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from harness.caller.listener import Listener
 from harness.caller.plan import CallerTurn, SessionPlan
-from harness.clock import NS_PER_MS, NS_PER_S, samples_to_ns
-from harness.recording import FRAME_MS, Pause, SpokenTurn
+from harness.recording.record import FRAME_MS, Pause, SpokenTurn
+from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
 
 class Script:

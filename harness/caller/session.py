@@ -18,7 +18,7 @@ from harness.caller.pacer import FRAME_NS, Pacer
 from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.caller.script import Script
 from harness.clock import now_ns
-from harness.recording import Arrival, CallerTrack, Recording, SpokenTurn
+from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 
 MAX_AGENT_AUDIO_S = 600
 """Ten times the longest session: an agent that sends more is not speaking, and memory is finite."""

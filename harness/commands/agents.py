@@ -23,9 +23,7 @@ def agents(
         return
     profiles = [load_profile(name) for name in shipped_profiles()]
     if as_json:
-        rows = {
-            p.name: {"kind": p.kind, "family": p.family, "hash": p.hash, "description": p.description} for p in profiles
-        }
+        rows = {p.name: {"kind": p.kind, "family": p.family, "hash": p.hash, "description": p.description} for p in profiles}
         print(json.dumps({"schema": 1, "agents": rows}, indent=2))
         return
     table = Table("agent", "kind", "what it is", box=None, pad_edge=False)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.errors import UserError
-from harness.judgment import JudgeCheck, Presentation
 from harness.progress import RunProgress
+from harness.store.judgment import JudgeCheck, Presentation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,15 +46,11 @@ class _Found:
 
 def judge(
     run: Annotated[Path | None, typer.Argument(help="Folder of a run.")] = None,
-    judge: Annotated[
-        list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")
-    ] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")] = False,
     reads: Annotated[str, typer.Option(help="What judges read: heard (the audio's transcript) or written.")] = "heard",
     pairs: Annotated[
         int | None, typer.Option(help="Ask a balanced part: so many pairs over all contexts; by default every pair.")
@@ -67,9 +63,7 @@ def judge(
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Ask judges too that got half of the known answers wrong.")
     ] = False,
-    completions: Annotated[
-        Path | None, typer.Option(help="Judge the texts of this JSON Lines file, with no run.")
-    ] = None,
+    completions: Annotated[Path | None, typer.Option(help="Judge the texts of this JSON Lines file, with no run.")] = None,
     pack: Annotated[str, typer.Option(help="With --completions: the pack they answer.")] = "heart-mini",
     out: Annotated[
         Path | None,
@@ -79,9 +73,9 @@ def judge(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Judge replies pairwise, blind."""
-    from harness.judge_run import load_judges
     from harness.judging.design import Design
     from harness.judging.text_board import as_object
+    from harness.steps.judge import load_judges
 
     names = tuple(judge) if judge else ("embedded",)
     if not load_judges(names):
@@ -93,9 +87,7 @@ def judge(
             raise UserError(f"{option} {value}: must be at least 1")
     if run is not None and completions is not None:
         raise UserError(f"{run} and --completions {completions}: one of them at a time")
-    asked = _Asked(
-        names, Design(cells=pairs, replicates=replicates), seed, _goal(until_separated), keep_excluded, dry_run
-    )
+    asked = _Asked(names, Design(cells=pairs, replicates=replicates), seed, _goal(until_separated), keep_excluded, dry_run)
     if check and not dry_run:
         found = _check(run, asked)
     elif completions is not None:
@@ -122,8 +114,8 @@ def _goal(name: str | None) -> "Goal | None":
 
 
 def _check(run: Path | None, asked: _Asked) -> _Found:
-    from harness.judge_run import check_judges
-    from harness.store import RunStore
+    from harness.steps.judge import check_judges
+    from harness.store.run_store import RunStore
 
     store = RunStore.open(run) if run is not None else None
     with RunProgress() as progress:
@@ -134,9 +126,9 @@ def _check(run: Path | None, asked: _Asked) -> _Found:
 
 
 def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
-    from harness.judge_run import RunJudging, estimate_run, heard_wer_by_agent, judge_run
     from harness.judging.record import read_records
-    from harness.store import RunStore
+    from harness.steps.judge import RunJudging, estimate_run, heard_wer_by_agent, judge_run
+    from harness.store.run_store import RunStore
 
     store = RunStore.open(run)
     how = RunJudging(asked.judges, asked.seed, presentation, asked.design, asked.until, asked.keep_excluded)
@@ -155,9 +147,9 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
 
 
 def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
-    from harness.judge_run import CANARIES, weights_for
     from harness.judging.text_board import TextJudging, dry_run, judge_completions
-    from harness.ranking.files import write
+    from harness.steps.judge import CANARIES, weights_for
+    from harness.store.judgment_files import write
     from scenarios.pack import PackError, load_pack
 
     try:

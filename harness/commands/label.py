@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.errors import UserError
-from harness.judgment import Presentation
 from harness.progress import RunProgress
+from harness.store.judgment import Presentation
 
 if TYPE_CHECKING:
     from harness.judging.label_sheets import TwoLabellers
@@ -33,8 +33,8 @@ def strategies(
     as_json: JsonFlag = False,
 ) -> int:
     """Label the fifteen strategies in every reply; what is called present must be quoted."""
-    from harness.label_run import label_replies, labelling_judge, material
     from harness.ranking.strategies import usage
+    from harness.steps.label import label_replies, labelling_judge, material
 
     settings = labelling_judge(judge)
     found = material(target, pack, _presentation(reads))
@@ -62,9 +62,7 @@ def strategies(
     if as_json:
         print(json.dumps(told, indent=2))
     else:
-        print(
-            f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {NOT_MEASURED}"
-        )
+        print(f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {NOT_MEASURED}")
         for u in used:
             print(
                 f"{u.name}: {u.unique_per_reply.value:.1f} strategies a reply, {len(u.coverage)} of 15 used, "
@@ -80,9 +78,9 @@ def reasons(
     as_json: JsonFlag = False,
 ) -> int:
     """Code why replies were preferred, by the codebook; what is mentioned must be quoted."""
-    from harness.label_run import FOLDER, code_reasons, labelling_judge
-    from harness.ranking import files
-    from harness.store import RunStore
+    from harness.steps.label import FOLDER, code_reasons, labelling_judge
+    from harness.store import judgment_files as files
+    from harness.store.run_store import RunStore
 
     settings = labelling_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
@@ -108,7 +106,7 @@ def export(
 ) -> None:
     """Write a blinded sample as two sheets, one for each of two people."""
     from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
-    from harness.label_run import material, write_key
+    from harness.steps.label import material, write_key
 
     if size < 1:
         raise UserError(f"--size {size}: must be at least 1")
@@ -138,8 +136,8 @@ def score(
 ) -> int:
     """Compare two people's sheets, then every judge's labels with what the two settled on."""
     from harness.judging.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet
-    from harness.label_run import labels_by_judge, material, read_key
     from harness.ranking.strategies import check_labeller
+    from harness.steps.label import labels_by_judge, material, read_key
 
     found = material(target, pack, _presentation(reads))
     key = read_key(found.folder)

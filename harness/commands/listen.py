@@ -9,7 +9,7 @@ from harness.errors import UserError
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
-    from harness.store import RunStore
+    from harness.store.run_store import RunStore
 
 
 def listen(
@@ -33,7 +33,7 @@ def listen(
     """Serve a listening test until Ctrl-C; answers given are kept, and people's own replies become references."""
     from pydantic import ValidationError
 
-    from harness.store import RunStore
+    from harness.store.run_store import RunStore
     from reports.listening.design import ListeningDesign
     from reports.listening.serve import serve
 
@@ -69,7 +69,7 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
     """Spoken replies get their words from the run's own transcriber; all become references that judges can be asked about."""
     from harness import models
     from harness.extras import require_local
-    from harness.hearing import TRANSCRIBER, Transcribe
+    from harness.steps.transcribe import TRANSCRIBER, Transcribe
     from reports.listening.people import take_in, untranscribed
 
     transcribe: Transcribe | None = None

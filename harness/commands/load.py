@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness.commands.table import milliseconds
 from harness.progress import RunProgress
-from harness.table import milliseconds
 
 
 def load(
@@ -25,8 +25,8 @@ def load(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
-    from harness.load_agent import LoadRequest, load_agent, parse_callers
-    from harness.load_chart import write_chart
+    from harness.load.agent import LoadRequest, load_agent, parse_callers
+    from reports.charts.load import write_chart
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
     with RunProgress() as progress:

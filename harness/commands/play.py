@@ -12,7 +12,7 @@ def play(
     agents: Annotated[str | None, typer.Option(help="Only these agents, comma-separated, in this order.")] = None,
 ) -> None:
     """Play recorded sessions with a moving timeline."""
-    from harness.store import RunStore
+    from harness.store.run_store import RunStore
     from reports.play import play as play_sessions
 
     names = tuple(name.strip() for name in agents.split(",") if name.strip()) if agents else ()

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from harness.errors import UserError
-from harness.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation
 
 _PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
 _METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
@@ -38,10 +38,10 @@ def rank(
         raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
-    from harness.ranking.command import as_object
     from harness.ranking.export import board_csv, board_markdown, extras
-    from harness.ranking.of_run import rank_target
+    from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
+    from harness.steps.rank import rank_target
 
     ranking = rank_target(
         target,
@@ -67,7 +67,7 @@ def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
     """People's votes from the listening tests of a run."""
     if not target.is_dir():
         return []
-    from harness.store import RunStore
+    from harness.store.run_store import RunStore
     from reports.listening.results import human_rows
 
     store = RunStore.open(target)

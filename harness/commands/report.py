@@ -6,16 +6,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.commands.table import print_summary
 from harness.progress import RunProgress
-from harness.table import print_summary
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several go on one page.")],
     baseline: Annotated[Path | None, typer.Option(help="An earlier run to compare with, pair by pair.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where the page goes; by default into the (first) run's folder.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Where the page goes; by default into the (first) run's folder.")] = None,
     export: Annotated[Path | None, typer.Option(help="Folder for pictures, tables and a Markdown summary.")] = None,
     bundle: Annotated[
         bool, typer.Option("--bundle", help="Put the sound into the page, so that one file can be sent.")
@@ -23,8 +21,8 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Write the report of one run, or of several together, and print its figures."""
-    from harness.store import RunStore
-    from harness.summarise import summarise
+    from harness.steps.summarise import summarise
+    from harness.store.run_store import RunStore
     from reports.joint import write_joint_report
 
     with RunProgress() as progress:

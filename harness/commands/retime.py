@@ -14,8 +14,8 @@ def retime(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Measure a run's recordings again; nothing is played."""
-    from harness.store import RunStore
-    from harness.timing.retime import retime as measure_again
+    from harness.steps.retime import retime as measure_again
+    from harness.store.run_store import RunStore
 
     store = RunStore.open(run)
     with RunProgress() as progress, store.lock():

@@ -7,39 +7,31 @@ from typing import Annotated, Literal
 import typer
 from rich.console import Console
 
+from harness.commands.table import print_summary
 from harness.errors import AgentError, UserError
-from harness.plan import RunOptions
 from harness.progress import RunProgress
-from harness.summary import RunSummary
-from harness.table import print_summary
+from harness.run.plan import RunOptions
+from harness.steps.summary import RunSummary
 
 
 def run(
-    agent: Annotated[
-        list[str] | None, typer.Option(help="Agent: a shipped profile or a .toml file; may be repeated.")
-    ] = None,
-    pack: Annotated[
-        str | None, typer.Option(help="Pack of contexts: a name that ships, a YAML file or a folder.")
-    ] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Agent: a shipped profile or a .toml file; may be repeated.")] = None,
+    pack: Annotated[str | None, typer.Option(help="Pack of contexts: a name that ships, a YAML file or a folder.")] = None,
     limit: Annotated[int | None, typer.Option(help="Play only the first N contexts.")] = None,
-    mode: Annotated[
-        str | None, typer.Option(help="seeded: the last turn is spoken. replay: every seeker turn is.")
-    ] = None,
+    mode: Annotated[str | None, typer.Option(help="seeded: the last turn is spoken. replay: every seeker turn is.")] = None,
     condition: Annotated[list[str] | None, typer.Option(help="Line condition; may be repeated.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Play each session R times.")] = None,
     concurrency: Annotated[int | None, typer.Option(help="Calls at once.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random order.")] = None,
     barge_in: Annotated[float | None, typer.Option(help="Interrupt each reply this many ms into it.")] = None,
-    judge: Annotated[
-        list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")
-    ] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; by default a new one under runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Speak contexts to agents and report how fast and how kindly they answer."""
-    from harness.run import RunRequest, options_to_resume
-    from harness.run import run as run_all
+    from harness.run.phases import RunRequest, options_to_resume
+    from harness.run.phases import run as run_all
 
     named: dict[str, object] = {
         name: value

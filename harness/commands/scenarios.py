@@ -18,8 +18,8 @@ from scenarios.context import Context
 from scenarios.pack import Pack, PackError, load_pack, shipped_packs
 
 if TYPE_CHECKING:
-    from harness.pack_acoustics import PackAcoustics
-    from harness.voices import Voices
+    from harness.run.pack_acoustics import PackAcoustics
+    from harness.run.voices import Voices
 
 app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs of contexts.")
 
@@ -109,7 +109,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
-    from harness.voices import open_voices
+    from harness.run.voices import open_voices
     from scenarios.check import check_pack
 
     if every_turn and not listen:
@@ -120,9 +120,7 @@ def check(
     problems = [*report.problems, *(heard.problems() if heard else ())]
     counts = report.as_json()
     if as_json:
-        print(
-            json.dumps({**counts, "problems": problems, **({"acoustics": heard.as_json()} if heard else {})}, indent=2)
-        )
+        print(json.dumps({**counts, "problems": problems, **({"acoustics": heard.as_json()} if heard else {})}, indent=2))
     else:
         for line in (*_counted(counts, open_voices(loaded)), *(_heard(heard) if heard else ())):
             print(line)
@@ -163,9 +161,9 @@ def _heard(heard: "PackAcoustics") -> Iterator[str]:
 def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
     from audio.transcribe import Transcriber, TranscriberError
     from harness import models
-    from harness.hearing import TRANSCRIBER
-    from harness.pack_acoustics import measure_pack
-    from harness.voices import open_voices
+    from harness.run.pack_acoustics import measure_pack
+    from harness.run.voices import open_voices
+    from harness.steps.transcribe import TRANSCRIBER
 
     try:
         transcriber = Transcriber(models.resolve(TRANSCRIBER))
@@ -182,9 +180,7 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removals.")],
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
     regular: Annotated[int, typer.Option(help="How many regular items.")] = 280,
-    llm: Annotated[
-        str | None, typer.Option(help="OpenAI-compatible endpoint for the second screen and rewriting.")
-    ] = None,
+    llm: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for the second screen and rewriting.")] = None,
     model: Annotated[str, typer.Option(help="The endpoint's model.")] = "default",
     key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the endpoint's key.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.errors import UserError
-from harness.judgment import Presentation
+from harness.store.judgment import Presentation
 
 _PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "audio_with_delay")
 
@@ -27,8 +27,8 @@ def votes(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Take in people's votes, and say which raters count."""
-    from harness.store import RunStore
-    from harness.vote_import import add_votes, count_votes
+    from harness.steps.votes import add_votes, count_votes
+    from harness.store.run_store import RunStore
 
     chosen = next((p for p in _PRESENTATIONS if p == presentation), None)
     if chosen is None:
@@ -67,6 +67,4 @@ def votes(
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
-    console.print(
-        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: harness rank {run}"
-    )
+    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: harness rank {run}")

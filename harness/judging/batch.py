@@ -20,7 +20,7 @@ from harness.judging.completion import REFERENCE_PREFIX, Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.stopping import planned_looks
-from harness.judgment import AxisMark, Judgment, Presentation
+from harness.store.judgment import AxisMark, Judgment, Presentation
 from scenarios.context import Context
 
 Progress = Callable[[int, int, str], None]
@@ -251,9 +251,7 @@ def _replies(completions: Sequence[Completion], contexts: Mapping[str, Context])
     return replies
 
 
-def _tasks(
-    plan: Sequence[Comparison], replies: Mapping[str, Mapping[str, Completion]], judges: Sequence[Judge]
-) -> list[_Task]:
+def _tasks(plan: Sequence[Comparison], replies: Mapping[str, Mapping[str, Completion]], judges: Sequence[Judge]) -> list[_Task]:
     tasks = []
     for c in plan:
         families = (replies[c.context_id][c.system_a].family, replies[c.context_id][c.system_b].family)
@@ -269,9 +267,7 @@ def _outcome(done: Sequence[_Done], contexts: Mapping[str, Context], presentatio
     rows, missing = [], []
     for d in done:
         if d.failure is not None:
-            missing.append(
-                Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts)
-            )
+            missing.append(Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts))
         else:
             rows.append(_row(d, contexts[d.task.comparison.context_id].subset, presentation))
     asked = [d.verdict for d in done if d.how == "call" and d.verdict is not None]

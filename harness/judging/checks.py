@@ -17,7 +17,7 @@ from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.intervals import clustered_mean
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, load_pairs
-from harness.judgment import JudgeCheck
+from harness.store.judgment import JudgeCheck
 
 _Key = TypeVar("_Key", bound=str)
 TRUSTED_LOWER_BOUND = 0.60
@@ -164,9 +164,7 @@ def _share_by(answered: Sequence[tuple[_Key, float]]) -> dict[_Key, float]:
     return {key: sum(groups[key]) / len(groups[key]) for key in sorted(groups)}
 
 
-def _note(
-    accuracy: float, interval: tuple[float, float], flips: float, missing: int, asked: int, *, trusted: bool
-) -> str:
+def _note(accuracy: float, interval: tuple[float, float], flips: float, missing: int, asked: int, *, trusted: bool) -> str:
     if trusted:
         return ""
     if missing > MISSING_TOLERATED * asked:

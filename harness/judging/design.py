@@ -76,12 +76,8 @@ def _shuffled(context_ids: Collection[str], rng: random.Random) -> list[str]:
     return order
 
 
-def _chosen_pairs(
-    blocks: Mapping[str, Sequence[str]], design: Design, rng: random.Random
-) -> dict[str, list[tuple[str, str]]]:
-    everything = {
-        context_id: list(combinations(sorted(set(systems)), 2)) for context_id, systems in sorted(blocks.items())
-    }
+def _chosen_pairs(blocks: Mapping[str, Sequence[str]], design: Design, rng: random.Random) -> dict[str, list[tuple[str, str]]]:
+    everything = {context_id: list(combinations(sorted(set(systems)), 2)) for context_id, systems in sorted(blocks.items())}
     total = sum(map(len, everything.values()))
     if design.cells is None or design.cells >= total:
         return everything

@@ -93,9 +93,7 @@ class EmbeddedJudge:
                 (first,) = await asyncio.to_thread(self._scores, question.turns, (question.first,))
                 (second,) = await asyncio.to_thread(self._scores, question.second_turns, (question.second,))
         difference = first - second
-        winner: Place = (
-            "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"
-        )
+        winner: Place = "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"
         axes = {
             axis: PlaceMark("first" if d > 0 else "second", _strength(d))
             for axis, d in zip("HEART", difference[1:], strict=True)
@@ -121,9 +119,7 @@ class EmbeddedJudge:
 
 def held_out_record() -> dict[str, Any]:
     """What the shipped head scored on the held-out pairs, once; empty if this head has not been scored."""
-    record: dict[str, Any] = json.loads(
-        (resources.files("harness.judging") / HELD_OUT_PATH).read_text(encoding="utf-8")
-    )
+    record: dict[str, Any] = json.loads((resources.files("harness.judging") / HELD_OUT_PATH).read_text(encoding="utf-8"))
     return record if record["head"] == load_head().version else {}
 
 

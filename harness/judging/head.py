@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from harness.judging.reply_features import BLOCKS, SIZE
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 
 Array = NDArray[np.float64]
 RIDGE: Mapping[str, float] = {

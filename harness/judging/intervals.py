@@ -39,9 +39,7 @@ def clustered_mean(
         low, high = wilson(mean * len(names), len(names)) if 0 <= mean <= 1 else (mean, mean)
         return mean, (low, high)
     weights: NDArray[np.float64] = (
-        np.random.default_rng(seed)
-        .multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws)
-        .astype(float)
+        np.random.default_rng(seed).multinomial(len(names), np.full(len(names), 1 / len(names)), size=draws).astype(float)
     )
     means = (weights @ sums) / (weights @ counts)
     low, high = np.quantile(means, [0.025, 0.975])

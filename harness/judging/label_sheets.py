@@ -149,9 +149,7 @@ def read_settled(path: Path, disagreed: Sequence[tuple[int, str, bool, bool]]) -
             found[cell] = _mark(row["present"], f"{path}:{line}: present")
     missing = sorted(open_cells - set(found))
     if missing:
-        raise UserError(
-            f"{path}: item {missing[0][0]}, {missing[0][1]}: is missing; delete the file to have it made anew"
-        )
+        raise UserError(f"{path}: item {missing[0][0]}, {missing[0][1]}: is missing; delete the file to have it made anew")
     return found
 
 

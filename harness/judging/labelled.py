@@ -83,9 +83,7 @@ def load_pairs(name: Set) -> tuple[LabelledPair, ...]:
             rivals = c.good if name == "fit" else (c.good[k % len(c.good)],)
             for g, good in enumerate(rivals):
                 pairs.append(
-                    LabelledPair(
-                        f"{c.id}-{k}-{g}", c.id, c.escalation, turns, good, fault.text, fault.axis, fault.level
-                    )
+                    LabelledPair(f"{c.id}-{k}-{g}", c.id, c.escalation, turns, good, fault.text, fault.axis, fault.level)
                 )
     return tuple(pairs)
 

@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
 from harness.judging.stopping import UntilSeparated
-from harness.judgment import Presentation
+from harness.store.judgment import Presentation
 
 FOLDER = "judging"
 
@@ -46,9 +46,7 @@ class Stop(_Strict):
         """One sentence for whoever reads a rating made of these verdicts."""
         last = self.looks[-1] if self.looks else None
         if last is None or not last.apart:
-            return (
-                f"Judging was to end once the {self.goal} was told apart; it never was, and every question was asked."
-            )
+            return f"Judging was to end once the {self.goal} was told apart; it never was, and every question was asked."
         if not self.unasked:
             return f"Judging was to end once the {self.goal} was told apart; it was, with every question asked."
         return (

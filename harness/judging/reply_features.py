@@ -44,9 +44,7 @@ def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: Sente
     """The vectors (replies × SIZE) of several replies to the same conversation."""
     parts = [sentences(reply) for reply in replies]
     flat = [sentence for group in parts for sentence in group]
-    vectors = encoder.encode([spoken_words(turns[-1].text), *(r.strip() or "." for r in replies), *flat]).astype(
-        np.float64
-    )
+    vectors = encoder.encode([spoken_words(turns[-1].text), *(r.strip() or "." for r in replies), *flat]).astype(np.float64)
     seeker, whole, rest = vectors[0], vectors[1 : len(replies) + 1], vectors[len(replies) + 1 :]
     rows, start = [], 0
     for reply, group, vector in zip(replies, parts, whole, strict=True):

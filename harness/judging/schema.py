@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 
 from harness.judging.judge import PlaceMark, Verdict
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 
 _PLACES: dict[str, Literal["first", "second"]] = {"A": "first", "B": "second"}
 Strength = Annotated[StrictInt, Field(ge=1, le=5)]

@@ -14,11 +14,11 @@ from itertools import combinations
 from typing import Literal
 
 from harness.judging.completion import REFERENCE_PREFIX, Completion
-from harness.judgment import Judgment
 from harness.ranking import bradley_terry, reach
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.separation import Gap, gaps
-from harness.ranking.votes import gather
+from harness.ranking.verdicts import gather
+from harness.store.judgment import Judgment
 
 Goal = Literal["best", "order"]
 """`best`: one system stands above every other. `order`: every two systems are told apart."""

@@ -19,7 +19,7 @@ from harness.judging.opening import DEFAULT_JUDGE, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.stopping import Goal, UntilSeparated
-from harness.judgment import JudgeCheck, Judgment
+from harness.store.judgment import JudgeCheck, Judgment
 from scenarios.context import Context
 
 

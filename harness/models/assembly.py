@@ -81,9 +81,7 @@ class Assembly:
     def _join_given(self, path: Path, file: WeightFile, target: Path) -> bool:
         with target.open("wb") as out:
             for part in file.parts:
-                if not any(
-                    _copy_part(candidate, member, part, out) for candidate, member in find_in_path(path, file, part)
-                ):
+                if not any(_copy_part(candidate, member, part, out) for candidate, member in find_in_path(path, file, part)):
                     return False
             _flush(out)
         return sha256_of(target) == file.sha256

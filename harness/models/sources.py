@@ -144,8 +144,6 @@ def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
     except ImportError as error:
         raise Unavailable("the hub's client is not installed") from error
     try:
-        return Path(
-            hf_hub_download(weight.hub_repository, file.hub_path, revision=weight.hub_revision, local_dir=str(folder))
-        )
+        return Path(hf_hub_download(weight.hub_repository, file.hub_path, revision=weight.hub_revision, local_dir=str(folder)))
     except Exception as error:  # the client raises many unrelated kinds; all mean the same here
         raise Unavailable(f"the hub did not give it ({type(error).__name__})") from error

@@ -155,11 +155,7 @@ class ModelStore:
 
 def _holds(path: Path, weight: Weight) -> bool:
     return all(
-        any(
-            sha256_of(candidate) == file.sha256
-            for candidate, member in find_in_path(path, file, None)
-            if member is None
-        )
+        any(sha256_of(candidate) == file.sha256 for candidate, member in find_in_path(path, file, None) if member is None)
         for file in weight.files
     )
 

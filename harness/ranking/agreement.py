@@ -13,14 +13,14 @@ from itertools import combinations
 
 import numpy as np
 
-from harness.judgment import AXES, Judgment
 from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
-from harness.ranking.votes import axis_rows
+from harness.ranking.verdicts import axis_rows
+from harness.store.judgment import AXES, Judgment
 
 DRAWS = 2000
 MARGIN = 0.05
@@ -193,9 +193,7 @@ def _subsampling(cast: Sequence[Ballot], names: Sequence[str], seed: int) -> dic
             subsets = [subsets[k] for k in rng.choice(len(subsets), MOST_SUBSETS, replace=False)]
         shares = []
         for chosen in subsets:
-            labels = [
-                (majority({n: b.judges[n] for n in chosen if n in b.judges}, fewest=1), humans) for b, humans in people
-            ]
+            labels = [(majority({n: b.judges[n] for n in chosen if n in b.judges}, fewest=1), humans) for b, humans in people]
             agree = [judges == humans for judges, humans in labels if judges is not None]
             if agree:
                 shares.append(float(np.mean(agree)))
@@ -216,9 +214,7 @@ class _Resampler:
         self._often = draw_contexts(len(places), draws, np.random.default_rng(seed)) if places else np.zeros((draws, 0))
 
     def _sums(self, of: Callable[[Ballot], Floats | tuple[float, float] | None]) -> tuple[Floats, int] | None:
-        parts = [
-            (at, np.asarray(part)) for at, b in zip(self._at, self._cast, strict=True) if (part := of(b)) is not None
-        ]
+        parts = [(at, np.asarray(part)) for at, b in zip(self._at, self._cast, strict=True) if (part := of(b)) is not None]
         if not parts:
             return None
         sums = np.zeros((self._contexts, *parts[0][1].reshape(-1).shape))

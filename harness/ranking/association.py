@@ -51,9 +51,7 @@ def _correlation(kind: str, value: float, p_value: float, n: int, variance: floa
     return Correlation(kind, value, interval, p_value, n)
 
 
-def with_external(
-    ratings: Mapping[str, float], external: Mapping[str, float | None]
-) -> tuple[Correlation, Correlation] | None:
+def with_external(ratings: Mapping[str, float], external: Mapping[str, float | None]) -> tuple[Correlation, Correlation] | None:
     """Pearson and Spearman over the systems that have both; None under three of them, or where either does not vary."""
     both = [(ratings[s], value) for s, value in external.items() if s in ratings and value is not None]
     if len(both) < 3 or any(len({pair[side] for pair in both}) == 1 for side in (0, 1)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judgment import Judgment
+from harness.store.judgment import Judgment
 
 LABELS = ("first", "tie", "second")
 """Of the two systems in alphabetical order."""

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.judgment import Judgment
 from harness.ranking import bradley_terry, reach
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.board import Interval
 from harness.ranking.ordinal import Penalty
 from harness.ranking.sandwich import FEWEST_CONTEXTS, clustered
 from harness.ranking.scale import Floats
-from harness.ranking.votes import Votes, gather
+from harness.ranking.verdicts import Votes, gather
+from harness.store.judgment import Judgment
 
 FORMATTING = re.compile(r"(^|\n)\s*([-*•]|\d+[.)])\s|\*\*|__|`|^#{1,6}\s|\n\s*\n", re.MULTILINE)
 """List items, bold, code, headings, blank lines: nothing that is ever spoken."""
@@ -101,9 +101,7 @@ def _fit_with(votes: Votes, x: Floats) -> list[tuple[float, Interval | None, flo
     rows[:, size:] = x
     y = (1 + np.sign(votes.level)) / 2
     bounded = reach.is_bounded(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0))
-    ridge = np.concatenate(
-        [np.full(size, 0.0 if bounded else reach.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)]
-    )
+    ridge = np.concatenate([np.full(size, 0.0 if bounded else reach.PRIOR_PRECISION), np.full(extra, Penalty().nuisance)])
     beta = np.zeros(size + extra)
     for _ in range(bradley_terry.STEPS):
         p = 1 / (1 + np.exp(-rows @ beta))
@@ -129,7 +127,5 @@ def _fit_with(votes: Votes, x: Floats) -> list[tuple[float, Interval | None, flo
             found.append((value, None, None))
             continue
         half = error * covariance.quantile()
-        found.append(
-            (value, (value - half, value + half), float(2 * stats.t.sf(abs(value) / error, covariance.freedom)))
-        )
+        found.append((value, (value - half, value + half), float(2 * stats.t.sf(abs(value) / error, covariance.freedom))))
     return found

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from harness.ranking.reach import PRIOR_PRECISION, is_bounded
 from harness.ranking.scale import Floats
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 TOLERANCE = 1e-11
 """Largest Newton step, in log-odds, at which a fit counts as converged (2e-9 Elo)."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from harness.judgment import Judgment
+from harness.store.judgment import Judgment
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,7 @@ class Consistency:
 
 def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
     """One row a judge or rater, by name."""
-    asked: dict[str, dict[tuple[str, str, str], list[tuple[str | None, str | None]]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    asked: dict[str, dict[tuple[str, str, str], list[tuple[str | None, str | None]]]] = defaultdict(lambda: defaultdict(list))
     for row in judgments:
         first, second = sorted((row.system_a, row.system_b))
         winner = None if row.winner == "tie" else row.system_a if row.winner == "a" else row.system_b

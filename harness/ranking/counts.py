@@ -6,7 +6,7 @@ counts half for each side; an axis that a judge left unmarked, having marked oth
 
 from collections.abc import Iterable
 
-from harness.judgment import AXES, Judgment
+from harness.store.judgment import AXES, Judgment
 
 _POINTS = {"a": 1.0, "tie": 0.5, "b": 0.0}
 

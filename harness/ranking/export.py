@@ -8,10 +8,10 @@ import csv
 import io
 import re
 
-from harness.judgment import AXES
 from harness.ranking.board import Board, Interval
-from harness.ranking.command import Ranking
 from harness.ranking.joint import JointFigure
+from harness.ranking.ranking import Ranking
+from harness.store.judgment import AXES
 
 NOTABLE = 0.05
 """Adjusted p under which a leaning of the verdicts is said on the terminal; all of them stand in the JSON."""
@@ -43,9 +43,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
         if joint:
             p = points.get(row.system)
             cells += (
-                [""] * 5
-                if p is None
-                else [p.ttfa_p50_ms, *_pair(p.ttfa_p50_interval), p.p_frontier, p.p_best_within_budget]
+                [""] * 5 if p is None else [p.ttfa_p50_ms, *_pair(p.ttfa_p50_interval), p.p_frontier, p.p_best_within_budget]
             )
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
@@ -70,9 +68,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
         ]
         if joint:
             p = points.get(row.system)
-            cells += (
-                ["–"] * 3 if p is None else [_ms(p.ttfa_p50_ms), f"{p.p_frontier:.2f}", f"{p.p_best_within_budget:.2f}"]
-            )
+            cells += ["–"] * 3 if p is None else [_ms(p.ttfa_p50_ms), f"{p.p_frontier:.2f}", f"{p.p_best_within_budget:.2f}"]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",

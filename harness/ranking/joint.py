@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.errors import UserError
-from harness.judgment import Judgment
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, to_elo
-from harness.ranking.votes import Votes, gather, select
+from harness.ranking.verdicts import Votes, gather, select
+from harness.store.judgment import Judgment
 
 Latencies = Mapping[str, Mapping[str, float | None]]
 """System → context → milliseconds; None: no reply."""
@@ -156,9 +156,7 @@ def joint_figure(
     no system with both verdicts and latencies.
     """
     known = others or {}
-    drawn = resample(
-        judgments, [latencies, *known.values()], draws=draws, seed=seed, method=method, presentation=presentation
-    )
+    drawn = resample(judgments, [latencies, *known.values()], draws=draws, seed=seed, method=method, presentation=presentation)
     return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
 
 
@@ -226,9 +224,7 @@ def _ratings(votes: Votes, often: Floats, method: str) -> tuple[Floats, Floats]:
 
 def _column(given: Mapping[str, float | None], contexts: Sequence[str]) -> Floats:
     """(contexts,): milliseconds; infinite for no reply, NaN where not measured."""
-    return np.array(
-        [np.nan if c not in given else np.inf if given[c] is None else given[c] for c in contexts], dtype=float
-    )
+    return np.array([np.nan if c not in given else np.inf if given[c] is None else given[c] for c in contexts], dtype=float)
 
 
 def _both(columns: Sequence[Floats], whole: Floats, often: Floats, share: float) -> tuple[Floats, Floats]:
@@ -255,9 +251,7 @@ def weighted_quantile(values: Floats, often: Floats, share: float) -> Floats:
     first = ranked[np.minimum((cumulative <= low[:, None]).sum(axis=1), ranked.size - 1)]
     second = ranked[np.minimum((cumulative <= np.minimum(low + 1, total - 1)[:, None]).sum(axis=1), ranked.size - 1)]
     with np.errstate(invalid="ignore"):
-        between = np.where(
-            fraction < 1e-9, first, np.where(np.isinf(second), second, first + fraction * (second - first))
-        )
+        between = np.where(fraction < 1e-9, first, np.where(np.isinf(second), second, first + fraction * (second - first)))
     return np.where(total > 0, between, np.nan)
 
 
@@ -294,14 +288,10 @@ def _slope(elo: Floats, p50: Floats, elo_draws: Floats, p50_draws: Floats, conte
 def _least_squares(x: Floats, y: Floats) -> Floats:
     away = x - x.mean(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(
-            (away * (y - y.mean(axis=1, keepdims=True))).sum(axis=1) / (away**2).sum(axis=1), dtype=np.float64
-        )
+        return np.asarray((away * (y - y.mean(axis=1, keepdims=True))).sum(axis=1) / (away**2).sum(axis=1), dtype=np.float64)
 
 
-def _others(
-    given: Mapping[str, Latencies], system: str, contexts: Sequence[str], often: Floats
-) -> dict[str, Percentile]:
+def _others(given: Mapping[str, Latencies], system: str, contexts: Sequence[str], often: Floats) -> dict[str, Percentile]:
     found = {}
     for name, latencies in given.items():
         if system not in latencies:

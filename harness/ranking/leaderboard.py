@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 
-from harness.judgment import Judgment
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, reach, ties
 from harness.ranking.board import Board, Interval, SystemRating
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
@@ -25,7 +24,8 @@ from harness.ranking.sandwich import (
     two_way,
 )
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints, to_elo
-from harness.ranking.votes import Lengths, Source, Votes, axis_rows, gather, select, weighted_rows
+from harness.ranking.verdicts import Lengths, Source, Votes, axis_rows, gather, select, weighted_rows
+from harness.store.judgment import Judgment
 
 Method = Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]
 METHOD_TITLES: Mapping[Method, str] = {

@@ -22,7 +22,7 @@ from scipy.special import expit
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.reach import PRIOR_PRECISION, is_bounded
 from harness.ranking.scale import Bools, Floats, Ints
-from harness.ranking.votes import SOURCES, Votes
+from harness.ranking.verdicts import SOURCES, Votes
 
 STEPS = 200
 TOLERANCE = 1e-10
@@ -265,9 +265,7 @@ def _value(d: Design, beta: Floats, count: Floats, span_count: Floats) -> float:
     return float(total)
 
 
-def fit(
-    d: Design, *, weights: Floats | None = None, start: Floats | None = None, ridge: Floats | None = None
-) -> OrdinalFit:
+def fit(d: Design, *, weights: Floats | None = None, start: Floats | None = None, ridge: Floats | None = None) -> OrdinalFit:
     """Penalised maximum likelihood by Newton's method with step halving.
 
     `weights`: (contexts,), how often each context counts (a bootstrap draw); default once each.

@@ -14,7 +14,7 @@ from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.ordinal import OrdinalFit, pin
 from harness.ranking.reach import PRIOR_PRECISION, are_bounded
 from harness.ranking.scale import Floats
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 CLOSE = 3e-4
 """Log-odds (0.05 Elo): the largest chord step that may be the last. The step shrinks at least two-fold each time (else the

@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from importlib import resources
 
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 
 
 @dataclass(frozen=True, slots=True)

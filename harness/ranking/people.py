@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judgment import Judgment
 from harness.ranking.board import Interval
 from harness.ranking.counts import win_rates
 from harness.ranking.leaderboard import Method, fit_votes
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT, to_elo
-from harness.ranking.votes import gather
+from harness.ranking.verdicts import gather
+from harness.store.judgment import Judgment
 
 SPLITS = 10
 """Random halves of the voters; each gives both roles to both halves, and the figures are averaged."""

@@ -20,7 +20,6 @@ from importlib import resources
 import numpy as np
 from scipy import stats
 
-from harness.judgment import Judgment
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.ballots import ballots, majority
 from harness.ranking.board import Interval
@@ -29,6 +28,7 @@ from harness.ranking.reliability import cohen_kappa
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
+from harness.store.judgment import Judgment
 
 DRAWS = 2000
 FEWEST_PAIRS = 10
@@ -74,9 +74,7 @@ def codebook() -> tuple[Skill, ...]:
     """The skills that ship."""
     text = resources.files("harness.ranking").joinpath("codebook.json").read_text(encoding="utf-8")
     return tuple(
-        Skill(
-            entry["name"], entry["axis"], re.compile("|".join(rf"\b(?:{cue})" for cue in entry["cues"]), re.IGNORECASE)
-        )
+        Skill(entry["name"], entry["axis"], re.compile("|".join(rf"\b(?:{cue})" for cue in entry["cues"]), re.IGNORECASE))
         for entry in json.loads(text)["skills"]
     )
 
@@ -129,11 +127,7 @@ def co_mention(
         if people is None or people != judges or people == 1:
             continue
         winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
-        here = [
-            r
-            for r in by_pair[ballot.context, ballot.first, ballot.second]
-            if r.rationale.strip() and _winner(r) == winner
-        ]
+        here = [r for r in by_pair[ballot.context, ballot.first, ballot.second] if r.rationale.strip() and _winner(r) == winner]
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
@@ -152,9 +146,7 @@ def co_mention(
     table = np.array(cells, dtype=np.float64)
     same = table[:, 0] == table[:, 1]
     value, interval = _share(same.mean(axis=1), places, draws, seed)
-    confusion = np.array(
-        [[((table[:, 0] == a) & (table[:, 1] == b)).sum() for b in (0, 1)] for a in (0, 1)], dtype=float
-    )
+    confusion = np.array([[((table[:, 0] == a) & (table[:, 1] == b)).sum() for b in (0, 1)] for a in (0, 1)], dtype=float)
     kappa = float(cohen_kappa(confusion))
     return CoMention(
         value,

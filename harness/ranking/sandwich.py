@@ -38,9 +38,7 @@ class Covariance:
         return float(stats.t.ppf(0.5 + level / 2, self.freedom))
 
 
-def clustered(
-    bread: Floats, scores: Floats, breads: Floats | None, systems: int, correction: Correction = "CR3"
-) -> Covariance:
+def clustered(bread: Floats, scores: Floats, breads: Floats | None, systems: int, correction: Correction = "CR3") -> Covariance:
     """Clustered covariance. `bread` (P, P); `scores` (clusters, P); `breads` (clusters, P, P), needed for CR3.
 
     Only clusters that hold data may be given: an empty one would count as a degree of freedom.

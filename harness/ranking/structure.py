@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.judgment import AXES, Judgment
 from harness.ranking.scale import Floats
+from harness.store.judgment import AXES, Judgment
 
 ITERATIONS = 10_000
 TOLERANCE = 1e-10
@@ -82,9 +82,7 @@ def factors(table: Floats, count: int | None = None, *, rotate: bool = True) -> 
     Raises ValueError when a variable is constant or there are no more cases than variables.
     """
     if table.shape[0] <= table.shape[1]:
-        raise ValueError(
-            f"factor analysis needs more replies than axes: {table.shape[0]} replies, {table.shape[1]} axes"
-        )
+        raise ValueError(f"factor analysis needs more replies than axes: {table.shape[0]} replies, {table.shape[1]} axes")
     if (table.std(axis=0) < 1e-12).any():
         raise ValueError("factor analysis needs axes that vary; one is constant")
     correlation = _correlations(table)

@@ -15,7 +15,7 @@ from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.ordinal import pin
 from harness.ranking.reach import PRIOR_PRECISION, is_bounded
 from harness.ranking.scale import Floats, Ints
-from harness.ranking.votes import Votes
+from harness.ranking.verdicts import Votes
 
 TieModel = Literal["davidson", "rao-kupper"]
 STEPS = 200
@@ -43,9 +43,7 @@ def fit(votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None
         signs = replace(votes, level=np.sign(votes.level), source=np.zeros_like(votes.source))
         fitted = ordinal.fit(ordinal.design(signs, held, position=False, length=False))
         tie = fitted.terms.get("cut:judge:1", 0.0)
-        return TieFit(
-            fitted.theta, tie, fitted.bread, ordinal.scores_by_context(fitted), ordinal.breads_by_context(fitted)
-        )
+        return TieFit(fitted.theta, tie, fitted.bread, ordinal.scores_by_context(fitted), ordinal.breads_by_context(fitted))
     return _davidson(votes, held)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from scipy import stats
 
 from harness.errors import UserError
-from harness.judgment import Judgment
 from harness.ranking.board import Board
 from harness.ranking.leaderboard import Method, leaderboard
-from harness.ranking.votes import Source
+from harness.ranking.verdicts import Source
+from harness.store.judgment import Judgment
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
 SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}

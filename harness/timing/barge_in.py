@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from audio.level import first_sample
-from harness.clock import NS_PER_MS, samples_to_ns
-from harness.playout import HEARD_RATE_HZ, HeardTrack
-from harness.recording import CallerTrack, SpokenTurn
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
+from harness.recording.record import CallerTrack, SpokenTurn
+from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing.utterances import AUDIBLE_POWER, Sound
 
 SILENT_S: Final = 0.2

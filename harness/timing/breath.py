@@ -17,7 +17,7 @@ from audio.level import EDGE_DB, WINDOW_S, block_power, speech_power
 from audio.onset import islands
 from audio.voicing import FRAME, HOP_S, VOICED, voicing
 from audio.voicing import RATE_HZ as PITCH_HZ
-from harness.playout import HEARD_RATE_HZ
+from harness.recording.playout import HEARD_RATE_HZ
 
 SHORTEST_S: Final = 0.12
 """A hiss before a stop ("sp") lasts less."""

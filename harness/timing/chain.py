@@ -60,9 +60,7 @@ class Stamps:
 
     def done(self, name: str, request: object | None) -> Stamp | None:
         """The last stamp of a name for a request (the last of all, when requests are not numbered)."""
-        return next(
-            (s for s in reversed(self.all) if s.name == name and (request is None or s.request == request)), None
-        )
+        return next((s for s in reversed(self.all) if s.name == name and (request is None or s.request == request)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Final
 
 from agents import marks
 from agents.connection import Mark
-from harness.clock import NS_PER_S, samples_to_ns
-from harness.recording import CallerTrack
+from harness.recording.record import CallerTrack
+from harness.timeline import NS_PER_S, samples_to_ns
 
 SAME_CLOCK_NS: Final = NS_PER_S
 _HEARS_THE_CALLER: Final = frozenset(
@@ -46,7 +46,5 @@ def estimate(found: Sequence[Mark], caller: CallerTrack) -> ClockOffset:
         return ClockOffset(upper, 0, "the agent's clock is another one and nothing bounds its offset from below")
     lower = speech_ns - min(heard)
     if lower > upper:
-        return ClockOffset(
-            0, 0, "the agent's marks contradict one another: heard before it was said, or read before sent"
-        )
+        return ClockOffset(0, 0, "the agent's marks contradict one another: heard before it was said, or read before sent")
     return ClockOffset((lower + upper) // 2, (upper - lower) // 2)

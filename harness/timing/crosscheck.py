@@ -12,7 +12,7 @@ import soxr
 from numpy.typing import NDArray
 
 from audio.voicing import FRAME, HOP_S, RATE_HZ, VOICED, voicing
-from harness.playout import HEARD_RATE_HZ
+from harness.recording.playout import HEARD_RATE_HZ
 
 NO_PITCH: Final = "no pitch in what the speech model accepted"
 EARLIER_PITCH: Final = "a pitch sounds before the onset"

@@ -13,8 +13,8 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.playout import HEARD_RATE_HZ, HeardTrack, resample
-from harness.recording import CallerTrack
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, resample
+from harness.recording.record import CallerTrack
 
 SEARCH_HZ: Final = 8_000
 LONGEST_DELAY_S: Final = 1.0

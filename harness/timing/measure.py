@@ -13,20 +13,20 @@ from typing import Final
 from agents import marks
 from audio.level import last_sample
 from audio.vocal import DetectorMissing, VocalDetector, silero
-from harness.clock import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.errors import UserError
-from harness.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
-from harness.recording import Arrival, Recording, SpokenTurn
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
+from harness.recording.record import Arrival, Recording, SpokenTurn
+from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import waterfall
 from harness.timing.barge_in import BargeIn, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.clock_offset import ClockOffset, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
+from harness.timing.figures import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
-from harness.turn_timing import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
 
 METHOD: Final = "timing-2"
 
@@ -120,9 +120,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
               for p in turn.pauses]  # fmt: skip
-    floor = judge_floor(
-        [(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal], (times.of_ns(begin_ns), 0.0), pauses
-    )
+    floor = judge_floor([(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal], (times.of_ns(begin_ns), 0.0), pauses)
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
@@ -146,9 +144,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         pause_was_cut=floor.pause_was_cut,
         cut_in=floor.cut_in,
         no_reply=answer is None,
-        underruns=sum(
-            _is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns
-        ),
+        underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
         tokens_per_s=streamed.get("tokens_per_s"),
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
@@ -207,9 +203,7 @@ def _audible(session: _Session, answer: Sound, times: _Times) -> tuple[int, Piec
     return None
 
 
-def _first_byte(
-    session: _Session, times: _Times, early: tuple[int, Piece] | None, until_ns: int | None
-) -> float | None:
+def _first_byte(session: _Session, times: _Times, early: tuple[int, Piece] | None, until_ns: int | None) -> float | None:
     if early is not None:
         return times.of_ns(early[1].arrival_ns)
     found = next((a for a in session.recording.arrivals if a.arrival_ns >= times.spoken_end_ns), None)

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.clock import NS_PER_MS, samples_to_ns
-from harness.recording import FRAME_MS, CallerTrack
+from harness.recording.record import FRAME_MS, CallerTrack
+from harness.timeline import NS_PER_MS, samples_to_ns
 
 MAX_P99_ERROR_MS: Final = 5.0
 """A quarter of a frame: beyond it the agent's detectors see audio that no microphone would send."""
@@ -50,9 +50,7 @@ def pacing(caller: CallerTrack) -> PacingFigures | None:
     return PacingFigures(float(np.percentile(errors, 99)), float(errors.max()), ratio)
 
 
-def out_of_bounds(
-    p99_error_ms: float | None, realtime_ratio: float | None, loop_lag_ms: float | None
-) -> tuple[str, ...]:
+def out_of_bounds(p99_error_ms: float | None, realtime_ratio: float | None, loop_lag_ms: float | None) -> tuple[str, ...]:
     """Why a session's figures cannot be trusted, in words; empty when they can."""
     problems = []
     if p99_error_ms is not None and p99_error_ms > MAX_P99_ERROR_MS:

@@ -21,7 +21,7 @@ from audio.tonality import RATE_HZ as TONALITY_HZ
 from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from audio.voicing import FRAME, HOP_S, VOICED, voicing
 from audio.voicing import RATE_HZ as PITCH_HZ
-from harness.playout import HEARD_RATE_HZ, HeardTrack
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.timing.breath import breath_before
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
@@ -69,9 +69,7 @@ def find_sounds(track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] =
         sounds += _region_sounds(track.samples, start, end, vocal)
     spoken = _with_breaths(track.samples, _labelled(_joined([s for s in sounds if s.kind != "nonvocal"], clears)))
     breaths = [s for s in spoken if s.kind == "breath"]
-    other = [
-        s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)
-    ]
+    other = [s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)]
     return tuple(sorted([*spoken, *other], key=lambda s: s.start))
 
 

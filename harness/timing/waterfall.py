@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from agents import marks
-from harness.clock import NS_PER_MS
+from harness.timeline import NS_PER_MS
 from harness.timing.chain import Reply, Stamp, Stamps
-from harness.turn_timing import HiddenWork, Stage, StageName, Waterfall
+from harness.timing.figures import HiddenWork, Stage, StageName, Waterfall
 
 HAND_OVER_MS: Final = 30.0
 """A decision this soon after a transcript or a score was waiting for it; a later one was waiting for the clock, and the

@@ -32,9 +32,7 @@ def dots(view: PageView) -> Chart | None:
         alt.Chart(alt.InlineData(values=values))
         .transform_filter(IN_SUBSET)
         .encode(
-            x=alt.X(
-                "share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")
-            ),
+            x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")),
             y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True, labelLimit=200)),
             color=alt.Color(
                 "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)

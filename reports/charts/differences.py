@@ -49,16 +49,13 @@ def chart(view: PageView) -> Chart | None:
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
     rows = tuple(
-        (name, milliseconds(p.difference.value), latency_interval(p.difference), str(p.conversations))
-        for name, p in pairs
+        (name, milliseconds(p.difference.value), latency_interval(p.difference), str(p.conversations)) for name, p in pairs
     )
     return Chart(
         name="ttfa_differences",
         title=f"Later than {quickest}",
         caption="TTFA on the same conversations, pair by pair. A turn without reply counts as 15 s.",
-        spec=to_spec(
-            (zero + bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(30))
-        ),
+        spec=to_spec((zero + bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(30))),
         table=Table(("Agent", "Median difference", "95 % interval", "Conversations"), rows),
     )
 

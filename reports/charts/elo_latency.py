@@ -87,9 +87,7 @@ def spec(view: PageView) -> Spec | None:
     chosen = "datum.metric == metric && datum.percentile == percentile && datum.subset == subset"
     base = alt.Chart(alt.InlineData(values=data)).transform_filter(chosen)
     x = alt.X("latency:Q", scale=_LOG, axis=latency_axis(None))
-    y = alt.Y(
-        "elo:Q", scale=alt.Scale(zero=False, nice=True, padding=18), axis=alt.Axis(title="Elo (higher is preferred)")
-    )
+    y = alt.Y("elo:Q", scale=alt.Scale(zero=False, nice=True, padding=18), axis=alt.Axis(title="Elo (higher is preferred)"))
     colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=None)
     shape = alt.Shape("agent:N", scale=alt.Scale(domain=names, range=_cycled(_SHAPES, len(names))), legend=None)
     tooltip = [
@@ -129,9 +127,7 @@ def spec(view: PageView) -> Spec | None:
         )
     )
     result = to_spec(chart)
-    result["description"] = (
-        "Elo against latency on a logarithmic axis, one point per agent with intervals on both axes."
-    )
+    result["description"] = "Elo against latency on a logarithmic axis, one point per agent with intervals on both axes."
     return result
 
 
@@ -170,9 +166,7 @@ def _reference_lines(view: PageView) -> list[alt.Chart]:
         return []
     base = alt.Chart(alt.InlineData(values=lines)).transform_filter("datum.subset == subset")
     return [
-        base.mark_rule(strokeWidth=1, opacity=0.8).encode(
-            y="elo:Q", tooltip=["label:N", alt.Tooltip("elo:Q", format=".0f")]
-        ),
+        base.mark_rule(strokeWidth=1, opacity=0.8).encode(y="elo:Q", tooltip=["label:N", alt.Tooltip("elo:Q", format=".0f")]),
         base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=11, opacity=0.8).encode(
             x=alt.value("width"), y="elo:Q", text="label:N"
         ),

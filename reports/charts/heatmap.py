@@ -56,8 +56,7 @@ def chart(view: PageView) -> Chart | None:
     figures = base.mark_text(color="#1c2329", fontSize=12).encode(text="text:N")
     spec = to_spec((cells + figures).add_params(subset_choice()).properties(width="container", height=alt.Step(28)))
     table = tuple(
-        (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating)))
-        for name, rating in rated
+        (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating))) for name, rating in rated
     )
     names = ", ".join(f"{key}: {words.lower()}" for key, words in AXIS_NAMES.items())
     return Chart(

@@ -54,11 +54,7 @@ def chart(view: PageView) -> Chart | None:
             ),
         )
     )
-    bars = (
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2, opacity=0.55)
-        .encode(x="low:Q", x2="high:Q")
-    )
+    bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.55).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=70).encode(
         x=alt.X("share:Q", scale=alt.Scale(domainMin=0), axis=alt.Axis(title="Share", format="%")),
         shape=alt.Shape("kind:N", sort=list(_KINDS), scale=alt.Scale(domain=list(_KINDS)), legend=None),

@@ -32,6 +32,4 @@ _MAKERS: dict[Section, tuple[Maker, ...]] = {
 
 def charts(view: PageView) -> dict[Section, tuple[Chart, ...]]:
     """Section → its charts; those without data are left out."""
-    return {
-        section: tuple(c for make in makers if (c := make(view)) is not None) for section, makers in _MAKERS.items()
-    }
+    return {section: tuple(c for make in makers if (c := make(view)) is not None) for section, makers in _MAKERS.items()}

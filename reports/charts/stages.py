@@ -79,6 +79,5 @@ def _means(view: PageView, subset: Subset) -> dict[str, tuple[int, dict[str, flo
         for stage in turn.stages:
             sums[turn.agent][stage.name] += stage.end_ms - stage.start_ms
     return {
-        agent: (turns[agent], {stage: total / turns[agent] for stage, total in parts.items()})
-        for agent, parts in sums.items()
+        agent: (turns[agent], {stage: total / turns[agent] for stage, total in parts.items()}) for agent, parts in sums.items()
     }

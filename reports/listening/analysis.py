@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.judgment import Judgment
+from harness.store.judgment import Judgment
 from reports.clustered import clustered_mean
+from reports.listening.answers import Answer
 from reports.listening.design import ListeningDesign
-from reports.listening.votes import Answer
 from reports.view import Estimate
 
 _STRENGTH = {1: 1, 2: 2}

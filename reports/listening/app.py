@@ -21,12 +21,12 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from reports.listening.answers import Rater, RaterRole, VoteStore
 from reports.listening.collect import Collection
 from reports.listening.design import ListeningDesign
 from reports.listening.material import Material
 from reports.listening.plan import deal
 from reports.listening.session import HEARING_SHARE, Refused, Sessions
-from reports.listening.votes import Rater, RaterRole, VoteStore
 
 COOKIE = "listener"
 COOKIE_S = 60 * 60 * 24 * 60
@@ -96,9 +96,7 @@ class ListeningApp:
                 Route("/collect", self._collect_page),
                 Route("/collect/next", self._for_contributor(self._collect_next)),
                 Route("/collect/sound/{context}", self._for_contributor(self._collect_sound)),
-                Route(
-                    "/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]
-                ),
+                Route("/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]),
             ],
             middleware=[Middleware(_Headers)],
         )
@@ -158,9 +156,7 @@ class ListeningApp:
 
     async def _step(self, request: Request) -> Response:
         rater = await self._rater(request)
-        return JSONResponse(
-            {"kind": "welcome"} if rater is None else await run_in_threadpool(self._sessions.step, rater)
-        )
+        return JSONResponse({"kind": "welcome"} if rater is None else await run_in_threadpool(self._sessions.step, rater))
 
     def _answer(self, rater: Rater, body: Body, _: Mapping[str, str]) -> Response:
         answer = body.get("answer")

@@ -20,9 +20,9 @@ import soundfile
 import soxr
 
 from reports.listening import sound
+from reports.listening.answers import Rater, VoteStore
 from reports.listening.material import Material
 from reports.listening.session import Refused
-from reports.listening.votes import Rater, VoteStore
 
 PEOPLE_PER_CONVERSATION = 3
 POOL = 12

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.judgment import Presentation
+from harness.store.judgment import Presentation
 
 Delays = Literal["without", "with", "both"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import soundfile
 
 from harness.errors import UserError
-from harness.store import RunStore, Session
+from harness.store.run_store import RunStore, Session
 from reports.listening import sound
 from reports.listening.design import ListeningDesign
 
@@ -101,9 +101,7 @@ class Material:
                     gaps.add(audible_gap_ms(reply, design))
                 jobs += [partial(self.stimulus, conversation.id, system, gap_ms=gap) for gap in sorted(gaps)]
                 if design.kind == "acr" and design.gold:
-                    jobs.append(
-                        partial(self.stimulus, conversation.id, system, gap_ms=design.even_gap_ms, degraded=True)
-                    )
+                    jobs.append(partial(self.stimulus, conversation.id, system, gap_ms=design.even_gap_ms, degraded=True))
         for number, job in enumerate(jobs, 1):
             job()
             if progress is not None:

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import soundfile
 
-from harness.hearing import Transcribe
-from harness.store import RunStore
+from harness.steps.transcribe import Transcribe
+from harness.store.run_store import RunStore
+from reports.listening.answers import VoteStore
 from reports.listening.collect import RECORDINGS, SPOKEN
 from reports.listening.serve import vote_folders
-from reports.listening.votes import VoteStore
 from scenarios.context import Reference
 
 FILE = "human_completions.jsonl"
@@ -84,9 +84,7 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / FILE
-    path.write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8", errors="replace"
-    )
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8", errors="replace")
     return path
 
 

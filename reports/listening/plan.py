@@ -83,9 +83,7 @@ def _before(design: ListeningDesign, rng: random.Random) -> list[Item]:
     return [Item(role="level"), *trials]
 
 
-def _main(
-    chosen: Sequence[Conversation], design: ListeningDesign, coverage: Coverage, rng: random.Random
-) -> list[Item]:
+def _main(chosen: Sequence[Conversation], design: ListeningDesign, coverage: Coverage, rng: random.Random) -> list[Item]:
     versions = design.audible_delay
     first: list[Item] = []
     second: list[Item] = []
@@ -116,9 +114,7 @@ def _systems(
     return min(options, key=lambda pair: (coverage.get((conversation.id, *pair), 0), sum(seen[s] for s in pair)))
 
 
-def _item(
-    role: Role, conversation: Conversation, systems: Sequence[str], design: ListeningDesign, with_delay: bool
-) -> Item:
+def _item(role: Role, conversation: Conversation, systems: Sequence[str], design: ListeningDesign, with_delay: bool) -> Item:
     slots = tuple(
         Slot(context=conversation.id, system=system, gap_ms=_gap_ms(conversation, system, design, with_delay))
         for system in systems

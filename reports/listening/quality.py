@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.listening.votes import Answer
+from reports.listening.answers import Answer
 
 FAILED_SHARE = 0.5
 FEWEST_FOR_CONSTANT = 6

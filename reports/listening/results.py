@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.judgment import Judgment
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
-from harness.store import RunStore
+from harness.store.judgment import Judgment
+from harness.store.run_store import RunStore
 from reports.listening import analysis
 from reports.listening.analysis import DelayEffect, Opinion
+from reports.listening.answers import Answer, VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.quality import RaterQuality, rater_quality
 from reports.listening.serve import vote_folders
-from reports.listening.votes import Answer, VoteStore
 from reports.view import Estimate
 
 
@@ -59,9 +59,7 @@ def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment
         if loaded is not None:
             design, answers = loaded
             counted = {q.rater for q in rater_quality(answers) if q.counts or keep_excluded}
-            rows += _named(
-                analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder
-            )
+            rows += _named(analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder)
     return rows
 
 

@@ -1,6 +1,6 @@
 """The report's section on listening tests: what people said, in words and tables."""
 
-from harness.store import RunStore
+from harness.store.run_store import RunStore
 from reports.listening.results import ListeningResults, listening_results
 from reports.view import Estimate, ListeningView, TableView
 from reports.wording import UNKNOWN_TEXT, counted, elo, elo_interval, share, share_interval, system_name

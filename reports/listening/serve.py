@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.store import RunStore
+from harness.store.run_store import RunStore
+from reports.listening.answers import RaterRole, VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.material import FOLDER, Material
-from reports.listening.votes import RaterRole, VoteStore
 
 LOCALHOST = "127.0.0.1"
 KEEP_ALIVE_S = 90
@@ -48,9 +48,7 @@ def design_folder(design: ListeningDesign) -> str:
 def invite(votes: VoteStore, raters: int, contributors: int = 0) -> list[Invitation]:
     """Links for so many raters and contributors; each can be given once."""
     found = [Invitation("rater", f"/?token={token}") for token in votes.invite(raters, "rater")]
-    found += [
-        Invitation("contributor", f"/collect?token={token}") for token in votes.invite(contributors, "contributor")
-    ]
+    found += [Invitation("contributor", f"/collect?token={token}") for token in votes.invite(contributors, "contributor")]
     return found
 
 
@@ -78,9 +76,7 @@ def serve(
     except ImportError as error:
         raise UserError("listening tests need an extra: pip install 'heart-voice-harness[listen]'") from error
     if host not in (LOCALHOST, "localhost", "::1") and not public:
-        raise UserError(
-            f"--host {host}: is reachable by others; add --public, so that every rater needs a link of their own"
-        )
+        raise UserError(f"--host {host}: is reachable by others; add --public, so that every rater needs a link of their own")
     votes, material = prepare(store, design, progress)
     shown = f"http://{'localhost' if host in (LOCALHOST, '::1') else host}:{port}"
     if public:

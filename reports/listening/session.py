@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reports.listening.answers import Rater, VoteStore
 from reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
 from reports.listening.material import Material, seconds
 from reports.listening.plan import Item, passed
-from reports.listening.votes import Rater, VoteStore
 
 Json = dict[str, Any]
 HEARING_SHARE = 0.9
@@ -153,8 +153,7 @@ class Sessions:
             return {"tone": _whole(answer.get("tone"), 1, 3, "Please choose one of the three sounds.")}
         if self._design.kind == "acr":
             return {
-                name: _whole(answer.get(name), 1, 5, "Please answer every question.")
-                for name in scales(self._design.medium)
+                name: _whole(answer.get(name), 1, 5, "Please answer every question.") for name in scales(self._design.medium)
             }
         choice = _whole(answer.get("choice"), -2, 2, "Please choose one of the five.")
         reason = answer.get("reason")

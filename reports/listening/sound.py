@@ -14,8 +14,8 @@ import soxr
 from numpy.typing import NDArray
 
 from audio.level import speech_power
-from harness import playout
-from harness.recording import Recording
+from harness.recording import playout
+from harness.recording.record import Recording
 
 RATE_HZ = 24_000
 LEVEL_DB = -26.0

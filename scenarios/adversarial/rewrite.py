@@ -65,9 +65,7 @@ def usable(context: Context) -> Context | None:
     return context.model_copy(update={"turns": turns})
 
 
-def rewrite(
-    base: Context, profile: EscalationProfile, complete: Complete, *, attempts: int = ATTEMPTS
-) -> Rewrite | Failure:
+def rewrite(base: Context, profile: EscalationProfile, complete: Complete, *, attempts: int = ATTEMPTS) -> Rewrite | Failure:
     """One context rewritten to one profile, or why not. `base` starts with a supporter's greeting (see `usable`)."""
     places = [k for k, turn in enumerate(base.turns) if turn.role == "seeker"]
     wrong: tuple[str, ...] = ()
@@ -137,9 +135,7 @@ def _messages(base: Context, profile: EscalationProfile, wrong: Sequence[str]) -
     }
     messages = [{"role": "system", "content": _TASK}, {"role": "user", "content": as_json(told)}]
     if wrong:
-        messages.append(
-            {"role": "user", "content": "Your last answer was refused: " + "; ".join(wrong) + ". Try again."}
-        )
+        messages.append({"role": "user", "content": "Your last answer was refused: " + "; ".join(wrong) + ". Try again."})
     return messages
 
 

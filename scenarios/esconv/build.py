@@ -76,9 +76,7 @@ def build(
     report.steps["dialogues"] = len(dialogues)
     report.steps["couplets"] = len(all_couplets)
     high_stakes = [
-        c
-        for c in all_couplets
-        if LEAST_HISTORY <= len(c.history) <= MOST_HISTORY and potential(c.seeker.text).is_high_stakes
+        c for c in all_couplets if LEAST_HISTORY <= len(c.history) <= MOST_HISTORY and potential(c.seeker.text).is_high_stakes
     ]
     report.steps["with response potential"] = len(high_stakes)
     passed = [c for c in high_stakes if not _removed(c, report)]
@@ -86,9 +84,7 @@ def build(
     report.steps["dialogues past the screens"] = len({c.dialogue.key for c in passed})
     told_before = copies(passed)
     report.removals += [
-        Removal(c.id, "same story", f"as in {told_before[c.dialogue.key]}", "")
-        for c in passed
-        if c.dialogue.key in told_before
+        Removal(c.id, "same story", f"as in {told_before[c.dialogue.key]}", "") for c in passed if c.dialogue.key in told_before
     ]
     fresh = [c for c in passed if c.dialogue.key not in told_before]
     report.steps["told once"] = len(fresh)
@@ -126,9 +122,7 @@ def as_context(couplet: Couplet) -> Context:
     talk = couplet.dialogue
     turns = [Turn(role=t.role, text=t.text, strategy="; ".join(t.strategies) or None) for t in couplet.history]
     spoken = Turn(role="seeker", text=couplet.seeker.text, speech=SpeechDirections(emotion=talk.emotion))
-    original = Reference(
-        id="original", author="original", text=couplet.answer.text, strategies=couplet.answer.strategies
-    )
+    original = Reference(id="original", author="original", text=couplet.answer.text, strategies=couplet.answer.strategies)
     return Context(
         id=f"esconv-{couplet.id}".replace("esconv-esconv-", "esconv-"),
         subset="regular",

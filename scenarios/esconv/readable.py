@@ -42,9 +42,7 @@ def fault_in_talk(couplet: Couplet) -> str | None:
         return "the original completion is too short"
     if len(_WORD.findall(seeker_before)) + len(words) < LEAST_SEEKER_WORDS:
         return "the seeker has said too little"
-    if any(
-        potential(t.text).request >= 4 and "i " in t.text.lower()[:3] for t in couplet.history if t.role == "supporter"
-    ):
+    if any(potential(t.text).request >= 4 and "i " in t.text.lower()[:3] for t in couplet.history if t.role == "supporter"):
         return "the supporter seeks help"
     if sum(bool(_NUMBERED.search(t.text)) for t in (*couplet.history, couplet.seeker)) >= MOST_NUMBERED:
         return "the messages are numbered"

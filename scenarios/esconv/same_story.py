@@ -24,9 +24,7 @@ def copies(couplets: Iterable[Couplet]) -> dict[str, str]:
             for run in {tuple(words[k : k + length]) for k in range(len(words) - length + 1)}:
                 if run in first_with:
                     shared[first_with[run]] += weight
-        near = sorted(
-            (key_before for key_before, n in shared.items() if n >= SHORT_RUNS), key=lambda k: (-shared[k], k)
-        )
+        near = sorted((key_before for key_before, n in shared.items() if n >= SHORT_RUNS), key=lambda k: (-shared[k], k))
         if near:
             found[key] = near[0]
             continue

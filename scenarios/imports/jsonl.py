@@ -97,8 +97,6 @@ def _turn(raw: Any, k: int, dropped: list[str], where: str) -> dict[str, Any] | 
     if role is None:
         dropped.append(f"turns[{k}] with role {raw['role']!r} is not carried over")
         return None
-    kept = {
-        key: value for key, value in raw.items() if key in Turn.model_fields and key not in ("audio", "audio_sha256")
-    }
+    kept = {key: value for key, value in raw.items() if key in Turn.model_fields and key not in ("audio", "audio_sha256")}
     dropped += [f"turns[{k}].{key} is not carried over" for key in raw if key not in kept and key != "content"]
     return {**kept, "role": role, "text": raw.get("text", raw.get("content"))}

@@ -9,9 +9,7 @@ import re
 import unicodedata
 
 _LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i"})
-_LEET_WORD = re.compile(
-    r"(?<![a-z0-9@$])(?=[a-z0-9@$!]*[a-z])(?=[a-z0-9@$!]*[013457@$!])[a-z0-9@$!]*[a-z0-9@$](?![a-z0-9@$])"
-)
+_LEET_WORD = re.compile(r"(?<![a-z0-9@$])(?=[a-z0-9@$!]*[a-z])(?=[a-z0-9@$!]*[013457@$!])[a-z0-9@$!]*[a-z0-9@$](?![a-z0-9@$])")
 _SPACED_OUT = re.compile(r"\b[a-z](?:[*._\- ][a-z]){2,}\b")
 """Words spelt with a sign between the letters: k.i.l.l"""
 _ORDINAL = re.compile(r"\d+(st|nd|rd|th|s|am|pm|k|h|m|yo|yrs?|x)?$")

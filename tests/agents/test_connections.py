@@ -40,9 +40,7 @@ def the_end(events: Sequence[Event]) -> Closed:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_an_agent_hears_and_is_heard(
-    wire: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
-) -> None:
+async def test_an_agent_hears_and_is_heard(wire: str, start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes) -> None:
     line = await open_line(start, peer(wire, "echo"))
     assert line.capabilities.accepts_history
     assert line.capabilities.input_rate_hz == 16_000
@@ -100,9 +98,7 @@ async def test_misbehaviour_ends_the_session_by_name(
     assert "\n" not in end.error
 
 
-async def test_hanging_up_after_the_reply_is_no_failure(
-    start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes
-) -> None:
+async def test_hanging_up_after_the_reply_is_no_failure(start: StartPeer, peer: MakeProfile, call: Call, spoken: bytes) -> None:
     end = the_end(await call(await open_line(start, peer("raw-pcm", "closes-after-reply")), spoken))
     assert (end.error, end.kind) == (None, None)
 
@@ -185,9 +181,7 @@ async def test_a_history_for_an_agent_that_takes_none_is_refused(wire: str) -> N
 
 
 @pytest.mark.parametrize("wire", WIRES)
-async def test_closing_twice_and_sending_after_the_end_are_harmless(
-    wire: str, start: StartPeer, peer: MakeProfile
-) -> None:
+async def test_closing_twice_and_sending_after_the_end_are_harmless(wire: str, start: StartPeer, peer: MakeProfile) -> None:
     line = await open_line(start, peer(wire, "never-answers"))
     await line.close()
     await line.close()

@@ -175,9 +175,7 @@ async def test_a_users_bot_sees_nothing_of_the_harness(
         "print(json.dumps({'event': 'ready', 'url': 'ws://x/y'})); import time; time.sleep(60)"
     )
     agent = await start(
-        profile_of(
-            f'kind = "raw-pcm"\n[process]\ncommand = ["{{python}}", "-S", "-c", "{tell}"]\nenv = {{ MODE = "test" }}\n'
-        )
+        profile_of(f'kind = "raw-pcm"\n[process]\ncommand = ["{{python}}", "-S", "-c", "{tell}"]\nenv = {{ MODE = "test" }}\n')
     )
     told = json.loads(agent.log_path.read_text().splitlines()[0])
     assert told["cwd"] == str(peers)
@@ -187,9 +185,7 @@ async def test_a_users_bot_sees_nothing_of_the_harness(
     assert told["env"]["MY_OWN_KEY"] == "from the environment"
 
 
-async def test_an_agent_that_runs_elsewhere_is_only_reached(
-    start: StartPeer, peer: MakeProfile, profile_of: ProfileOf
-) -> None:
+async def test_an_agent_that_runs_elsewhere_is_only_reached(start: StartPeer, peer: MakeProfile, profile_of: ProfileOf) -> None:
     running = await start(peer("raw-pcm", "echo"))
     elsewhere = profile_of(f'kind = "raw-pcm"\nurl = "{running.url}"\n')
     agent = await start(elsewhere)

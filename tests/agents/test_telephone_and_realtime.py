@@ -117,9 +117,7 @@ async def test_a_realtime_server_hears_and_is_heard(
     assert events[-1] == Closed(events[-1].arrival_ns)
 
 
-async def test_a_wrong_key_is_refused_and_never_shown(
-    peers: Path, start: StartPeer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_wrong_key_is_refused_and_never_shown(peers: Path, start: StartPeer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REALTIME_TEST_KEY", KEY)
     profile = load_profile(peers / "realtime-echo.toml")
     agent = await start(profile)
@@ -167,9 +165,7 @@ JSON = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(st.sampled_from([TwilioWire, lambda: RealtimeWire({})]), st.lists(st.binary(max_size=50) | JSON, max_size=6))
-def test_anything_becomes_events_or_a_named_failure(
-    make_wire: Callable[[], TwilioWire], messages: list[object]
-) -> None:
+def test_anything_becomes_events_or_a_named_failure(make_wire: Callable[[], TwilioWire], messages: list[object]) -> None:
     wire = make_wire()
     stream = [json.loads(hello).get("streamSid") for hello in wire.hello(())][-1:]
     why = ""

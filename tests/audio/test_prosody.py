@@ -108,9 +108,7 @@ def test_syllables_are_counted_as_spoken_text_has_them() -> None:
     assert [syllables(t) for t in ("cake", "nearly an accountant", "rhythm", "the")] == [1, 6, 1, 1]
 
 
-TURN = (
-    "I had two good hours on Sunday, and I can't remember any of it now. <pause 600> And if I fail, they take me off."
-)
+TURN = "I had two good hours on Sunday, and I can't remember any of it now. <pause 600> And if I fail, they take me off."
 
 
 @pytest.mark.models

@@ -100,13 +100,9 @@ def test_the_real_voice_says_the_same_bytes_twice_and_hides_no_pause(joe: PiperS
 
 
 @pytest.mark.models
-def test_the_transcriber_hears_the_real_voice_and_never_talks_in_silence(
-    joe: PiperSynthesiser, tiny_path: Path
-) -> None:
+def test_the_transcriber_hears_the_real_voice_and_never_talks_in_silence(joe: PiperSynthesiser, tiny_path: Path) -> None:
     transcriber = Transcriber(tiny_path)
-    turn = render_turn(
-        "I had two good hours on Sunday, <pause 600> and I can't remember any of it now.", None, joe, None
-    )
+    turn = render_turn("I had two good hours on Sunday, <pause 600> and I can't remember any of it now.", None, joe, None)
     heard = transcriber.transcribe(turn.samples, turn.rate_hz)
     assert heard == transcriber.transcribe(turn.samples, turn.rate_hz)
     assert heard.text.lower().startswith("i had two good hours on sunday")

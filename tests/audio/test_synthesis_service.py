@@ -94,9 +94,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANNAS_KEY", KEY)
 
 
-def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(
-    server: SpeechServer, tmp_path: Path
-) -> None:
+def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(server: SpeechServer, tmp_path: Path) -> None:
     voice = PipecatSynthesiser(anna(server))
     turn = render_turn("I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path)
     assert [asked["input"] for asked in server.asked] == ["I went home.", "It was late."]
@@ -106,9 +104,7 @@ def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_onc
     assert not turn.samples[start:end].any()
     letters = len("I went home.") + len("It was late.")
     spoken_s = turn.duration_s - 0.450
-    assert 0.9 < spoken_s / (letters * MS_A_LETTER / 1000) < 1.2, (
-        "sad callers are slower, and it is the service's sound"
-    )
+    assert 0.9 < spoken_s / (letters * MS_A_LETTER / 1000) < 1.2, "sad callers are slower, and it is the service's sound"
     again = render_turn("I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path)
     assert len(server.asked) == 2, "a kept turn is not asked for again"
     assert np.array_equal(again.samples, turn.samples)
@@ -125,9 +121,7 @@ def test_a_service_that_wants_an_http_session_gets_one(server: SpeechServer) -> 
     assert sound.size / SERVICE_RATE_HZ == pytest.approx(0.6, abs=0.02)
 
 
-def test_what_it_is_made_with_is_its_identity_and_the_key_is_not(
-    server: SpeechServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_is_made_with_is_its_identity_and_the_key_is_not(server: SpeechServer, monkeypatch: pytest.MonkeyPatch) -> None:
     one = PipecatSynthesiser(anna(server)).identity
     other = PipecatSynthesiser(anna(server, settings={"voice": "ash", "model": "speech-1"})).identity
     monkeypatch.setenv("ANNAS_KEY", "another")
@@ -158,9 +152,7 @@ def test_a_server_that_is_not_there_is_one_line(server: SpeechServer) -> None:
         ({"service": "subprocess.Popen"}, "no pipecat TTS service"),
     ],
 )
-def test_what_cannot_speak_is_refused_before_it_is_made(
-    server: SpeechServer, changed: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_speak_is_refused_before_it_is_made(server: SpeechServer, changed: dict[str, Any], says: str) -> None:
     with pytest.raises(VoiceError, match=says):
         PipecatSynthesiser(anna(server, **changed))
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from agents.connection import Mark
-from harness import recording_files
-from harness.judgment import AxisMark, JudgeCheck, Judgment
-from harness.manifest import AgentEntry, Pacing, RunManifest
-from harness.recording import Arrival, CallerTrack, Pause, Recording, SpokenTurn
-from harness.store import RunStore, SessionKey
-from harness.summary import AgentSummary, JudgeSummary, PacingSummary, Quantiles, ReferenceSummary, RunSummary
-from harness.turn_timing import Stage, TurnTiming, Utterance, Waterfall
+from harness.recording import files as recording_files
+from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.steps.summary import AgentSummary, JudgeSummary, PacingSummary, Quantiles, ReferenceSummary, RunSummary
+from harness.store.judgment import AxisMark, JudgeCheck, Judgment
+from harness.store.manifest import AgentEntry, Pacing, RunManifest
+from harness.store.run_store import RunStore, SessionKey
+from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 from scenarios.context import Context, Reference, Turn
 
 CHROMIUM = "/usr/bin/chromium"
@@ -30,8 +30,7 @@ ARGUMENTS = (
 RATE_HZ = 16_000
 SECOND_NS = 1_000_000_000
 HOSTILE = (
-    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-    "\u202egnp.exe \u2028 {{7*7}}"
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202egnp.exe \u2028 {{7*7}}"
 )
 
 
@@ -86,9 +85,7 @@ def silence(seconds: float) -> np.ndarray[Any, np.dtype[np.int16]]:
 def recording(ttfa_s: float, unit_s: float = 1.0) -> Recording:
     """0.5 s of silence, a unit of caller, 0.4 s of pause, a unit of caller, then a unit of agent after `ttfa_s`."""
     end_s = 0.9 + 2 * unit_s
-    signal = np.concatenate(
-        [silence(0.5), tone(unit_s, 200), silence(0.4), tone(unit_s, 200), silence(ttfa_s + unit_s + 1)]
-    )
+    signal = np.concatenate([silence(0.5), tone(unit_s, 200), silence(0.4), tone(unit_s, 200), silence(ttfa_s + unit_s + 1)])
     pause = Pause(round((0.5 + unit_s) * RATE_HZ), round((0.9 + unit_s) * RATE_HZ))
     bounds = round(0.5 * RATE_HZ), round(end_s * RATE_HZ)
     frames = len(signal) * 50 // RATE_HZ

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from reports.baseline import compare
-from reports.invented import invented_view
 from reports.markdown import markdown
 from reports.view import PageView
+from tests.reports.invented import invented_view
 
 
 def slower(view: PageView, agent: str, by_ms: float) -> PageView:
@@ -14,9 +14,7 @@ def slower(view: PageView, agent: str, by_ms: float) -> PageView:
         replace(
             c,
             turns=tuple(
-                replace(t, figures_ms={name: value + by_ms for name, value in t.figures_ms.items()})
-                if t.agent == agent
-                else t
+                replace(t, figures_ms={name: value + by_ms for name, value in t.figures_ms.items()}) if t.agent == agent else t
                 for t in c.turns
             ),
         )
@@ -62,9 +60,7 @@ def test_verdicts_of_different_judges_are_not_compared() -> None:
     before = invented_view(agents=2, contexts=12)
     other = replace(
         before,
-        contexts=tuple(
-            replace(c, judgments=tuple(replace(j, judge="other@1") for j in c.judgments)) for c in before.contexts
-        ),
+        contexts=tuple(replace(c, judgments=tuple(replace(j, judge="other@1") for j in c.judgments)) for c in before.contexts),
     )
     assert "Preferred to references" in {c.figure for c in compare(before, before).changes}
     assert "Preferred to references" not in {c.figure for c in compare(other, before).changes}

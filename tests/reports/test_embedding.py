@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from reports.embedding import content_policy, packed, safe_json, script_text
 
 
-@given(
-    st.recursive(
-        st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
-    )
-)
+@given(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_json_comes_back_as_it_went_in_and_holds_nothing_that_ends_a_script(value: object) -> None:
     text = safe_json(value)
     assert json.loads(text) == value

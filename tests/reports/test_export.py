@@ -10,10 +10,10 @@ import pytest
 from reports.charts.registry import charts
 from reports.conditions import conditions
 from reports.export import write_exports
-from reports.invented import invented_view
 from reports.markdown import markdown, plain
 from reports.pictures import write_pictures
 from reports.view import PageView
+from tests.reports.invented import invented_view
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,7 @@ def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
 
 def test_every_chart_becomes_a_picture_with_its_conditions(view: PageView, tmp_path: Path) -> None:
     made = [chart for section in charts(view).values() for chart in section]
-    assert {"elo_latency", "leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {
-        c.name for c in made
-    }
+    assert {"elo_latency", "leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {c.name for c in made}
     chosen = [c for c in made if c.name in ("elo_latency", "waterfall")]
     for path in write_pictures(chosen, conditions(view), tmp_path):
         content = path.read_bytes()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
 from reports.joint import write_report
 
 Played = Callable[..., tuple[RunStore, RunSummary]]

@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from reports.charts.registry import charts
-from reports.invented import invented_view
-from reports.page import render
+from reports.html import render
 from reports.view import METRICS
+from tests.reports.invented import invented_view
 
 Open = Callable[..., Any]
-POINTS = (
-    "svg => [...svg.querySelectorAll('.mark-symbol path[aria-label]')].map((p) => p.getAttribute('aria-label')).join()"
-)
+POINTS = "svg => [...svg.querySelectorAll('.mark-symbol path[aria-label]')].map((p) => p.getAttribute('aria-label')).join()"
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +51,7 @@ def test_axe_finds_nothing_serious(address: str, open_page: Open, dark: bool) ->
     page.locator("#c-0 .turn").first.wait_for()
     page.locator("#c-0 details.more > summary").first.click()
     found = Axe().run(page).response["violations"]
-    grave = [
-        (v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")
-    ]
+    grave = [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
     assert not grave
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from harness.errors import UserError
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
 from reports.play import Speakers, pieces, play
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
@@ -69,9 +69,7 @@ def test_the_first_conversation_and_agent_are_heard_unless_asked_otherwise(playe
         (None, ("nobody",), "those who did: quick, slow"),
     ],
 )
-def test_a_wrong_name_is_told_what_there_is(
-    played: Played, context: str | None, agents: tuple[str, ...], words: str
-) -> None:
+def test_a_wrong_name_is_told_what_there_is(played: Played, context: str | None, agents: tuple[str, ...], words: str) -> None:
     store, _ = played()
     with pytest.raises(UserError, match=words):
         pieces(store, context, agents)

@@ -7,12 +7,12 @@ import pytest
 from reports.board import board
 from reports.cautions import cautions
 from reports.conditions import conditions
-from reports.invented import invented_view
 from reports.payload import conversation
 from reports.tables import tables
 from reports.verdict import verdicts
 from reports.view import UNKNOWN, Estimate, LatencyView, PageView, RatingView
 from reports.wording import latency, latency_interval, milliseconds
+from tests.reports.invented import invented_view
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from reports.charts.over_run import telemetry
-from reports.invented import invented_view
 from reports.telemetry import series
+from tests.reports.invented import invented_view
 
 
 def test_a_burst_survives_the_thinning_and_a_torn_line_does_not_matter(tmp_path: Path) -> None:

@@ -11,17 +11,17 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.errors import UserError
-from harness.judgment import JudgeCheck, Judgment
-from harness.manifest import AgentEntry, RunManifest
-from harness.store import RunStore, SessionKey
-from harness.summarise import summarise
+from harness.steps.summarise import summarise
+from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore, SessionKey
 from reports.assemble import assemble
 from reports.board import board
 from reports.cautions import cautions
 from reports.conditions import conditions
-from reports.gathered import alone
 from reports.joint import write_joint_report
 from reports.losses import losses
+from reports.shown_runs import alone
 from reports.together import together
 from reports.view import NOT_JOINT, PageView
 from scenarios.context import Context
@@ -140,9 +140,7 @@ def test_a_page_of_one_run_keeps_that_runs_own_figures(run: Run) -> None:
         ({"against": "ref:else"}, "No verdict connects one with two"),
     ],
 )
-def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(
-    run: Run, other: dict[str, Any], words: str
-) -> None:
+def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(run: Run, other: dict[str, Any], words: str) -> None:
     view = page(run("one", {"quick": 400.0}), run("two", {"slow": 900.0}, **other))
     assert all(a.whole.rating.elo.value is None for a in view.agents)
     assert not view.references
@@ -240,9 +238,7 @@ def test_each_run_is_compared_with_the_baseline_under_its_own_names(run: Run, tm
 
 def test_the_command_takes_several_runs_and_prints_their_figures_together(run: Run, tmp_path: Path) -> None:
     one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
-    told = CliRunner().invoke(
-        app, ["report", str(one.folder), str(two.folder), "--out", str(tmp_path / "p.html"), "--json"]
-    )
+    told = CliRunner().invoke(app, ["report", str(one.folder), str(two.folder), "--out", str(tmp_path / "p.html"), "--json"])
     assert told.exit_code == 0, told.output
     made = json.loads(told.stdout)
     assert set(made["agents"]) == {"quick", "slow"}

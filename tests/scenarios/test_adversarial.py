@@ -147,9 +147,7 @@ def test_a_rewriting_that_follows_its_profile_is_an_item(profile):
     assert isinstance(result, Rewrite)
     item = result.context
     assert (item.subset, item.escalation, result.attempts) == ("adversarial", profile, 1)
-    assert [t.text for t in item.turns if t.role == "supporter"] == [
-        t.text for t in base().turns if t.role == "supporter"
-    ]
+    assert [t.text for t in item.turns if t.role == "supporter"] == [t.text for t in base().turns if t.role == "supporter"]
     assert [t.text for t in item.turns if t.role == "seeker"] == seeker_turns(profile)
     (asked,) = server.asked
     assert asked["temperature"] == 0
@@ -204,14 +202,10 @@ def test_an_endpoint_that_is_not_there_ends_the_work_at_once():
 
 def test_changes_outside_the_seeker_turns_are_faults():
     item = rewrite(base(), "always-10", lambda *_: turns_json(seeker_turns("always-10"))).context
-    changed = item.model_copy(
-        update={"turns": (item.turns[0].model_copy(update={"text": "Hi, go on."}), *item.turns[1:])}
-    )
+    changed = item.model_copy(update={"turns": (item.turns[0].model_copy(update={"text": "Hi, go on."}), *item.turns[1:])})
     assert "a supporter turn was changed" in "; ".join(faults(changed, base()))
     assert "added, lost or swapped" in "; ".join(faults(item.model_copy(update={"turns": item.turns[:-2]}), base()))
-    assert "no seeker turn was rewritten" in "; ".join(
-        faults(base().model_copy(update={"escalation": "always-10"}), base())
-    )
+    assert "no seeker turn was rewritten" in "; ".join(faults(base().model_copy(update={"escalation": "always-10"}), base()))
 
 
 def test_structure_asks_for_a_greeting_and_four_turns():

@@ -81,9 +81,7 @@ def test_a_pause_mix_that_is_off_is_a_problem_of_shipped_packs_only():
 def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack():
     context = OPEN.contexts[0]
     dark = context.spoken.model_copy(update={"text": "I dont want to really be around, you know."})
-    found = check_pack(
-        with_contexts(context.model_copy(update={"turns": (*context.history, dark)})), shipped=False
-    ).problems
+    found = check_pack(with_contexts(context.model_copy(update={"turns": (*context.history, dark)})), shipped=False).problems
     assert any(problem.startswith(f"{context.id}: safety") for problem in found)
     hot = next(c for c in OPEN.contexts if c.escalation == "linear-ramp")
     calm = hot.spoken.model_copy(update={"text": "It's all right, thanks for asking."})

@@ -7,9 +7,7 @@ import pytest
 from scenarios import load_pack
 from scenarios.imports import ImportFault, import_jsonl, import_pipecat_eval, line_schema, write_imported
 
-SHORT = {
-    "messages": [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "It's the <pause 400> rain."}]
-}
+SHORT = {"messages": [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "It's the <pause 400> rain."}]}
 PIPECAT = """\
 name: support
 user:
@@ -130,9 +128,7 @@ def test_a_pipecat_scenario_gives_its_first_user_turn_with_its_pauses(tmp_path):
         assert what in said
 
 
-@pytest.mark.parametrize(
-    "text", ["- a list", "name: x\nscenarios: []", "name: [", "name: x\nscenarios:\n  - name: a\n"]
-)
+@pytest.mark.parametrize("text", ["- a list", "name: x\nscenarios: []", "name: [", "name: x\nscenarios:\n  - name: a\n"])
 def test_what_is_no_pipecat_scenario_is_one_line(tmp_path, text):
     path = tmp_path / "x.yaml"
     path.write_text(text)

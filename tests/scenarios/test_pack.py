@@ -156,9 +156,7 @@ def test_a_recording_is_checked_and_counts_by_content(tmp_path, pack_text):
 
 def test_the_hash_follows_what_is_said_and_not_how_the_file_is_laid_out(write_pack):
     first = load_pack(write_pack())
-    reflowed = load_pack(
-        write_pack("text: Hello there.", "text: >-\n          Hello\n          there.", name="other.yaml")
-    )
+    reflowed = load_pack(write_pack("text: Hello there.", "text: >-\n          Hello\n          there.", name="other.yaml"))
     changed = load_pack(write_pack("Hello there", "Hello here"))
     assert first.hash == reflowed.hash
     assert context_hash(first.contexts[0]) != context_hash(changed.contexts[0])

@@ -63,9 +63,7 @@ class ScriptedModel:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
             self._truth.note("request")
-            length = next(
-                int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length")
-            )
+            length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"content-length"))
             await reader.readexactly(length)
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
             await self._say(writer, {"role": "assistant", "content": ""})

@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 
-REPLY = (
-    "That sounds heavy. You kept going anyway, and that counts. What would help tonight? I could list ten more ideas."
-)
+REPLY = "That sounds heavy. You kept going anyway, and that counts. What would help tonight? I could list ten more ideas."
 
 
 def cut(text: str, sizes: list[int]) -> list[str]:

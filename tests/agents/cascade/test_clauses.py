@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from agents.cascade.clauses import ClauseAggregator, first_cut, later_cut
 
-REPLY = (
-    "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
-)
+REPLY = "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
 
 
 async def pieces(text: str, sizes: list[int], least_words: int = 3) -> list[str]:
@@ -68,9 +66,7 @@ def test_later_pieces_are_cut_at_a_comma_only_when_they_are_long() -> None:
         (20, "it makes sense to feel lost when he goes. And", "it makes sense to feel lost when he goes."),
     ],
 )
-def test_a_piece_is_no_longer_than_what_was_said_before_buys_time_for(
-    words_said: int, text: str, piece: str | None
-) -> None:
+def test_a_piece_is_no_longer_than_what_was_said_before_buys_time_for(words_said: int, text: str, piece: str | None) -> None:
     cut = later_cut(text, words_said)
     assert (None if cut is None else text[:cut]) == piece
 
@@ -92,9 +88,5 @@ async def test_a_short_first_piece_is_followed_by_a_short_one() -> None:
 
 async def test_what_closes_a_spoken_piece_is_not_said_again() -> None:
     clauses = ClauseAggregator(3)
-    out = [
-        piece.text
-        for token in ("That is hard.", "..", " Was he", " there? ")
-        async for piece in clauses.aggregate(token)
-    ]
+    out = [piece.text for token in ("That is hard.", "..", " Was he", " there? ") async for piece in clauses.aggregate(token)]
     assert out == ["That is hard.", "Was he there?"]

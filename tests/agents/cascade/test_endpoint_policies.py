@@ -40,9 +40,7 @@ async def test_silence_shrinks_as_the_words_seem_complete(score: float, needed: 
 
 
 async def test_two_speeds_have_nothing_in_between() -> None:
-    needed = [
-        await ScoredSilence(Saying(p), 400, 800, 0.4, 0.4).silence_needed_ms(words("x")) for p in (0.39, 0.4, 0.41)
-    ]
+    needed = [await ScoredSilence(Saying(p), 400, 800, 0.4, 0.4).silence_needed_ms(words("x")) for p in (0.39, 0.4, 0.41)]
     assert needed == [800, 400, 400]
 
 

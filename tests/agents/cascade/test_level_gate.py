@@ -11,9 +11,7 @@ def windows(amplitudes: list[float], seed: int = 0) -> list[bool]:
     """Whether noise of each amplitude, window by window, stood clear."""
     noise = np.random.default_rng(seed)
     gate = LevelGate()
-    return [
-        gate.push((noise.standard_normal(WINDOW) * a * 32767).clip(-32768, 32767).astype(np.int16)) for a in amplitudes
-    ]
+    return [gate.push((noise.standard_normal(WINDOW) * a * 32767).clip(-32768, 32767).astype(np.int16)) for a in amplitudes]
 
 
 def test_a_voice_over_quieter_ones_passes_and_they_do_not() -> None:

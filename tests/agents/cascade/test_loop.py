@@ -58,9 +58,7 @@ async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_in
     assert words(first.understood) == words(second.understood)
 
 
-async def test_the_stock_cascade_with_a_delay_in_one_stage(
-    run_agent: Agent, speech: NDArray[np.int16], call: Any
-) -> None:
+async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, speech: NDArray[np.int16], call: Any) -> None:
     delayed = """
         [cascade.endpoint]
         policy = "speech-timeout"
@@ -85,9 +83,7 @@ async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(
     draft = next(m for m in heard.marks if m["name"] == "llm_done" and m["detail"].get("purpose") == "draft")
     first_token = next(m for m in heard.marks if m["name"] == "llm_first_token")
     final_request = next(
-        m
-        for m in heard.marks
-        if m["name"] == "llm_requested" and m["detail"]["request"] == first_token["detail"]["request"]
+        m for m in heard.marks if m["name"] == "llm_requested" and m["detail"]["request"] == first_token["detail"]["request"]
     )
     assert draft["at_ns"] <= final_request["at_ns"] < first_token["at_ns"]
     assert heard.said

@@ -13,7 +13,7 @@ from agents import marks
 from agents.connections import ConnectionSpec
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.recording_files import load
+from harness.recording.files import load
 from harness.timing import measure
 
 CALLS = 5

@@ -99,9 +99,7 @@ async def test_a_turn_does_not_end_in_the_window_in_which_its_caller_goes_on(pol
 
 
 @pytest.mark.parametrize(("silent_windows", "goes_on"), [(40, True), (90, False)])
-async def test_who_goes_on_soon_after_a_turn_was_ended_is_not_new(
-    policy: Waiting, silent_windows: int, goes_on: bool
-) -> None:
+async def test_who_goes_on_soon_after_a_turn_was_ended_is_not_new(policy: Waiting, silent_windows: int, goes_on: bool) -> None:
     stt = Alone(policy)
     await stt.hear("." * 10 + "x" * 20 + "." * silent_windows)
     assert stt.ends == 1

@@ -11,7 +11,7 @@ import pytest
 from agents.connections import ConnectionSpec
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.recording_files import load
+from harness.recording.files import load
 from harness.timing import measure
 
 CALLS = 3

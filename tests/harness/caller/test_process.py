@@ -12,7 +12,7 @@ import psutil
 from numpy.typing import NDArray
 
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
-from harness.recording_files import load
+from harness.recording.files import load
 from harness.timing.pacing import errors_ms, pacing
 
 QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)

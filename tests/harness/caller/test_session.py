@@ -12,8 +12,8 @@ from agents.connections import make
 from agents.message import Message
 from harness.caller import CallerTurn, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.pacer import precise_loop
-from harness.clock import NS_PER_MS
-from harness.recording import Pause, Recording
+from harness.recording.record import Pause, Recording
+from harness.timeline import NS_PER_MS
 
 QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
 
@@ -56,9 +56,7 @@ def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], s
     assert (departures - recording.caller.t0_ns >= (np.arange(len(departures)) + 1) * 20 * NS_PER_MS).all()
 
 
-def test_a_session_ends_when_the_reply_has_been_heard_not_when_it_has_arrived(
-    tone: NDArray[np.int16], scripted: Any
-) -> None:
+def test_a_session_ends_when_the_reply_has_been_heard_not_when_it_has_arrived(tone: NDArray[np.int16], scripted: Any) -> None:
     burst = [{"delay_ms": 50, "sound": [{"kind": "tone", "ms": 900}], "pace": 0}]
     recording, outcome = play(SessionPlan(scripted(replies=burst), (CallerTurn(tone),), 16_000, limits=QUICK))
     lasted_s = (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9

@@ -3,17 +3,15 @@
 import pytest
 
 from harness.judging.judge import JudgeFailure, Question, Verdict
-from harness.manifest import AgentEntry, RunManifest
-from harness.store import RunStore, SessionKey
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore, SessionKey
 from scenarios.context import Context, Turn
 
 
 class RuleJudge:
     """A judge whose answers are known: it prefers the reply with more of the word `good`, or always the first place."""
 
-    def __init__(
-        self, name: str = "rule@1", family: str = "rules", *, always_first: bool = False, breaks_on: str = "\0"
-    ):
+    def __init__(self, name: str = "rule@1", family: str = "rules", *, always_first: bool = False, breaks_on: str = "\0"):
         self.id, self.family, self.fingerprint, self.concurrency = name, family, name, 3
         self.orders_itself = False
         self.always_first, self.breaks_on = always_first, breaks_on
@@ -71,9 +69,7 @@ def played(tmp_path):
         )
         for n in range(12)
     ]
-    agents = [
-        AgentEntry(name=n, kind="text", profile_hash="p" * 64, profile_text="", family=n) for n in ("kind", "flat")
-    ]
+    agents = [AgentEntry(name=n, kind="text", profile_hash="p" * 64, profile_text="", family=n) for n in ("kind", "flat")]
     manifest = RunManifest(
         created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
         context_ids=[c.id for c in many], agents=agents, mode="seeded", conditions=["clean"], repeats=1, seed=1,

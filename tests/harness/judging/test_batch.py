@@ -113,9 +113,7 @@ def test_references_compete_by_name(contexts, rule_judge):
 
 def test_progress_counts_up_to_the_plan(contexts, rule_judge):
     seen = []
-    out = judge_pairs(
-        contexts, completions(contexts), rule_judge(), seed=1, progress=lambda d, t, _: seen.append((d, t))
-    )
+    out = judge_pairs(contexts, completions(contexts), rule_judge(), seed=1, progress=lambda d, t, _: seen.append((d, t)))
     assert seen == [(n + 1, out.comparisons) for n in range(out.comparisons)]
 
 

@@ -6,7 +6,7 @@ from harness.judging.checks import check_judge
 from harness.judging.intervals import clustered_mean, wilson
 from harness.judging.judge import JudgeFailure, Verdict
 from harness.judging.labelled import load_pairs
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 
 
 class KnowsAnswers:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.cli import _run
 from harness.judging.labelled import load_pairs
-from harness.ranking.files import read
+from harness.store.judgment_files import read
 from scenarios.pack import load_pack
 
 from . import scripted_server
@@ -84,9 +84,7 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(tmp_path, c
         assert code == 0
         assert told["judges"][0]["excluded"]
         assert told["comparisons"] == 0
-        _, kept = await harness(
-            capsys, "--completions", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded"
-        )
+        _, kept = await harness(capsys, "--completions", texts, "--pack", "heart-open", "--judge", path, "--keep-excluded")
     assert kept["comparisons"] > 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.judging.labelled import LabelledConversation, hashes, load_conversations, load_pairs, text_hash
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 from scenarios.pack import load_pack, shipped_packs
 
 SETS = ("gold", "fit", "heldout")

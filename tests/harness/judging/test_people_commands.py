@@ -8,9 +8,9 @@ import pytest
 
 from harness.cli import _run
 from harness.judging.label_sheets import HEADER
-from harness.judgment import JudgeCheck, Judgment
 from harness.ranking.strategies import STRATEGIES
-from harness.store import RunStore
+from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.run_store import RunStore
 
 from . import scripted_server
 from .scripted_server import ScriptedServer

@@ -7,7 +7,7 @@ import pytest
 from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
-from harness.judgment import AXES
+from harness.store.judgment import AXES
 from scenarios.context import Turn
 
 GOOD = {

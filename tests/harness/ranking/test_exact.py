@@ -24,9 +24,7 @@ def test_too_few_turns_have_none_and_missing_replies_are_infinite():
 def test_coverage_of_a_p95_whatever_the_distribution():
     rng = np.random.default_rng(0)
     truth = np.exp(0.8 * stats.norm.ppf(0.95))
-    hits = sum(
-        low <= truth <= high for low, high in (quantile_interval(rng.lognormal(0, 0.8, 60), 0.95) for _ in range(400))
-    )
+    hits = sum(low <= truth <= high for low, high in (quantile_interval(rng.lognormal(0, 0.8, 60), 0.95) for _ in range(400)))
     assert hits / 400 == pytest.approx(0.955, abs=0.03)
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from harness.judgment import AXES
 from harness.ranking.agreement import three_way_from_pairwise
 from harness.ranking.association import pearson, spearman, with_external
 from harness.ranking.paper import printed_table
 from harness.ranking.reliability import kappa
 from harness.ranking.scale import win_chance
 from harness.ranking.structure import cronbach_alpha, factors
+from harness.store.judgment import AXES
 
 ROWS = printed_table()
 

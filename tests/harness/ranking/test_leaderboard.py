@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.judgment import Judgment
 from harness.ranking import leaderboard
 from harness.ranking.leaderboard import paper_half_width
+from harness.store.judgment import Judgment
 
 METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 
@@ -51,9 +51,7 @@ def test_length_term_takes_the_lean_to_long_replies(simulate):
     rows = simulate(100, 3, 2, seed=3, spread=0.0)
     # All three are equally good; verdicts lean to the longer reply, and s2 is long-winded.
     rng = np.random.default_rng(0)
-    lengths = {
-        (f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)
-    }
+    lengths = {(f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
 
     def lean(row):
         y = 1.2 * np.log(lengths[row.context, row.system_a] / lengths[row.context, row.system_b]) + rng.logistic()

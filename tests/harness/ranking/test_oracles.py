@@ -19,7 +19,7 @@ from harness.ranking.ordinal import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import clustered
 from harness.ranking.structure import factors
-from harness.ranking.votes import gather
+from harness.ranking.verdicts import gather
 
 CLOSE = 1e-6
 

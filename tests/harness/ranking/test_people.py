@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from harness.judgment import Judgment
 from harness.ranking.people import people_ratings
+from harness.store.judgment import Judgment
 
 
 def _world(contexts, judges, seed, spread=0.0):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from harness.judgment import AXES, Judgment
 from harness.ranking.rationales import accepted, agreement_with_rules, co_mention, code_by_rules, codebook, residuals
+from harness.store.judgment import AXES, Judgment
 
 
 def _row(context, source, judge, rationale, winner="a", shown="a"):

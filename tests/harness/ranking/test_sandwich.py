@@ -7,7 +7,7 @@ from harness.ranking import bradley_terry, ordinal
 from harness.ranking.leaderboard import fit_votes
 from harness.ranking.ordinal import EXACT
 from harness.ranking.sandwich import Covariance, clustered, max_t, of_differences, two_way
-from harness.ranking.votes import gather
+from harness.ranking.verdicts import gather
 
 
 def test_cr3_is_the_jackknife_over_contexts(simulate):

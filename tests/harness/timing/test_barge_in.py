@@ -7,7 +7,7 @@ import pytest
 
 from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.calibrate.voice import synthetic_voice
-from harness.recording import Recording, SpokenTurn
+from harness.recording.record import Recording, SpokenTurn
 from harness.timing import measure
 from harness.timing.barge_in import ANSWERED, NOT_ANSWERED, NOT_SOUNDING
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from harness.calibrate.sounds import breath, coloured_noise
 from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
 from harness.timing import measure
-from harness.turn_timing import TurnTiming
+from harness.timing.figures import TurnTiming
 
 AT_MS = 400.0
 WORD = voice(1.5, seed=3)

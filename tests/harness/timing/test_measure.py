@@ -66,9 +66,7 @@ def test_an_answer_that_begins_before_the_spoken_end_stays_negative() -> None:
 
 
 def test_a_false_start_in_a_pause_is_counted_and_is_not_the_answer() -> None:
-    made = make_recording(
-        Said(-1.3, voice(1.0)), Said(0.5, voice(1.5, seed=1)), pauses_s=[(0.5, 0.6)], clears_s=[-0.85]
-    )
+    made = make_recording(Said(-1.3, voice(1.0)), Said(0.5, voice(1.5, seed=1)), pauses_s=[(0.5, 0.6)], clears_s=[-0.85])
     timing = measure(made.recording)
     assert timing.ttfa_ms == pytest.approx(500 + onset_ms(voice(1.5, seed=1)), abs=2)
     assert timing.pause_was_cut == (True,)
@@ -111,9 +109,7 @@ def test_measuring_twice_gives_the_same() -> None:
 
 
 def test_an_answer_soon_after_a_cleared_false_start_is_an_utterance_of_its_own() -> None:
-    made = make_recording(
-        Said(-0.6, voice(1.0)), Said(0.15, voice(1.5, seed=1)), pauses_s=[(1.3, 0.5)], clears_s=[-0.2]
-    )
+    made = make_recording(Said(-0.6, voice(1.0)), Said(0.15, voice(1.5, seed=1)), pauses_s=[(1.3, 0.5)], clears_s=[-0.2])
     timing = measure(made.recording)
     assert timing.signed_ms is None
     assert timing.ttfa_ms == pytest.approx(150 + onset_ms(voice(1.5, seed=1)), abs=2)

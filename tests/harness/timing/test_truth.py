@@ -23,7 +23,7 @@ from harness.calibrate.synthetic import (
     voice,
 )
 from harness.calibrate.truth_suite import Trial, figures, run_suite
-from harness.playout import HEARD_RATE_HZ, heard, resample
+from harness.recording.playout import HEARD_RATE_HZ, heard, resample
 from harness.timing import measure
 from harness.timing.crosscheck import EARLIER_PITCH, NO_PITCH, disagreement
 from harness.timing.echo import without_echo

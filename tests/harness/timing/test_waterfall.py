@@ -6,7 +6,7 @@ from agents import marks
 from agents.connection import Mark
 from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
 from harness.timing import measure
-from harness.turn_timing import Waterfall
+from harness.timing.figures import Waterfall
 
 PLAIN = (
     (marks.SILENCE_SEEN, 0.200, None),

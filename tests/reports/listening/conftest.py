@@ -9,13 +9,13 @@ import httpx
 import pytest
 import uvicorn
 
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
+from reports.listening.answers import VoteStore
 from reports.listening.app import ListeningApp
 from reports.listening.design import ListeningDesign
 from reports.listening.material import Material
 from reports.listening.serve import prepare
-from reports.listening.votes import VoteStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
 from reports.clustered import clustered_mean
 from reports.joint import write_report
 from reports.listening.analysis import delay_effects, judgments, opinions
+from reports.listening.answers import Answer, VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.plan import Item, Slot
 from reports.listening.quality import rater_quality
 from reports.listening.results import human_rows, listening_results
-from reports.listening.votes import Answer, VoteStore
 
 
 def pair(
@@ -38,9 +38,7 @@ DESIGN = ListeningDesign(delays="both")
     ("choice", "order", "winner", "strength"),
     [(-2, "ab", "a", 2), (1, "ab", "b", 1), (-1, "ba", "b", 1), (2, "ba", "a", 2), (0, "ba", "tie", 1)],
 )
-def test_a_vote_becomes_a_row_about_systems_not_about_sides(
-    choice: int, order: str, winner: str, strength: int
-) -> None:
+def test_a_vote_becomes_a_row_about_systems_not_about_sides(choice: int, order: str, winner: str, strength: int) -> None:
     (row,) = judgments([pair("r", 1, choice, order=order)], DESIGN, {"c1": "adversarial"})
     assert (row.system_a, row.system_b, row.winner, row.strength) == ("a", "b", winner, strength)
     assert row.shown_first == ("a" if order == "ab" else "b")
@@ -120,9 +118,7 @@ def test_votes_reach_the_report_and_the_rows_with_and_without_the_excluded(
     votes = VoteStore(folder)
     design = ListeningDesign(medium="text")
     for person, choice, passes in (("kind", -1, True), ("careless", 2, False)):
-        main = Item(
-            role="main", context="talk-0", slots=tuple(Slot(context="talk-0", system=s) for s in ("quick", "slow"))
-        )
+        main = Item(role="main", context="talk-0", slots=tuple(Slot(context="talk-0", system=s) for s in ("quick", "slow")))
         check = main.model_copy(update={"role": "gold", "expected": -1})
         rater = votes.begin(person, "rater", design.model_dump_json(), (main, check))
         votes.answer(rater, 0, {"choice": choice, "reason": "<script>alert(1)</script>"}, None, 9.0)
@@ -131,8 +127,6 @@ def test_votes_reach_the_report_and_the_rows_with_and_without_the_excluded(
     (found,) = listening_results(store)
     assert [q.counts for q in found.quality] == [True, False]
     rows = human_rows(store)
-    assert [(row.winner, row.presentation, row.judge) for row in rows] == [
-        ("a", "heard_text", "ab-text-without/rater-0001")
-    ]
+    assert [(row.winner, row.presentation, row.judge) for row in rows] == [("a", "heard_text", "ab-text-without/rater-0001")]
     page = write_report(store, summary, store.folder).read_text(encoding="utf-8")
     assert "rater-0002 is left out: failed 1 of 1 checks." in page

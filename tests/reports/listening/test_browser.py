@@ -27,9 +27,7 @@ def hear_all(page: Any) -> None:
 
 def one_step(page: Any, reason: str = "It names what hurts.") -> None:
     """Hear everything, answer whatever is asked, go on."""
-    before = page.locator("#progress").get_attribute("value") or page.evaluate(
-        "document.getElementById('progress').value"
-    )
+    before = page.locator("#progress").get_attribute("value") or page.evaluate("document.getElementById('progress').value")
     submit = page.locator("button.main:visible")
     if page.locator(".hear").count():
         assert submit.is_disabled()
@@ -145,9 +143,7 @@ def test_axe_finds_nothing_serious_on_any_screen(serve: Serve, open_page: Open) 
 
     def grave(page: Any) -> list[object]:
         found = Axe().run(page).response["violations"]
-        return [
-            (v["id"], [n["html"][:100] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")
-        ]
+        return [(v["id"], [n["html"][:100] for n in v["nodes"]]) for v in found if v["impact"] in ("serious", "critical")]
 
     served = serve(items=1, practice=0, gold=0, attention=0, headphone_trials=1)
     # axe is put into the page as a string, which the page's own policy forbids; the policy has a test of its own.

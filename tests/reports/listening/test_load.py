@@ -52,14 +52,7 @@ def test_fifty_raters_lose_and_double_nothing(serve: Callable[..., Any]) -> None
     assert reasons == Counter(pair for session in given for pair in session)
     for rater in served.votes.raters():
         assert (
-            len(
-                {
-                    str(a.answer["reason"]).split(" step")[0]
-                    for a in kept
-                    if a.rater == rater.id and "reason" in a.answer
-                }
-            )
-            == 1
+            len({str(a.answer["reason"]).split(" step")[0] for a in kept if a.rater == rater.id and "reason" in a.answer}) == 1
         )
     dealt = Counter(a.item.context for a in kept if a.item.role == "main")
     assert max(dealt.values()) - min(dealt.values()) <= 0.4 * max(dealt.values())

@@ -13,9 +13,9 @@ from audio.speech import RATE_HZ, render_turn
 from audio.synthesis import PiperSynthesiser
 from audio.transcribe import Transcriber
 from harness import models
-from harness.hearing import TRANSCRIBER
 from harness.judging import reference_completions
-from harness.store import RunStore
+from harness.steps.transcribe import TRANSCRIBER
+from harness.store.run_store import RunStore
 from reports.listening.people import human_completions, take_in, untranscribed
 from reports.listening.serve import prepare
 

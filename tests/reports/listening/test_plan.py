@@ -32,9 +32,7 @@ def test_a_conversation_has_one_role_for_a_rater(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_sides_are_balanced_and_systems_are_spread(seed: int) -> None:
-    plan = [
-        i for i in deal(conversations(24), ListeningDesign(items=12, gold=0, attention=0), {}, seed) if i.role == "main"
-    ]
+    plan = [i for i in deal(conversations(24), ListeningDesign(items=12, gold=0, attention=0), {}, seed) if i.role == "main"]
     left_first = sum(item.slots[0].system < item.slots[1].system for item in plan)
     assert left_first == 6
     counts = Counter(slot.system for item in plan for slot in item.slots)

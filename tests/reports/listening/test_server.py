@@ -19,13 +19,13 @@ import pytest
 import soundfile
 
 from harness.errors import UserError
-from harness.store import RunStore
-from harness.summary import RunSummary
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
+from reports.listening.answers import VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.people import write_human_completions
 from reports.listening.serve import invite
 from reports.listening.serve import serve as serve_forever
-from reports.listening.votes import VoteStore
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
@@ -67,9 +67,7 @@ def test_a_reason_of_100_kb_is_kept_whole_and_nothing_else_is_kept(serve: Serve)
     served = serve(items=1, **TEXT)
     rater = served.begun()
     reason = "<b>\u202e" * 16_000
-    rater.post(
-        "/answer", json={"position": 0, "answer": {"choice": 0, "reason": reason, "role": "gold", "passed": True}}
-    )
+    rater.post("/answer", json={"position": 0, "answer": {"choice": 0, "reason": reason, "role": "gold", "passed": True}})
     (answer,) = served.votes.answers()
     assert answer.answer == {"choice": 0, "reason": reason}
     assert answer.item.role == "main"
@@ -79,10 +77,7 @@ def test_sounds_must_be_fetched_and_have_had_time_to_play(serve: Serve) -> None:
     served = serve(items=1, practice=0, gold=0, attention=0, headphone_trials=0)
     rater = served.begun()
     level = rater.get("/step").json()
-    assert (
-        rater.post("/answer", json={"position": 0, "answer": {}}).json()["error"]
-        == "Please listen to everything first."
-    )
+    assert rater.post("/answer", json={"position": 0, "answer": {}}).json()["error"] == "Please listen to everything first."
     assert rater.get(level["sounds"][0]).status_code == 200
     assert "to its end" in rater.post("/answer", json={"position": 0, "answer": {}}).json()["error"]
     time.sleep(4)
@@ -142,9 +137,7 @@ def test_addresses_of_one_rater_are_not_those_of_another(serve: Serve) -> None:
 def test_another_site_can_neither_send_an_answer_nor_read_one(serve: Serve) -> None:
     served = serve(items=1, **TEXT)
     rater = served.begun()
-    as_form = rater.post(
-        "/answer", content=json.dumps({"position": 0, "answer": VOTE}), headers={"content-type": "text/plain"}
-    )
+    as_form = rater.post("/answer", content=json.dumps({"position": 0, "answer": VOTE}), headers={"content-type": "text/plain"})
     assert as_form.status_code == 400
     cookie = served.client().post("/begin", json={"consent": True}).headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -243,7 +236,7 @@ def test_replies_to_different_conversations_are_not_compared(
 SERVER = """
 import sys
 from pathlib import Path
-from harness.store import RunStore
+from harness.store.run_store import RunStore
 from reports.listening.design import ListeningDesign
 from reports.listening.serve import serve
 serve(RunStore.open(Path(sys.argv[1])), ListeningDesign(medium="text", practice=0, gold=0, attention=0), port=int(sys.argv[2]))
@@ -257,9 +250,7 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
     port = 20_000 + os.getpid() % 20_000
 
     def started() -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(store.folder), str(port)], stdout=subprocess.DEVNULL
-        )
+        process = subprocess.Popen([sys.executable, "-c", SERVER, str(store.folder), str(port)], stdout=subprocess.DEVNULL)
         end = time.monotonic() + 60
         while True:
             try:

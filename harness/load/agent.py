@@ -1,0 +1,73 @@
+"""`harness load`: the agent of a profile under rising numbers of callers, all speaking the first turn of a pack."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from audio.vocal import silero
+from harness.errors import UserError
+from harness.extras import require_local
+from harness.load.result import LoadResult
+from harness.load.steps import load
+from harness.progress import RunProgress
+from harness.run.caller_turns import history_of, render_turns
+from harness.run.plan import RunOptions, make_plan
+from harness.run.running_agents import Fleet
+from harness.run.sessions import weights_of
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """Which agent, how many callers, what they say."""
+
+    agent: str
+    callers: tuple[int, ...]
+    pack: str
+    rounds: int
+    logs: Path
+
+
+async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
+    """Start the agent, play the steps, stop it.
+
+    Raises:
+        UserError: the input is wrong, or the agent is not one that is spoken to.
+        AgentError: the agent cannot start.
+    """
+    plan = make_plan(RunOptions(agents=(request.agent,), pack=request.pack, limit=1))
+    (profile,), (key,) = plan.profiles, plan.session_keys()
+    if profile.kind == "text":
+        raise UserError(f"--agent {profile.name}: is asked in text; load plays calls")
+    require_local("speaking to an agent and hearing it")
+    weights = weights_of(plan, progress)
+    turns = render_turns(plan, progress)
+    request.logs.mkdir(parents=True, exist_ok=True)
+    async with Fleet(plan.profiles, weights, request.logs, progress) as fleet:
+        connection = fleet.connection(profile.name)
+        rate_hz = int(connection.options.get("input_rate_hz", 16_000))
+        progress.phase("Calls", sum(request.callers) * request.rounds)
+        return await load(
+            lambda _: connection,
+            turns.of(key, rate_hz)[0],
+            rate_hz,
+            request.callers,
+            history=history_of(plan.contexts[0], key.mode),
+            rounds=request.rounds,
+            vocal=silero(),
+            progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
+        )
+
+
+def parse_callers(text: str) -> Sequence[int]:
+    """`1,2,5,10` as numbers.
+
+    Raises:
+        UserError: something else is written.
+    """
+    try:
+        callers = [int(part) for part in text.split(",")]
+    except ValueError:
+        callers = []
+    if not callers or min(callers) < 1 or max(callers) > 1_000:
+        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, as in 1,2,5,10")
+    return callers

@@ -1,0 +1,347 @@
+"""What `harness rank` does: one object from rows, or from rows and latencies, that programs read.
+
+Keys are stable and more may join; what is not known is null, and an infinite percentile (no reply) is null with its
+`over_limit` true, since JSON has no infinity. The order of systems in every part is that of the board.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from harness.ranking.agreement import Agreement, Figure, agreement
+from harness.ranking.association import Correlation, with_external
+from harness.ranking.bias import Audit, audits
+from harness.ranking.board import Board
+from harness.ranking.consistency import Consistency, consistency
+from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
+from harness.ranking.leaderboard import Method, leaderboard
+from harness.ranking.paper import printed_table
+from harness.ranking.people import HumanRatings, people_ratings
+from harness.ranking.rationales import CoMention, co_mention
+from harness.ranking.structure import cronbach_alpha, factors, reply_marks
+from harness.ranking.variants import Variant, variants
+from harness.ranking.verdicts import Lengths, select
+from harness.store.judgment import JudgeCheck, Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Everything `harness rank` knows of one presentation."""
+
+    board: Board
+    variants: tuple[Variant, ...]
+    agreement: Agreement
+    people: HumanRatings | None
+    audits: tuple[Audit, ...]
+    consistency: tuple[Consistency, ...]
+    structure: Mapping[str, Any] | None
+    joint: JointFigure | None
+    joint_variants: tuple[JointFigure, ...] = ()
+    """The same conversations on the other latencies: filler-aware onsets, TTFT."""
+    external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
+    """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
+    reasons: CoMention | None = None
+    checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
+    """Judge → how it did on pairs with known answers; a judge that is not here was not measured."""
+
+    def with_notes(self, notes: Sequence[str]) -> "Ranking":
+        """The same, with more to say beside the board."""
+        return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
+
+
+def rank(
+    judgments: Iterable[Judgment],
+    latencies: Latencies | None = None,
+    *,
+    other_latencies: Mapping[str, Latencies] | None = None,
+    cut_ins: Events | None = None,
+    budget_ms: float = 500.0,
+    presentation: str | None = None,
+    method: Method = "ordinal",
+    axis_weights: Mapping[str, float] | None = None,
+    texts: Mapping[tuple[str, str], str] | None = None,
+    is_human: Callable[[str], bool] | None = None,
+    external: Mapping[str, Mapping[str, float | None]] | None = None,
+    families: Mapping[str, str] | None = None,
+    checks: Mapping[str, JudgeCheck] | None = None,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Ranking:
+    """Rank. `latencies`: system → context → TTFA in ms (None: no reply). `texts`: (context, system) → reply, for the length
+    term and the audits. `is_human`: which systems are people's replies (default: names that begin with `human:`).
+
+    `external`: score → system → value, for correlations; the paper's printed scores always take part, by system name.
+    `families`: judge or system → model family, for the audit of self-preference. `checks`: what is known of the judges.
+
+    Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
+    """
+    given = list(judgments)
+    rows = select(given, presentation=presentation)
+    lengths: Lengths = {key: len(text.split()) for key, text in (texts or {}).items()}
+    board = leaderboard(rows, method=method, axis_weights=axis_weights, lengths=lengths, bootstrap_draws=draws, seed=seed)
+    figure, figures = None, []
+    known = {row.system for row in board.systems}
+    others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}
+    if latencies and any(latencies.get(s) for s in known) and board.presentation != "audio_with_delay":
+        drawn = resample(
+            rows,
+            [latencies, *others.values()],
+            draws=draws,
+            seed=seed,
+            method="strength" if method == "strength" else "ordinal",
+        )
+        figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
+        figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
+    return Ranking(
+        board=board,
+        variants=variants(rows, method=method),
+        agreement=agreement(rows, seed=seed),
+        people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), seed=seed),
+        audits=audits(rows, texts=texts, judge_family=families, system_family=families),
+        consistency=consistency(row for row in given if row.presentation == board.presentation),
+        structure=_structure(rows),
+        joint=figure,
+        joint_variants=tuple(figures),
+        external=_external(board, {**_printed(), **(external or {})}),
+        reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
+        checks=checks or {},
+    ).with_notes(_unmeasured(rows, checks or {}))
+
+
+def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> list[str]:
+    """A sentence for each judge of whose accuracy nothing is known, or nothing good."""
+    asked = sorted({row.judge for row in rows if row.source == "judge" and not row.judge.startswith("rule:")})
+    unknown = [judge for judge in asked if judge not in checks]
+    notes = [f"{', '.join(unknown)}: accuracy as a judge not measured here."] if unknown else []
+    return notes + [f"{judge}: {checks[judge].note}" for judge in asked if judge in checks and checks[judge].note]
+
+
+def _printed() -> dict[str, dict[str, float | None]]:
+    table = printed_table()
+    return {
+        "paper: Elo": {row.system: row.elo for row in table},
+        "paper: AA index": {row.system: row.aa_index for row in table},
+        "paper: TTFT": {row.system: row.ttft_ms for row in table},
+    }
+
+
+def _external(board: Board, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[Correlation, Correlation]]:
+    ratings = {row.system: row.elo for row in board.systems}
+    found = {name: with_external(ratings, values) for name, values in scores.items()}
+    return {name: both for name, both in found.items() if both is not None}
+
+
+def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
+    marks = reply_marks(rows)
+    try:
+        found = factors(marks.marks)
+    except ValueError:
+        return None
+    return {
+        "replies": len(marks.replies),
+        "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
+        "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
+        "correlation_with_wins": {
+            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1])) if marks.wins.std() > 0 else None
+            for axis, column in zip(marks.axes, marks.marks.T, strict=True)
+        },
+        "loadings": {axis: [_number(float(v)) for v in row] for axis, row in zip(marks.axes, found.loadings, strict=True)},
+    }
+
+
+def as_object(ranking: Ranking) -> dict[str, Any]:
+    """The object that `harness rank --json` prints."""
+    return {
+        "schema": 1,
+        "method": ranking.board.method,
+        "presentation": ranking.board.presentation,
+        "judgments": ranking.board.judgments,
+        "contexts": ranking.board.contexts,
+        "warnings": list(ranking.board.warnings),
+        "systems": _systems(ranking.board),
+        "agreement": _agreement(ranking.agreement),
+        "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
+        "joint_variants": {
+            f.latency: {
+                "points": {
+                    p.system: {
+                        "p50_ms": _number(p.ttfa_p50_ms),
+                        "p50_interval": _ends(p.ttfa_p50_interval),
+                        "p_frontier": p.p_frontier,
+                        "p_best_within_budget": p.p_best_within_budget,
+                    }
+                    for p in f.points
+                },
+                "slope": _slope(f),
+            }
+            for f in ranking.joint_variants
+        },
+        "slope": _slope(ranking.joint),
+        "budget_ms": ranking.joint.budget_ms if ranking.joint else None,
+        "people": _people(ranking.people),
+        "boards": {
+            v.name: {"systems": _systems(v.board), "exploratory": v.exploratory, "kendall": _number(v.kendall)}
+            for v in ranking.variants
+        },
+        "audits": {
+            a.name: {
+                "effect": _number(a.effect),
+                "interval": _ends(a.interval),
+                "p_value": _number(a.p_value),
+                "p_adjusted": _number(a.p_adjusted),
+                "share": _number(a.share),
+                "rows": a.rows,
+            }
+            for a in ranking.audits
+        },
+        "judges": {
+            c.judge: {
+                "flip_rate": c.flip_rate,
+                "swapped_pairs": c.swapped_pairs,
+                "self_consistency": c.self_consistency,
+                "repeated_pairs": c.repeated_pairs,
+                "accuracy": check.accuracy if (check := ranking.checks.get(c.judge)) else None,
+                "accuracy_interval": _ends(check.accuracy_interval) if check else None,
+                "trusted": check.trusted if check else None,
+            }
+            for c in ranking.consistency
+        },
+        "structure": ranking.structure,
+        "external": {name: {c.kind: _correlation(c) for c in both} for name, both in ranking.external.items()},
+        "reasons": _reasons(ranking.reasons),
+    }
+
+
+def _systems(board: Board) -> dict[str, Any]:
+    return {
+        row.system: {
+            "elo": row.elo,
+            "interval": _ends(row.interval),
+            "band": _ends(row.band),
+            "win_rate": row.win_rate,
+            "axes": dict(row.axes),
+            "judgments": row.judgments,
+            "contexts": row.contexts,
+            "bootstrap_interval": _ends(row.bootstrap_interval),
+            "paper_interval": _ends(row.paper_interval),
+        }
+        for row in board.systems
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    same = found.equivalence
+    single = {
+        name: _figure(getattr(found, name))
+        for name in (
+            "judge_human",
+            "judge_human_ambiguous",
+            "inter_human",
+            "judges_with_one_human",
+            "fleiss_kappa_humans",
+            "fleiss_kappa_judges",
+            "krippendorff_alpha_humans",
+            "krippendorff_alpha_judges",
+            "cohen_kappa",
+        )
+    }
+    return {
+        **single,
+        "cross_judge": {" | ".join(names): _figure(f) for names, f in found.cross_judge.items()},
+        "cross_judge_kappa": {" | ".join(names): _figure(f) for names, f in found.cross_judge_kappa.items()},
+        "three_way": {" | ".join(names): _figure(f) for names, f in found.three_way.items()},
+        "fleiss_kappa_by_axis": {axis: _figure(f) for axis, f in found.fleiss_kappa_by_axis.items()},
+        "subsampling": {str(k): v for k, v in found.subsampling.items()},
+        "judges_per_pair": {str(k): v for k, v in found.judges_per_pair.items()},
+        "equivalence": None
+        if same is None
+        else {
+            "difference": same.difference,
+            "interval_90": _ends(same.interval_90),
+            "margin": same.margin,
+            "equivalent": same.equivalent,
+        },
+    }
+
+
+def _figure(figure: Figure | None) -> dict[str, Any] | None:
+    return None if figure is None else {"value": figure.value, "interval": _ends(figure.interval), "pairs": figure.pairs}
+
+
+def _point(p: JointPoint) -> dict[str, Any]:
+    return {
+        "p_frontier": p.p_frontier,
+        "p_best_within_budget": p.p_best_within_budget,
+        "elo": p.elo,
+        "elo_interval": _ends(p.elo_interval),
+        "turns": p.turns,
+        "ttfa_p50_ms": _number(p.ttfa_p50_ms),
+        "ttfa_p50_interval": _ends(p.ttfa_p50_interval),
+        "ttfa_p50_over_limit": p.ttfa_p50_ms is not None and math.isinf(p.ttfa_p50_ms),
+        "ttfa_p95_ms": _number(p.ttfa_p95_ms),
+        "ttfa_p95_interval": _ends(p.ttfa_p95_interval),
+        "ttfa_p95_over_limit": p.ttfa_p95_ms is not None and math.isinf(p.ttfa_p95_ms),
+        "cut_in_rate": _number(p.cut_in_rate),
+        "cut_in_interval": _ends(p.cut_in_interval),
+        "others": {name: {"p50": _number(v.value), "interval": _ends(v.interval)} for name, v in p.others.items()},
+    }
+
+
+def _slope(figure: JointFigure | None) -> dict[str, Any] | None:
+    if figure is None or figure.slope is None:
+        return None
+    slope = figure.slope
+    return {"elo_per_decade": slope.elo_per_decade, "interval": _ends(slope.interval), "systems": slope.systems}
+
+
+def _people(found: HumanRatings | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ratings = {
+        "random": found.random,
+        "mean": found.mean,
+        "best": found.best,
+        "best_uncorrected": found.best_uncorrected,
+    }
+    return {name: None if r is None else {"elo": r.elo, "interval": _ends(r.interval)} for name, r in ratings.items()}
+
+
+def _correlation(found: Correlation) -> dict[str, Any]:
+    return {
+        "value": _number(found.value),
+        "interval": _ends(found.interval),
+        "p_value": _number(found.p_value),
+        "systems": found.n,
+    }
+
+
+def _reasons(found: CoMention | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {
+        "co_mention": found.share,
+        "interval": _ends(found.interval),
+        "kappa": _number(found.kappa),
+        "pairs": found.pairs,
+        "skills": {
+            s.skill: {
+                "axis": s.axis,
+                "people_rate": s.people_rate,
+                "judge_rate": s.judge_rate,
+                "residual_correlation": _number(s.residual),
+                "p_adjusted": _number(s.p_adjusted),
+            }
+            for s in found.skills
+        },
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
+    return None if interval is None else [_number(interval[0]), _number(interval[1])]

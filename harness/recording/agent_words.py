@@ -1,0 +1,33 @@
+"""What an agent reports of a session in words: what it understood, what it says it said.
+
+Reported words stand beside what was heard and never replace it. Only final transcripts count, and of a conversation of
+several spoken turns only those of the last (up to an interruption of its reply), because that is the turn that is judged.
+"""
+
+from typing import Literal
+
+from harness.recording.record import Recording
+from harness.timeline import samples_to_ns
+
+
+def said(recording: Recording) -> str | None:
+    """The reply to the last caller turn as the agent's language model wrote it; None when nothing was reported."""
+    return _reported(recording, "assistant")
+
+
+def understood(recording: Recording) -> str | None:
+    """The last caller turn as the agent's recogniser understood it; None when nothing was reported."""
+    return _reported(recording, "user")
+
+
+def _reported(recording: Recording, role: Literal["user", "assistant"]) -> str | None:
+    caller = recording.caller
+    begins_ns = caller.t0_ns + samples_to_ns(caller.speech_start_sample, caller.rate_hz)
+    interruptions = [t for t in caller.turns if t.kind == "barge_in"]
+    ends_ns = caller.t0_ns + samples_to_ns(interruptions[0].start_sample, caller.rate_hz) if interruptions else None
+    texts = [
+        t.text.strip()
+        for t in recording.transcripts
+        if t.role == role and t.final and t.arrival_ns >= begins_ns and (ends_ns is None or t.arrival_ns < ends_ns)
+    ]
+    return " ".join(text for text in texts if text) or None

@@ -1,0 +1,195 @@
+"""A recording on disk: FLAC for what can be heard, JSON for what happened when. The round trip is exact.
+
+FLAC because it is lossless for 16-bit samples at any rate, half the size, and opens in every audio editor, so that a
+sceptic can measure a reply without this program. The agent's track is kept at its native rate, message boundaries in the
+JSON, because resampling is a method, and methods may improve after the run. Every file is flushed to the disk before
+`save` returns; the store renames the folder into place only then.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from agents.connection import Mark, Transcript
+from harness.errors import UserError
+from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.timeline import samples_to_ns
+
+RECORDING_FILE = "recording.json"
+DRY_FILE = "caller_dry.flac"
+PLAYED_FILE = "caller_played.flac"
+AGENT_FILE = "agent.flac"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Mark(_Model):
+    name: str
+    at_ns: int
+    arrival_ns: int
+    detail: dict[str, JsonValue] = {}
+
+
+class _Transcript(_Model):
+    arrival_ns: int
+    role: Literal["user", "assistant"]
+    text: str
+    final: bool
+
+
+class _Turn(_Model):
+    start_sample: int
+    end_sample: int
+    pauses: list[tuple[int, int]]
+    kind: Literal["turn", "barge_in"]
+
+
+class _Caller(_Model):
+    rate_hz: int
+    t0_ns: int
+    lateness_ns: list[int]
+    """Of each frame: departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
+    speech_start_sample: int
+    speech_end_sample: int
+    pauses: list[tuple[int, int]]
+    turns: list[_Turn] = []
+    dry_is_played: bool
+
+
+class _File(_Model):
+    schema_version: Literal[1] = 1
+    caller: _Caller
+    agent_rate_hz: int
+    arrivals: list[tuple[int, int, int]]
+    clears_ns: list[int]
+    marks: list[_Mark]
+    transcripts: list[_Transcript]
+    loop_lag_ms: list[float]
+    ended: str
+    detail: str
+    conditions: list[str]
+
+
+def deadlines_ns(caller: CallerTrack) -> NDArray[np.int64]:
+    """When each frame of the track was due to depart."""
+    frame_ns = samples_to_ns(caller.rate_hz * FRAME_MS // 1000, caller.rate_hz)
+    due: NDArray[np.int64] = caller.t0_ns + (np.arange(len(caller.departures_ns), dtype=np.int64) + 1) * frame_ns
+    return due
+
+
+def save(recording: Recording, folder: Path) -> None:
+    """Write a recording into an existing folder and flush it to the disk."""
+    caller = recording.caller
+    same = bool(np.array_equal(caller.dry, caller.played))
+    _write_audio(folder / PLAYED_FILE, caller.played, caller.rate_hz)
+    if not same:
+        _write_audio(folder / DRY_FILE, caller.dry, caller.rate_hz)
+    _write_audio(folder / AGENT_FILE, recording.agent_pcm, recording.agent_rate_hz)
+    file = _File(
+        caller=_Caller(
+            rate_hz=caller.rate_hz,
+            t0_ns=caller.t0_ns,
+            lateness_ns=(caller.departures_ns - deadlines_ns(caller)).tolist(),
+            speech_start_sample=caller.speech_start_sample,
+            speech_end_sample=caller.speech_end_sample,
+            pauses=_pairs(caller.pauses),
+            turns=[
+                _Turn(start_sample=t.start_sample, end_sample=t.end_sample, pauses=_pairs(t.pauses), kind=t.kind)
+                for t in caller.turns
+            ],
+            dry_is_played=same,
+        ),
+        agent_rate_hz=recording.agent_rate_hz,
+        arrivals=[(a.arrival_ns, a.offset_samples, a.count_samples) for a in recording.arrivals],
+        clears_ns=list(recording.clears_ns),
+        marks=[_Mark.model_validate(_fields(mark)) for mark in recording.marks],
+        transcripts=[_Transcript.model_validate(_fields(text)) for text in recording.transcripts],
+        loop_lag_ms=list(recording.loop_lag_ms),
+        ended=recording.ended,
+        detail=recording.detail,
+        conditions=list(recording.conditions),
+    )
+    with (folder / RECORDING_FILE).open("w", encoding="utf-8") as out:
+        out.write(file.model_dump_json(indent=1))
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def load(folder: Path) -> Recording:
+    """Read a recording back.
+
+    Raises:
+        UserError: a file is missing or is not what `save` writes.
+    """
+    try:
+        file = _File.model_validate_json((folder / RECORDING_FILE).read_bytes())
+        played = _read_audio(folder / PLAYED_FILE)
+        dry = played if file.caller.dry_is_played else _read_audio(folder / DRY_FILE)
+        agent = _read_audio(folder / AGENT_FILE)
+    except (OSError, soundfile.LibsndfileError) as error:
+        raise UserError(f"{folder}: the recording cannot be read ({error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{folder / RECORDING_FILE}: {where}: {first['msg']}") from error
+    caller = CallerTrack(
+        rate_hz=file.caller.rate_hz,
+        dry=dry,
+        played=played,
+        t0_ns=file.caller.t0_ns,
+        departures_ns=np.array(file.caller.lateness_ns, np.int64),
+        speech_start_sample=file.caller.speech_start_sample,
+        speech_end_sample=file.caller.speech_end_sample,
+        pauses=_pauses(file.caller.pauses),
+        turns=tuple(SpokenTurn(t.start_sample, t.end_sample, _pauses(t.pauses), t.kind) for t in file.caller.turns),
+    )
+    caller.departures_ns[:] += deadlines_ns(caller)
+    return Recording(
+        caller=caller,
+        agent_rate_hz=file.agent_rate_hz,
+        agent_pcm=agent,
+        arrivals=tuple(Arrival(*arrival) for arrival in file.arrivals),
+        clears_ns=tuple(file.clears_ns),
+        marks=tuple(Mark(m.name, m.at_ns, m.arrival_ns, dict(m.detail)) for m in file.marks),
+        transcripts=tuple(Transcript(t.arrival_ns, t.role, t.text, t.final) for t in file.transcripts),
+        loop_lag_ms=tuple(file.loop_lag_ms),
+        ended=file.ended,
+        detail=file.detail,
+        conditions=tuple(file.conditions),
+    )
+
+
+def _fields(record: Mark | Transcript) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__}
+
+
+def _pairs(pauses: tuple[Pause, ...]) -> list[tuple[int, int]]:
+    return [(p.start_sample, p.end_sample) for p in pauses]
+
+
+def _pauses(pairs: list[tuple[int, int]]) -> tuple[Pause, ...]:
+    return tuple(Pause(start, end) for start, end in pairs)
+
+
+def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
+    """Nothing to hear is no file: libsndfile cannot read back a FLAC without a single sample."""
+    if not len(samples):
+        return
+    with path.open("wb") as out:
+        soundfile.write(out, samples, rate_hz, format="FLAC", subtype="PCM_16")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _read_audio(path: Path) -> NDArray[np.int16]:
+    if not path.exists():
+        return np.zeros(0, np.int16)
+    samples: NDArray[np.int16] = soundfile.read(path, dtype="int16")[0]
+    return samples

@@ -1,0 +1,159 @@
+"""What a listener would have heard: the agent's messages laid out in time as a player without a jitter buffer plays them.
+
+Agents send faster than real time, in bursts, and late; the arrival of a message says little about when it sounds. The
+model is the most favourable honest one, a buffer of depth 0: a piece plays when it arrives, or when the piece before it
+has ended if that is later; a late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds
+its own depth on top, the same for every agent. Version `playout-1`.
+
+Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import soxr
+from numpy.typing import NDArray
+
+from harness.recording.record import Recording
+from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
+
+METHOD: Final = "playout-1"
+HEARD_RATE_HZ: Final = 48_000
+"""A whole multiple of every common agent rate, so that resampling moves no sample."""
+UNDERRUN_MS: Final = 5.0
+"""A shorter gap is not heard as one; socket jitter alone stays below it."""
+SEPARATE_MS: Final = 1_000.0
+"""Silence this long between pieces is a pause between utterances, not a buffer that ran dry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of `agent_pcm` as heard. `arrival_ns` is when its first sample came, `start_ns` when it sounds."""
+
+    arrival_ns: int
+    start_ns: int
+    offset_samples: int
+    count_samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Underrun:
+    """The player had nothing to play: when that began, on the recording's timeline, and for how long."""
+
+    at_ms: float
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeardTrack:
+    """The agent as heard: float32 in ±1 at 48 kHz; sample m sounds at `t0 + m / 48000` of the recording's timeline."""
+
+    samples: NDArray[np.float32]
+    pieces: tuple[Piece, ...]
+    underruns: tuple[Underrun, ...]
+    t0_ns: int
+    dropped_samples: int = 0
+    """Samples that a `clear` dropped before they were heard, at the agent's rate."""
+
+
+def lay_out(recording: Recording) -> tuple[Piece, ...]:
+    """When each message's samples sound. Messages that were cleared before they sounded are missing or cut short."""
+    rate = recording.agent_rate_hz
+    pieces: list[Piece] = []
+    clears = sorted(recording.clears_ns)
+    free_ns = 0
+    for arrival in recording.arrivals:
+        while clears and clears[0] <= arrival.arrival_ns:
+            free_ns = min(free_ns, clears[0])
+            _drop(pieces, clears.pop(0), rate)
+        start_ns = max(arrival.arrival_ns, free_ns)
+        pieces.append(Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples))
+        free_ns = start_ns + samples_to_ns(arrival.count_samples, rate)
+    for clear_ns in clears:
+        _drop(pieces, clear_ns, rate)
+    return tuple(pieces)
+
+
+def heard(recording: Recording) -> HeardTrack:
+    """The heard track of a recording. Pure; the same recording always gives the same track."""
+    rate, t0_ns = recording.agent_rate_hz, recording.caller.t0_ns
+    pieces = lay_out(recording)
+    runs = _runs(pieces, rate)
+    length_ns = max(
+        [samples_to_ns(len(recording.caller.played), recording.caller.rate_hz)]
+        + [run[-1].start_ns + samples_to_ns(run[-1].count_samples, rate) - t0_ns for run in runs]
+    )
+    samples = np.zeros(_heard_index(length_ns) + 1, np.float32)
+    for run in runs:
+        pcm = np.concatenate([recording.agent_pcm[p.offset_samples : p.offset_samples + p.count_samples] for p in run])
+        sound = resample(pcm, rate)
+        at = _heard_index(run[0].start_ns - t0_ns)
+        if at < 0:
+            sound, at = sound[-at:], 0
+        sound = sound[: len(samples) - at]
+        samples[at : at + len(sound)] = sound
+    dropped = len(recording.agent_pcm) - sum(p.count_samples for p in pieces)
+    return HeardTrack(samples, pieces, _underruns(runs, rate, recording), t0_ns, dropped)
+
+
+def resample(pcm: NDArray[np.int16], rate_hz: int) -> NDArray[np.float32]:
+    """PCM16 at any rate as float32 at 48 kHz."""
+    samples = pcm.astype(np.float32) / 32768.0
+    if rate_hz == HEARD_RATE_HZ or not len(samples):
+        return samples
+    out: NDArray[np.float32] = soxr.resample(samples, rate_hz, HEARD_RATE_HZ, quality="HQ")
+    return out
+
+
+def stereo(recording: Recording, track: HeardTrack | None = None) -> NDArray[np.int16]:
+    """Both sides as one would hear them, 48 kHz, shape (samples, 2): the caller left, the agent right."""
+    agent = (track or heard(recording)).samples
+    caller = resample(recording.caller.played, recording.caller.rate_hz)
+    out = np.zeros((max(len(agent), len(caller)), 2), np.float32)
+    out[: len(caller), 0] = caller
+    out[: len(agent), 1] = agent
+    mixed: NDArray[np.int16] = np.clip(np.round(out * 32767.0), -32768, 32767).astype(np.int16)
+    return mixed
+
+
+def _heard_index(offset_ns: int) -> int:
+    return round(offset_ns * HEARD_RATE_HZ / NS_PER_S)
+
+
+def _drop(pieces: list[Piece], clear_ns: int, rate_hz: int) -> None:
+    """Remove what would sound at or after the clear."""
+    while pieces:
+        last = pieces[-1]
+        keep = max(0, (clear_ns - last.start_ns) * rate_hz // NS_PER_S)
+        if keep >= last.count_samples:
+            return
+        pieces.pop()
+        if keep:
+            pieces.append(replace(last, count_samples=keep))
+            return
+
+
+def _runs(pieces: tuple[Piece, ...], rate_hz: int) -> list[list[Piece]]:
+    """Pieces grouped where one follows the other without a gap."""
+    runs: list[list[Piece]] = []
+    for piece in pieces:
+        if runs and runs[-1]:
+            last = runs[-1][-1]
+            if piece.start_ns - (last.start_ns + samples_to_ns(last.count_samples, rate_hz)) <= 0:
+                runs[-1].append(piece)
+                continue
+        runs.append([piece])
+    return runs
+
+
+def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> tuple[Underrun, ...]:
+    found = []
+    for before, after in pairwise(runs):
+        ended_ns = before[-1].start_ns + samples_to_ns(before[-1].count_samples, rate_hz)
+        gap_ms = (after[0].start_ns - ended_ns) / NS_PER_MS
+        cleared = any(ended_ns <= clear_ns <= after[0].start_ns for clear_ns in recording.clears_ns)
+        if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared:
+            found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))
+    return tuple(found)

@@ -1,0 +1,130 @@
+"""From contexts to the sound that the caller plays: rendered once, before any call, and kept by content.
+
+Rendering costs a core for a second or two a turn, so it is all done before the first agent is spoken to; what is played
+is then only read from memory. Line conditions are applied here, to the rendered turn, with a seed of their own per
+context, so that every agent hears the very same noise.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.message import Message
+from audio.conditions import CLEAN, parse_condition
+from audio.pcm import Int16, resample, to_float
+from audio.speech import RenderedTurn
+from audio.speech_edges import level_db
+from harness.caller import CallerTurn
+from harness.progress import RunProgress
+from harness.recording.record import Pause
+from harness.run.plan import RunPlan
+from harness.run.text_agents import as_message
+from harness.run.voices import open_voices
+from harness.store.run_store import SessionKey
+from scenarios.context import Context, Turn
+from scenarios.spoken import spoken_indices
+
+AFTER_REPLY_MS = 700.0
+"""Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
+hard conversation takes longer (HEART, section 4.6, on conversational gaps)."""
+LINE_NOISE_S = 4.0
+"""Repeated as long as needed: longer than any detector's memory, so that no agent learns the loop."""
+BARGE_IN_WORDS = "Sorry, wait. <pause 250> Can I say something?"
+
+
+@dataclass(frozen=True, slots=True)
+class CallerTurns:
+    """Every rendered turn of a run. `rendered` maps (context id, index of the turn in the context)."""
+
+    plan: RunPlan
+    rendered: Mapping[tuple[str, int], RenderedTurn]
+    barge_in: Mapping[str, RenderedTurn]
+    """By voice, where a barge-in is asked for."""
+    voices: dict[str, str]
+    """Which voice each context's wish was mapped to, for the manifest."""
+
+    def of(self, key: SessionKey, rate_hz: int) -> tuple[CallerTurn, ...]:
+        """The turns of one session at the agent's input rate, under its line condition."""
+        context = self.plan.context(key.context_id)
+        turns: list[CallerTurn] = []
+        for index in spoken_indices(context, key.mode):
+            rendered = self.rendered[context.id, index]
+            turns.append(
+                CallerTurn(
+                    played=_conditioned(_at_rate(rendered, rate_hz), key, index, rate_hz),
+                    dry=_at_rate(rendered, rate_hz),
+                    pauses=_pauses(rendered, rate_hz),
+                    start="after_reply" if turns else "lead_in",
+                    offset_ms=AFTER_REPLY_MS,
+                )
+            )
+        offset_ms = self.plan.options.barge_in_ms
+        if offset_ms is not None:
+            words = self.barge_in[context.voice]
+            turns.append(
+                CallerTurn(
+                    played=_conditioned(_at_rate(words, rate_hz), key, -1, rate_hz),
+                    dry=_at_rate(words, rate_hz),
+                    pauses=_pauses(words, rate_hz),
+                    start="into_reply",
+                    offset_ms=offset_ms,
+                )
+            )
+        return tuple(turns)
+
+    def line_noise(self, key: SessionKey, rate_hz: int) -> Int16 | None:
+        """What the line carries while the caller is silent; None for a clean line."""
+        if key.condition == CLEAN:
+            return None
+        silence = np.zeros(round(LINE_NOISE_S * rate_hz), dtype=np.int16)
+        # Noise is set against speech: around a quiet turn it must be as faint as inside it.
+        spoken = _at_rate(self.rendered[key.context_id, len(self.plan.context(key.context_id).turns) - 1], rate_hz)
+        return _conditioned(silence, key, -2, rate_hz, speech_dbfs=level_db(to_float(spoken), rate_hz))
+
+
+def history_of(context: Context, mode: str, accepts_history: bool = True) -> tuple[Message, ...]:
+    """What the agent is given before the call: all turns before the spoken one, or in replay only an opening greeting.
+
+    In replay an agent that takes no history does without the greeting: nothing that follows hangs on it.
+    """
+    if mode == "replay" and not accepts_history:
+        return ()
+    first = spoken_indices(context, mode)[0]
+    return tuple(as_message(turn) for turn in context.turns[:first])
+
+
+def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
+    """Render what the plan's sessions speak; cached on disk by content.
+
+    Raises:
+        UserError: a voice or recording cannot be had.
+    """
+    wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
+    progress.phase("Rendering the caller", len(wanted))
+    voices = open_voices(plan.pack)
+    voices.prepare([(c.turns[k], c.voice) for c, k in wanted], lambda: progress.step("rendered"))
+    rendered = {(c.id, k): voices.render(c.turns[k], c.voice) for c, k in wanted}
+    barge_in: dict[str, RenderedTurn] = {}
+    if plan.options.barge_in_ms is not None:
+        for voice in sorted({c.voice for c in plan.contexts}):
+            barge_in[voice] = voices.render(Turn(role="seeker", text=BARGE_IN_WORDS), voice)
+    return CallerTurns(plan, rendered, barge_in, {c.voice: voices.chosen(c.voice) for c in plan.contexts})
+
+
+def _at_rate(rendered: RenderedTurn, rate_hz: int) -> NDArray[np.int16]:
+    return resample(rendered.samples, rendered.rate_hz, rate_hz)
+
+
+def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:
+    ratio = rate_hz / rendered.rate_hz
+    return tuple(Pause(round(a * ratio), round(b * ratio)) for a, b in rendered.pauses)
+
+
+def _conditioned(dry: Int16, key: SessionKey, index: int, rate_hz: int, speech_dbfs: float | None = None) -> Int16:
+    # A seed of what is said, not of who listens: every agent must hear the same noise.
+    text = f"{key.context_hash} {key.condition} {key.repeat} {index}"
+    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+    return parse_condition(key.condition).apply(dry, rate_hz, seed, speech_dbfs)

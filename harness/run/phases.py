@@ -1,0 +1,130 @@
+"""`harness run` from the first check to the report, one phase after another.
+
+The order is the protocol: nothing is analysed while a call is on, the judge's model is not loaded before the last call
+is over, and every phase reads what the one before left in the store, so that an interrupted run goes on where it stopped.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from audio.vocal import silero
+from harness import models
+from harness.calibrate import newest
+from harness.caller import CallerProcess
+from harness.extras import require_local
+from harness.progress import RunProgress
+from harness.run.caller_turns import render_turns
+from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
+from harness.run.running_agents import Fleet
+from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
+from harness.run.telemetry import Telemetry
+from harness.steps.judge import RunJudging, judge_run, load_judges
+from harness.steps.summarise import summarise, with_pacing
+from harness.steps.summary import Failure, RunSummary
+from harness.steps.transcribe import transcribe_all
+from harness.store.run_store import RunStore
+
+CALLER = "harness caller"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What the command line asks for."""
+
+    options: RunOptions
+    out: Path | None = None
+    resume: bool = False
+    judges: tuple[str, ...] = ("embedded",)
+    runs_folder: Path = Path("runs")
+
+
+async def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, RunSummary]:
+    """Play, time, transcribe, judge, rank. The store stays open; the report is written by who calls.
+
+    Raises:
+        UserError: the input is wrong; nothing has been started.
+        AgentError: an agent cannot start; finished sessions are kept.
+    """
+    plan, folder = _decide(request)
+    require_local("speaking to an agent and hearing it")
+    load_judges(request.judges)
+    store = _open(request, plan, folder)
+    with store.lock():
+        weights = weights_of(plan, progress)
+        not_played = await _play(plan, store, weights, progress)
+        measure_missing(store, silero(), progress)
+        store.set_manifest(with_pacing(store))
+        transcribe_all(store, progress)
+        await judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress)
+        summary = summarise(store)
+    return store, _with_unplayed(summary, not_played)
+
+
+def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
+    plan = make_plan(request.options)
+    folder = request.out or default_folder(plan, request.runs_folder)
+    return plan, folder
+
+
+def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
+    """The options of the run in `folder`, with those that the user named this time in their place.
+
+    Raises:
+        UserError: there is no run to resume.
+    """
+    store = RunStore.open(folder)
+    try:
+        began = options_of(store.manifest, ())
+    finally:
+        store.close()
+    return RunOptions(**{**{f: getattr(began, f) for f in began.__dataclass_fields__}, **named})
+
+
+def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
+    if not request.resume:
+        return RunStore.create(folder, new_manifest(plan), plan.contexts)
+    store = RunStore.open(folder)
+    refuse_changes(plan, store.manifest, store.contexts_as_played())
+    return store
+
+
+async def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
+    if store.finished_ids() >= {key.session_id for key in plan.session_keys()}:
+        return ()
+    turns = render_turns(plan, progress)
+    vocal = silero()
+    caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
+    try:
+        async with Fleet(plan.profiles, weights, store.folder / "logs", progress) as fleet:
+            await caller.start()
+            player = SessionPlayer(plan, store, turns, fleet, caller, vocal, progress)
+            watched = {**fleet.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
+            with Telemetry(store.telemetry_file, watched):
+                not_played = await player.play_all()
+            idle = fleet.idle_cpu_percent
+    finally:
+        await caller.stop()
+    manifest, calibration = store.manifest, newest()
+    store.set_manifest(
+        manifest.model_copy(
+            update={
+                "idle_cpu_percent": idle,
+                "voices": turns.voices,
+                "caller_priority": caller.priority,
+                "calibration": calibration.quoted() if calibration else None,
+                "models": {name: _pin(name) for name in weights},
+            }
+        )
+    )
+    return not_played
+
+
+def _pin(name: str) -> str:
+    weight = next(w for w in models.catalogue() if w.name == name)
+    return f"{weight.version} {weight.files[0].name} {weight.files[0].sha256}"
+
+
+def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
+    failures = [Failure(context=n.key.context_id, agent=n.key.agent, kind="not_played", detail=n.reason) for n in not_played]
+    return summary.model_copy(update={"failures": [*summary.failures, *failures]})

@@ -1,0 +1,213 @@
+"""What a run will do, decided and checked before anything starts.
+
+A run costs minutes; a typing error should cost none. So everything that can be wrong with the user's input is found here,
+with one line that says how to mend it, while no process runs and nothing has been written.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+from agents.profile import AgentProfile, ProfileError, load_profile
+from audio.conditions import CLEAN, ConditionError, parse_condition
+from harness.errors import UserError
+from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
+from harness.store.run_store import SessionKey
+from scenarios.context import Context
+from scenarios.pack import Pack, PackError, context_hash, load_pack
+
+Mode = Literal["seeded", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The user's words, before they are checked."""
+
+    agents: tuple[str, ...] = ("polaris-like",)
+    pack: str = "heart-mini"
+    limit: int | None = None
+    mode: Mode = "seeded"
+    conditions: tuple[str, ...] = (CLEAN,)
+    repeats: int = 1
+    concurrency: int = 1
+    seed: int = 1
+    barge_in_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """A checked plan: which sessions, in which order."""
+
+    options: RunOptions
+    pack: Pack
+    contexts: tuple[Context, ...]
+    context_hashes: dict[str, str]
+    profiles: tuple[AgentProfile, ...]
+
+    def profile(self, name: str) -> AgentProfile:
+        """The profile of one agent of the plan."""
+        return next(p for p in self.profiles if p.name == name)
+
+    def context(self, context_id: str) -> Context:
+        """One context of the plan."""
+        return next(c for c in self.contexts if c.id == context_id)
+
+    def session_keys(self) -> tuple[SessionKey, ...]:
+        """Every session in playing order: contexts in order, agents in random order within a context (seeded).
+
+        Random order inside a context spreads what changes over a run (temperature, other load) evenly over agents,
+        while paired comparisons stay close in time.
+        """
+        order = random.Random(self.options.seed)
+        keys: list[SessionKey] = []
+        for context in self.contexts:
+            for condition in self.options.conditions:
+                for repeat in range(self.options.repeats):
+                    profiles = list(self.profiles)
+                    order.shuffle(profiles)
+                    keys += [self._key(context, profile, condition, repeat) for profile in profiles]
+        return tuple(keys)
+
+    def _key(self, context: Context, profile: AgentProfile, condition: str, repeat: int) -> SessionKey:
+        return SessionKey(
+            context_id=context.id,
+            context_hash=self.context_hashes[context.id],
+            agent=profile.name,
+            profile_hash=profile.hash,
+            mode=self.options.mode,
+            condition=condition,
+            repeat=repeat,
+        )
+
+
+def make_plan(options: RunOptions) -> RunPlan:
+    """Check the user's words and turn them into a plan.
+
+    Raises:
+        UserError: an unknown or malformed agent, pack, condition or number; one line that says how to mend it.
+    """
+    for name, value, least in (
+        ("--limit", options.limit, 1),
+        ("--repeats", options.repeats, 1),
+        ("--concurrency", options.concurrency, 1),
+        ("--barge-in", options.barge_in_ms, 0),
+    ):
+        if value is not None and value < least:
+            raise UserError(f"{name} {value}: must be at least {least}")
+    if not options.agents:
+        raise UserError("--agent: name at least one; `harness agents` lists those that ship")
+    try:
+        profiles = tuple(load_profile(agent) for agent in options.agents)
+        pack = load_pack(options.pack)
+    except (ProfileError, PackError) as error:
+        raise UserError(str(error)) from error
+    conditions = tuple(_condition_name(condition) for condition in options.conditions)
+    _refuse_repeated("--agent", [p.name for p in profiles])
+    _refuse_repeated("--condition", list(conditions))
+    deaf = [p.name for p in profiles if not p.accepts_a_history]
+    if deaf and options.mode == "seeded":
+        raise UserError(f"--agent {deaf[0]}: accepts no history, so a context cannot be given to it; add --mode replay")
+    asked = [p.name for p in profiles if p.kind == "text"]
+    if asked and options.mode == "replay":
+        raise UserError(
+            f"--agent {asked[0]}: is asked in text, and replay speaks every turn; leave it out or use --mode seeded"
+        )
+    contexts = tuple(pack.contexts[: options.limit])
+    return RunPlan(
+        options=replace(options, conditions=conditions),
+        pack=pack,
+        contexts=contexts,
+        context_hashes={c.id: context_hash(c) for c in contexts},
+        profiles=profiles,
+    )
+
+
+def new_manifest(plan: RunPlan) -> RunManifest:
+    """The manifest of a run that is about to start."""
+    return RunManifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        harness_version=version("heart-voice-harness"),
+        pack=plan.pack.name,
+        pack_source=plan.options.pack,
+        pack_hash=plan.pack.hash,
+        context_ids=[c.id for c in plan.contexts],
+        agents=[
+            AgentEntry(name=p.name, source=given, kind=p.kind, profile_hash=p.hash, profile_text=p.source_text, family=p.family)
+            for p, given in zip(plan.profiles, plan.options.agents, strict=True)
+        ],
+        mode=plan.options.mode,
+        conditions=list(plan.options.conditions),
+        repeats=plan.options.repeats,
+        seed=plan.options.seed,
+        concurrency=plan.options.concurrency,
+        barge_in_ms=plan.options.barge_in_ms,
+        machine=machine_facts(),
+        versions=package_versions(),
+    )
+
+
+def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Context]) -> None:
+    """A resumed run must be the run that was begun, or its figures would mix two experiments.
+
+    Raises:
+        UserError: names the first thing that differs.
+    """
+    before = {a.name: a.profile_hash for a in manifest.agents}
+    now = {p.name: p.hash for p in plan.profiles}
+    old_hashes = {c.id: context_hash(c) for c in contexts}
+    differences = [
+        ("agents", sorted(before), sorted(now)),
+        *(("profile of agent " + name, before.get(name), now.get(name)) for name in sorted(now)),
+        ("contexts", manifest.context_ids, [c.id for c in plan.contexts]),
+        *(("context " + name, old_hashes.get(name), value) for name, value in sorted(plan.context_hashes.items())),
+        ("mode", manifest.mode, plan.options.mode),
+        ("conditions", manifest.conditions, list(plan.options.conditions)),
+        ("repeats", manifest.repeats, plan.options.repeats),
+        ("seed", manifest.seed, plan.options.seed),
+        ("barge-in", manifest.barge_in_ms, plan.options.barge_in_ms),
+    ]
+    for what, then, today in differences:
+        if then != today:
+            shown = "has changed" if isinstance(then, str) and len(then) == 64 else f"was {then}, is now {today}"
+            raise UserError(
+                f"--resume: {what} {shown}; resume with what the run began with, or start a new one in another --out"
+            )
+
+
+def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
+    """The options a run was begun with, for `--resume` without repeating them."""
+    return RunOptions(
+        agents=tuple(agents) or tuple(a.source or a.name for a in manifest.agents),
+        pack=manifest.pack_source,
+        limit=len(manifest.context_ids),
+        mode=manifest.mode,
+        conditions=tuple(manifest.conditions),
+        repeats=manifest.repeats,
+        concurrency=manifest.concurrency,
+        seed=manifest.seed,
+        barge_in_ms=manifest.barge_in_ms,
+    )
+
+
+def default_folder(plan: RunPlan, under: Path) -> Path:
+    """`runs/<time>-<agents>`: sorts by time, says what it is."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    names = "+".join(p.name for p in plan.profiles)[:60]
+    return under / f"{stamp}-{names}"
+
+
+def _condition_name(condition: str) -> str:
+    try:
+        return parse_condition(condition).name
+    except ConditionError as error:
+        raise UserError(f"--condition {condition}: {error}") from error
+
+
+def _refuse_repeated(option: str, values: Sequence[str]) -> None:
+    repeated = sorted({v for v in values if values.count(v) > 1})
+    if repeated:
+        raise UserError(f"{option} {repeated[0]}: named twice; name each once")

@@ -1,0 +1,211 @@
+"""Playing the sessions of a plan: one call after another (or K at once), each kept the moment it ends.
+
+A session's row is written before the next call starts, and what cannot be played becomes a *named failure* of that
+session, never the end of the run. Analysis happens between calls when they come one at a time, and after all of them
+when several run at once: it would take the processor from an agent that is being timed.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.profile import TextProfile
+from agents.text import TextFailed, TextReply
+from audio.vocal import VocalDetector
+from harness.caller import CallerProcess, SessionOutcome, SessionPlan
+from harness.clock import now_ns
+from harness.progress import RunProgress
+from harness.recording.agent_words import said, understood
+from harness.recording.record import Recording
+from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.plan import RunPlan
+from harness.run.running_agents import Fleet
+from harness.run.text_agents import ask, timing_of
+from harness.store.run_store import RunStore, Session, SessionKey
+from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming
+
+
+@dataclass(frozen=True, slots=True)
+class NotPlayed:
+    """A session that was left out because its agent could not be kept alive; `--resume` plays it."""
+
+    key: SessionKey
+    reason: str
+
+
+class SessionPlayer:
+    """Plays keys of one plan into one store."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        store: RunStore,
+        turns: CallerTurns,
+        fleet: Fleet,
+        caller: CallerProcess,
+        vocal: VocalDetector,
+        progress: RunProgress,
+    ) -> None:
+        self._plan = plan
+        self._store = store
+        self._turns = turns
+        self._fleet = fleet
+        self._caller = caller
+        self._vocal = vocal
+        self._progress = progress
+
+    async def play_all(self) -> list[NotPlayed]:
+        """Play every session that is not finished; returns those that could not be played at all."""
+        done = self._store.finished_ids()
+        pending = [key for key in self._plan.session_keys() if key.session_id not in done]
+        self._progress.phase("Calls", len(pending))
+        if done:
+            self._progress.note(f"{len(done)} finished session(s) kept, {len(pending)} to play")
+        lanes = asyncio.Semaphore(self._plan.options.concurrency)
+        outcomes = await asyncio.gather(*(self._in_lane(lanes, key) for key in pending))
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    async def _in_lane(self, lanes: asyncio.Semaphore, key: SessionKey) -> NotPlayed | None:
+        async with lanes:
+            profile = self._plan.profile(key.agent)
+            self._progress.status(f"{key.context_id} · {key.agent}")
+            if not await self._fleet.revive(key.agent):
+                self._progress.step(f"{_place(key)}: agent does not run, not played", keep=True)
+                return NotPlayed(key, "the agent died and was given up")
+            if isinstance(profile, TextProfile):
+                await self._ask(key, profile)
+            else:
+                await self._call(key)
+            return None
+
+    async def _call(self, key: SessionKey) -> None:
+        partial = self._store.partial_folder(key)
+        context = self._plan.context(key.context_id)
+        connection = self._fleet.connection(key.agent)
+        rate_hz = int(connection.options.get("input_rate_hz", 16_000))
+        plan = SessionPlan(
+            connection=connection,
+            turns=self._turns.of(key, rate_hz),
+            rate_hz=rate_hz,
+            history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
+            line_noise=self._turns.line_noise(key, rate_hz),
+        )
+        started_ns = now_ns()
+        with self._fleet.watching_idle(but=key.agent):
+            outcome = await self._caller.play(plan, partial)
+        outcome = self._named(outcome, key.agent)
+        recording = self._read(partial)
+        session = self._store.commit_session(
+            key,
+            partial=partial,
+            failure_kind=outcome.failure_kind,
+            failure_detail=outcome.detail if outcome.failure_kind else "",
+            written_text=said(recording) if recording else None,
+            understood_text=understood(recording) if recording else None,
+            started_ns=started_ns,
+        )
+        if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
+            self._progress.step(_line(session, None), keep=True)
+            return
+        timings = await asyncio.to_thread(measure_turns, recording, self._vocal)
+        self._store.set_timing(session.id, timings)
+        self._progress.step(_line(session, timings[-1]), keep=True)
+
+    async def _ask(self, key: SessionKey, profile: TextProfile) -> None:
+        partial = self._store.partial_folder(key)
+        reply: TextReply | None = None
+        failure: TextFailed | None = None
+        started_ns = now_ns()
+        try:
+            reply = await ask(profile, self._plan.context(key.context_id), self._fleet.url(key.agent))
+        except TextFailed as error:
+            failure = error
+        timing = timing_of(reply) if reply else None
+        session = self._store.commit_session(
+            key,
+            partial=partial,
+            failure_kind="endpoint_failed" if failure else None,
+            failure_detail=str(failure) if failure else "",
+            written_text=reply.text if reply else None,
+            started_ns=started_ns,
+            timing=timing,
+        )
+        self._progress.step(_line(session, timing), keep=True)
+
+    def _named(self, outcome: SessionOutcome, agent: str) -> SessionOutcome:
+        if outcome.failure_kind is None or self._fleet.alive(agent):
+            return outcome
+        return SessionOutcome("failed", "agent_died", f"{outcome.detail}; its last log lines:\n{self._fleet.last_words(agent)}")
+
+    def _read(self, folder: Path) -> Recording | None:
+        from harness.recording.files import load
+
+        if not any(folder.iterdir()):
+            return None
+        return load(folder)
+
+
+def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress) -> None:
+    """Time every finished session that has no figures yet: after calls at once, or when a run was stopped in between."""
+    sessions = [s for s in store.sessions() if s.status == "finished" and s.timing is None]
+    sessions = [s for s in sessions if (s.folder / "recording.json").exists()]
+    if not sessions:
+        return
+    progress.phase("Measuring", len(sessions))
+    for session in sessions:
+        timings = measure_turns(store.recording(session), vocal)
+        store.set_timing(session.id, timings)
+        progress.step(_line(session, timings[-1]), keep=True)
+
+
+def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
+    """Every weight that the plan needs for its calls, brought if need be, several at once.
+
+    Raises:
+        UserError: one cannot be had.
+    """
+    from harness import models
+
+    names = sorted({name for profile in plan.profiles for name in profile.weights})
+    progress.phase("Model weights", len(names))
+
+    def bring(name: str) -> Path:
+        path = models.resolve(name, progress=lambda what, done, total: progress.status(_bytes(what, done, total)))
+        progress.step(name)
+        return path
+
+    with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
+        return dict(zip(names, pool.map(bring, names), strict=True))
+
+
+def _bytes(what: str, done: int, total: int | None) -> str:
+    of = f" of {total / 1e6:.0f}" if total else ""
+    return f"{what}: {done / 1e6:.0f}{of} MB"
+
+
+def _place(key: SessionKey) -> str:
+    extra = "".join(
+        f" · {part}" for part in (key.condition, f"#{key.repeat + 1}" if key.repeat else "") if part not in ("", "clean")
+    )
+    return f"{key.context_id} · {key.agent}{extra}"
+
+
+def _line(session: Session, timing: TurnTiming | None) -> str:
+    place = _place(session.key)
+    if session.status == "failed":
+        why = session.failure_detail.splitlines()[:1]
+        return " ".join([f"{place}: failed ({session.failure_kind})", *why])
+    if timing is None:
+        return f"{place}: played"
+    ttft = f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
+    if timing.no_reply:
+        return f"{place}: no reply{ttft}"
+    if timing.discarded:
+        return f"{place}: discarded ({timing.discarded}){ttft}"
+    if timing.signed_ms is not None:
+        return f"{place}: began {-timing.signed_ms:,.0f} ms before the caller had finished{ttft}"
+    ttfa = f"TTFA {timing.ttfa_ms:,.0f} ms" if timing.ttfa_ms is not None else "asked in text"
+    return f"{place}: {ttfa}{ttft}"

@@ -1,0 +1,35 @@
+"""Text systems on the same board: asked for the next turn in writing, as the paper does, with TTFT and no TTFA.
+
+They have no audio, so no figure is made up for it: a text system stands in the ranking and beside the plot, never on its
+latency axis.
+"""
+
+import asyncio
+
+from agents.message import Message
+from agents.profile import TextProfile
+from agents.text import TextReply, complete
+from harness.timing.figures import TurnTiming
+from scenarios.context import Context, Turn
+from scenarios.pauses import without_pauses
+
+METHOD = "asked-in-text-1"
+
+
+async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
+    """The system's next turn after the whole context.
+
+    Raises:
+        agents.text.TextFailed: the endpoint gave no answer.
+    """
+    return await asyncio.to_thread(complete, profile, [as_message(t) for t in context.turns], url)
+
+
+def timing_of(reply: TextReply) -> TurnTiming:
+    """The figures a text reply has: TTFT, agent-side, and nothing of sound."""
+    return TurnTiming(method=METHOD, spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms)
+
+
+def as_message(turn: Turn) -> Message:
+    """A turn as agents and endpoints are given it: words only, pause marks taken out."""
+    return Message("user" if turn.role == "seeker" else "assistant", without_pauses(turn.text))

@@ -1,0 +1,106 @@
+"""Which voice speaks for a context: the pack's wish, mapped to what this machine has.
+
+A pack names voices by character, not by file. A wish that cannot be met is given the default voice and noted in the
+manifest, because a conversation spoken by another voice is still a conversation, while a run that stops is nothing.
+A turn with a recording is not rendered at all.
+
+The user's own voices file comes first, so that it can also give the names that ship to other voices. It is named by the
+environment and never taken from a pack: a pack is a stranger's, and a voice says which class is made and whose key it gets.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from audio.prosody import Speaker
+from audio.prosody_emotions import UnknownEmotion
+from audio.speech import JUST_THE_VOICE, RenderedTurn, render_turn
+from audio.speech_recording import RecordingError, load_turn
+from audio.speech_text import SpeechTextError, without_marks
+from audio.speech_voices import caller_voice
+from audio.synthesis import Synthesiser, VoiceError
+from audio.synthesis_service import ServiceVoice, load_service_voices
+from harness import models
+from harness.errors import UserError
+from harness.models.store import cache_folder
+from harness.run.rendering import RenderJob, open_voice, render_missing
+from scenarios.context import Turn
+from scenarios.pack import Pack
+
+VOICES_FILE = "HEART_VOICES"
+"""The environment variable that names the user's voices file."""
+
+
+@dataclass
+class Voices:
+    """Renders turns; loads each voice once."""
+
+    pack: Pack
+    cache: Path
+    services: Mapping[str, ServiceVoice] = field(default_factory=dict)
+    _opened: dict[str, Synthesiser] = field(default_factory=dict)
+
+    def chosen(self, wish: str) -> str:
+        """The voice that speaks for a wish."""
+        service = self.services.get(wish)
+        return f"{wish} ({service.service.rpartition('.')[2]})" if service else caller_voice(wish)[0].name
+
+    def knows(self, wish: str) -> bool:
+        """Whether the wish is met, and not only answered by the default voice."""
+        return wish in self.services or caller_voice(wish)[1]
+
+    def render(self, turn: Turn, wish: str) -> RenderedTurn:
+        """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
+
+        Raises:
+            UserError: the voice cannot be had, or the turn cannot be spoken.
+        """
+        recording = self.pack.recording_of(turn)
+        try:
+            if recording is not None:
+                loudness_db = turn.speech.loudness_db if turn.speech else 0.0
+                return load_turn(recording, without_marks(turn.text), loudness_db)
+            voice, speaker = self._voice(wish)
+            if wish not in self._opened:
+                self._opened[wish] = open_voice(voice)
+            return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker)
+        except (SpeechTextError, VoiceError, UnknownEmotion, RecordingError) as error:
+            raise UserError(str(error)) from error
+
+    def prepare(self, wanted: Sequence[tuple[Turn, str]], step: Callable[[], None]) -> None:
+        """Render every turn of (turn, wish) that is not kept yet, on all cores; `step` is called once for each of them.
+
+        Raises:
+            UserError: the voice cannot be had, or a turn cannot be spoken.
+        """
+        jobs = []
+        for turn, wish in wanted:
+            if self.pack.recording_of(turn) is None:
+                jobs.append(RenderJob(turn.text, turn.speech, *self._voice(wish)))
+            else:
+                step()
+        try:
+            render_missing(jobs, self.cache, step)
+        except (SpeechTextError, VoiceError, UnknownEmotion) as error:
+            raise UserError(str(error)) from error
+
+    def _voice(self, wish: str) -> tuple[Path | ServiceVoice, Speaker]:
+        if wish in self.services:
+            return self.services[wish], JUST_THE_VOICE
+        voice, _ = caller_voice(wish)
+        return models.resolve(voice.weight), voice.speaker
+
+
+def open_voices(pack: Pack) -> Voices:
+    """The voices of this machine for one pack.
+
+    Raises:
+        UserError: the user's voices file is malformed.
+    """
+    named = os.environ.get(VOICES_FILE)
+    try:
+        services = load_service_voices(Path(named)) if named else {}
+    except VoiceError as error:
+        raise UserError(f"{VOICES_FILE}: {error}") from error
+    return Voices(pack, cache_folder() / "speech", services)

@@ -1,0 +1,27 @@
+"""The conversation that a replayed session really was: the caller's turns as written, the agent's replies as heard.
+
+In replay an agent answers its own earlier replies, not those of the pack. Judged before the pack's history, a good answer to
+what was really said would look like a bad one to what was not. So each side is judged with the history it had.
+"""
+
+from itertools import pairwise
+
+from harness.store.run_store import Session
+from scenarios.context import Context, Turn
+from scenarios.spoken import spoken_indices
+
+NOTHING_HEARD = "…"
+"""In place of a reply in which the transcriber found no words."""
+
+
+def conversation_of(session: Session, context: Context) -> tuple[Turn, ...] | None:
+    """The turns up to the last one spoken; None where the context's own are what the agent was given, or nothing was heard."""
+    if session.key.mode != "replay" or session.heard_words is None:
+        return None
+    indices = spoken_indices(context, session.key.mode)
+    ends_s = [timing.spoken_end_ms / 1000 for timing in session.turn_timings]
+    turns = [*context.turns[: indices[0]], context.turns[indices[0]]]
+    for (begin_s, end_s), index in zip(pairwise(ends_s), indices[1:], strict=False):
+        said = " ".join(word for word, start_s, _ in session.heard_words if begin_s <= start_s < end_s)
+        turns += [Turn(role="supporter", text=said or NOTHING_HEARD), context.turns[index]]
+    return tuple(turns)

@@ -1,0 +1,77 @@
+"""What was heard: the reply's audio turned back into words, after all calls are over.
+
+Judges read what a listener would have heard, not what the agent says it said. The transcriber is the harness's own and
+the same for every agent, and it never runs while a call is on.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audio.pcm import to_int16
+from harness import models
+from harness.progress import RunProgress
+from harness.recording import playout
+from harness.recording.record import Recording
+from harness.store.run_store import RunStore
+from harness.timing.words import Word, with_words
+
+TRANSCRIBER = "whisper-base"
+"""The better of the two that ship; its word error rate on rendered speech stands in docs/voices.md."""
+
+
+class Hears(Protocol):
+    """What a transcriber gives: text, and words with start and end in seconds."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def words(self) -> tuple[Word, ...]: ...
+
+
+Transcribe = Callable[[NDArray[np.int16], int], Hears]
+
+
+def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
+    """Text of what the agent said from the last caller turn on, and the words (on the recording's timeline) of the whole call.
+
+    Each reply is heard alone, so that the last one, which is judged, is the same words whatever came before.
+    """
+    track = playout.heard(recording)
+    caller = recording.caller
+    starts = [turn.start_sample for turn in caller.turns if turn.kind == "turn"] or [caller.speech_start_sample]
+    begins = [round(start / caller.rate_hz * playout.HEARD_RATE_HZ) for start in starts]
+    text, words = "", []
+    for begin, end in zip(begins, [*begins[1:], len(track.samples)], strict=True):
+        heard = track.samples[begin:end]
+        text = ""
+        if np.any(heard):
+            found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
+            offset_s = begin / playout.HEARD_RATE_HZ
+            text = found.text
+            words += [(w, start + offset_s, stop + offset_s) for w, start, stop in found.words]
+    return text, tuple(words)
+
+
+def transcribe_all(store: RunStore, progress: RunProgress) -> None:
+    """Transcribe every finished session that has not been, and give its timing the first words.
+
+    Raises:
+        UserError: the transcriber's weights cannot be had.
+    """
+    waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
+    waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
+    if not waiting:
+        return
+    from audio.transcribe import Transcriber
+
+    transcriber = Transcriber(models.resolve(TRANSCRIBER))
+    progress.phase("Transcribing what was heard", len(waiting))
+    for session in waiting:
+        text, words = reply_heard(store.recording(session), transcriber.transcribe)
+        store.set_heard(session.id, text, words)
+        if session.turn_timings:
+            store.set_timing(session.id, (*session.turn_timings[:-1], with_words(session.turn_timings[-1], words)))
+        progress.step(session.key.context_id)

@@ -1,0 +1,79 @@
+"""People's votes of a run: the files as they came, and the rows of those raters who count.
+
+The files stay in the run's folder untouched, and what counts is worked out anew from all of them each time. So an exclusion
+can be taken back, and a rater of two files is judged by both. Raters' names are kept apart from judges' by a prefix.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.judging.raters import RaterQuality, Vote, rater_quality, read_votes, to_judgments
+from harness.store.judgment import Judgment, Presentation
+from harness.store.run_store import RunStore
+
+FOLDER = "votes"
+RATER_PREFIX = "votes/"
+
+
+@dataclass(frozen=True, slots=True)
+class CountedVotes:
+    """What the run now holds. `rows` are in the store; `presentations` names what was voted on."""
+
+    raters: tuple[RaterQuality, ...]
+    rows: tuple[Judgment, ...]
+    votes: int
+    """Votes on file, without quality checks."""
+
+
+def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
+    """Check a CSV of votes against the run and keep it there, in place of an earlier file of the same name.
+
+    Raises:
+        UserError: a bad file, or a vote on what the run does not hold; names file and line.
+    """
+    subset = {context.id: context.subset for context in store.contexts()}
+    known = {agent.name for agent in store.manifest.agents}
+    references = {(c.id, f"ref:{r.id}") for c in store.contexts() for r in c.references}
+
+    def problem(vote: Vote) -> str | None:
+        if vote.context not in subset:
+            return f"context: {vote.context!r} is not part of {store.folder}"
+        if vote.subset != subset[vote.context]:
+            return f"subset: {vote.context!r} is {subset[vote.context]}, not {vote.subset}"
+        for side, system in (("system_a", vote.system_a), ("system_b", vote.system_b)):
+            if system not in known and (vote.context, system) not in references:
+                return f"{side}: {system!r} gave no reply to {vote.context!r} in {store.folder}"
+        return None
+
+    votes = read_votes(path, presentation, problem)
+    folder = store.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
+    (folder / f"{path.stem}.jsonl").write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+
+
+def kept_votes(store: RunStore) -> list[Vote]:
+    """Every vote of every file that was added."""
+    return [
+        Vote.model_validate_json(line)
+        for path in sorted((store.folder / FOLDER).glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:
+    """Put the rows of the raters who count (or of all) in place of those that stood there."""
+    votes = kept_votes(store)
+    rows = [
+        row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)
+    ]
+    _replace(store, rows)
+    return CountedVotes(rater_quality(votes), tuple(rows), sum(vote.check is None for vote in votes))
+
+
+def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:
+    stood = {(r.judge, r.presentation) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
+    for judge, presentation in sorted(stood | {(r.judge, r.presentation) for r in rows}):
+        mine = [r for r in rows if (r.judge, r.presentation) == (judge, presentation)]
+        store.replace_judgments(judge, mine, presentation)

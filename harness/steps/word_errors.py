@@ -1,0 +1,52 @@
+"""Word error rates of a run: what the agent understood, and what was heard of what it wrote.
+
+Both ways a conversation can go wrong before empathy starts: an agent that misheard the caller answers somebody else, and
+a reply that a listener cannot make out comforts nobody. Pooled over a run (errors over words), as recognisers are rated.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from harness.store.run_store import Session
+from harness.timing.words import plain
+from scenarios.context import Context
+from scenarios.pauses import without_pauses
+
+
+def understood_wer(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> float | None:
+    """Of the agent's own transcript against the words of the turn; None where no agent reported one."""
+    pairs = [
+        (without_pauses(contexts[s.key.context_id].spoken.text), s.understood_text)
+        for s in sessions
+        if s.status == "finished" and s.understood_text is not None and s.key.context_id in contexts and _to_the_end(s)
+    ]
+    return word_error_rate(pairs)
+
+
+def _to_the_end(session: Session) -> bool:
+    """A replay that an agent left without a reply never came to the turn that its words are held against."""
+    return not (session.key.mode == "replay" and session.timing is not None and session.timing.no_reply)
+
+
+def heard_wer(sessions: Sequence[Session]) -> float | None:
+    """Of the transcript of the agent's audio against what it reports to have said."""
+    pairs = [
+        (s.written_text, s.heard_text)
+        for s in sessions
+        if s.status == "finished" and s.written_text is not None and s.heard_text is not None
+    ]
+    return word_error_rate(pairs)
+
+
+def word_error_rate(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Errors over words of (meant, recognised) pairs, case and punctuation apart; None without any meant word."""
+    from jiwer import wer
+
+    bare = [(_bare(meant), _bare(found)) for meant, found in pairs]
+    bare = [(meant, found) for meant, found in bare if meant]
+    if not bare:
+        return None
+    return float(wer([meant for meant, _ in bare], [found for _, found in bare]))
+
+
+def _bare(text: str) -> str:
+    return " ".join(p for p in (plain(w) for w in text.replace("-", " ").split()) if p)

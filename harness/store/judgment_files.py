@@ -1,0 +1,154 @@
+"""Judgment files: JSON Lines and CSV, in and out.
+
+Others write these files too, so the column names are stable, the first seven suffice, and a file that cannot be read says in
+one line where: file, line, field. A column nobody knows is passed over, since more may join; one that is nearly a known name
+is refused, since it is a slip that would silently drop data.
+"""
+
+import csv
+import difflib
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from harness.errors import UserError
+from harness.store.judgment import AXES, Judgment
+
+NEEDED = ("context", "subset", "system_a", "system_b", "source", "judge", "winner")
+PLAIN = (*NEEDED, "strength", "shown_first", "presentation", "rationale")
+EXTRA = ("own_family", "repeat", "purpose")
+AXIS_COLUMNS = tuple(f"axes.{axis}.{part}" for axis in AXES for part in ("winner", "strength"))
+COLUMNS = (*PLAIN, *AXIS_COLUMNS, *EXTRA)
+OPTIONAL_EMPTY = frozenset(COLUMNS) - frozenset(NEEDED) - {"rationale"}
+"""An empty cell of these means "not given"."""
+CLOSENESS = 0.8
+"""Likeness above which an unknown column is taken for a slip of a known one."""
+
+
+def read(path: Path) -> list[Judgment]:
+    """All rows of a file; `.csv` is CSV, everything else JSON Lines.
+
+    Raises UserError: no such file, not text, no rows, or the first row that is wrong, with its line and field.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({_one_line(error)})") from None
+    rows = list(_csv(text, path) if path.suffix.lower() == ".csv" else _json_lines(text, path))
+    if not rows:
+        raise UserError(f"{path}: holds no judgments")
+    return rows
+
+
+def _json_lines(text: str, path: Path) -> Iterator[Judgment]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            given = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise UserError(f"{path}, line {number}: not JSON ({_one_line(error)})") from None
+        if not isinstance(given, dict):
+            raise UserError(f"{path}, line {number}: a judgment is a JSON object, not {type(given).__name__}")
+        yield _row(given, f"{path}, line {number}")
+
+
+def _csv(text: str, path: Path) -> Iterator[Judgment]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        _check_names(header, f"{path}, line 1")
+        missing = [name for name in NEEDED if name not in header]
+        if missing:
+            raise UserError(f"{path}, line 1: column {missing[0]!r} is missing; needed are {', '.join(NEEDED)}")
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise UserError(f"{path}, line 1: column {twice!r} stands twice")
+        for cells in reader:
+            where = f"{path}, line {reader.line_num}"
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                raise UserError(f"{where}: {len(cells)} cells where the header has {len(header)}")
+            yield _row({n: c for n, c in zip(header, cells, strict=True) if c != "" or n not in OPTIONAL_EMPTY}, where)
+    except csv.Error as error:
+        raise UserError(f"{path}, line {reader.line_num}: not CSV ({_one_line(error)})") from None
+
+
+def _row(given: Mapping[str, Any], where: str) -> Judgment:
+    _check_names(given, where)
+    flat = {name: value for name, value in given.items() if name in PLAIN or name in EXTRA}
+    axes: dict[str, Any] = dict(given["axes"]) if isinstance(given.get("axes"), dict) else {}
+    if given.get("axes") is not None and not isinstance(given["axes"], dict):
+        raise UserError(f"{where}, field axes: an object of axis → winner and strength is needed")
+    for name in AXIS_COLUMNS:
+        if given.get(name) is not None:
+            _, axis, part = name.split(".")
+            marked = axes.setdefault(axis, {})
+            if isinstance(marked, dict):
+                marked[part] = given[name]
+    for name in NEEDED:
+        if isinstance(given.get(name), str) and not given[name].strip():
+            raise UserError(f"{where}, field {name}: is empty")
+    try:
+        row = Judgment.model_validate({**flat, "axes": {a: m for a, m in axes.items() if m is not None}})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"{where}, field {field}: {_one_line(first['msg'])} (given: {str(first['input'])[:60]!r})") from None
+    if row.system_a == row.system_b:
+        raise UserError(f"{where}, field system_b: {row.system_a!r} is set against itself")
+    return row
+
+
+def _check_names(names: Iterable[str], where: str) -> None:
+    for name in names:
+        if name not in COLUMNS and name != "axes":
+            near = _near(name)
+            if near:
+                raise UserError(f"{where}, field {name}: unknown; did you mean {near!r}?")
+
+
+@lru_cache(maxsize=256)
+def _near(name: str) -> str | None:
+    # Kept, because a file asks the same of every line.
+    found = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
+    return found[0] if found else None
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())
+
+
+def write(rows: Iterable[Judgment], path: Path) -> None:
+    """Write rows so that `read` gives the same ones; `.csv` is CSV, everything else JSON Lines."""
+    text = as_csv(rows) if path.suffix.lower() == ".csv" else as_json_lines(rows)
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def as_json_lines(rows: Iterable[Judgment]) -> str:
+    """One object a line, with the flat column names."""
+    return "".join(json.dumps(_flat(row), ensure_ascii=False) + "\n" for row in rows)
+
+
+def as_csv(rows: Iterable[Judgment]) -> str:
+    """With a header of all columns."""
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: "" if value is None else value for name, value in _flat(row).items()} for row in rows)
+    return out.getvalue()
+
+
+def _flat(row: Judgment) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(row, name) for name in (*PLAIN, *EXTRA)}
+    for axis, mark in row.axes.items():
+        found[f"axes.{axis}.winner"], found[f"axes.{axis}.strength"] = mark.winner, mark.strength
+    return found

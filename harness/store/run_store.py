@@ -1,0 +1,387 @@
+"""A run on disk: one folder, one SQLite file, one sub-folder per session.
+
+The rule is *write, fsync, rename, then commit the row*: a session exists when its row does, and its files were safe on
+disk before. A killed run therefore never holds half a session that looks whole, and everything after the call (timing,
+transcription, judging, ranking, reporting, listening) can run again, alone, on what is there.
+
+SQLite is used with `synchronous=FULL`, because a session costs a minute to play and a millisecond to flush.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.errors import UserError
+from harness.recording import files as recording_files
+from harness.recording.record import Recording
+from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.manifest import RunManifest
+from harness.timing.figures import TurnTiming
+from scenarios.context import Context, Reference
+
+_DATABASE = "run.sqlite"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS manifest (only INTEGER PRIMARY KEY CHECK (only = 1), json TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS contexts (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, json TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS sessions (
+  id TEXT PRIMARY KEY, context_id TEXT NOT NULL, context_hash TEXT NOT NULL, agent TEXT NOT NULL,
+  profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
+  status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
+  written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
+  turn_timings TEXT);
+CREATE TABLE IF NOT EXISTS judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS judgments_by_judge ON judgments (judge);
+CREATE TABLE IF NOT EXISTS judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
+"""
+_TIMING = TypeAdapter(TurnTiming)
+_TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
+_WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """What makes a session this one and no other; `--resume` refuses when a hash changed."""
+
+    context_id: str
+    context_hash: str
+    agent: str
+    profile_hash: str
+    mode: str
+    condition: str
+    repeat: int
+
+    @property
+    def session_id(self) -> str:
+        """A name fit for a folder, unique within a run."""
+        plain = re.sub(r"[^a-zA-Z0-9.+-]", "-", self.condition)
+        if plain != self.condition:  # a file's path: two that look alike must not share a folder
+            plain = f"{plain[-40:]}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
+        return "__".join((self.context_id, self.agent, self.mode, plain, f"r{self.repeat}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One played session, with what later steps have added to it (None where they have not run)."""
+
+    id: str
+    key: SessionKey
+    status: Literal["finished", "failed"]
+    failure_kind: str | None
+    failure_detail: str
+    written_text: str | None
+    """The reply as the agent's language model wrote it, where the agent reports it."""
+    understood_text: str | None
+    """The seeker's turn as the agent's recogniser understood it, where reported."""
+    heard_text: str | None
+    """The reply as transcribed from the audio."""
+    heard_words: tuple[tuple[str, float, float], ...] | None
+    """(word, start_s, end_s) on the recording's timeline."""
+    timing: TurnTiming | None
+    """Of the reply that is judged: the last."""
+    turn_timings: tuple[TurnTiming, ...]
+    """Of every caller turn, in order; one in seeded mode."""
+    started_ns: int | None
+    """On the machine's monotonic clock, as recordings and telemetry are."""
+    folder: Path
+
+
+class RunStore:
+    """Reads and writes one run's folder. Not thread-safe; one process writes at a time (`lock`)."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._db = connection
+
+    @classmethod
+    def create(cls, folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> "RunStore":
+        """Start a run in a new or empty folder.
+
+        Raises:
+            UserError: the folder holds something already, or cannot be written.
+        """
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
+        if (folder / _DATABASE).exists():
+            raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"--out {folder}: is not empty; choose a new directory")
+        try:
+            (folder / "sessions").mkdir(parents=True)
+            (folder / "logs").mkdir()
+            store = cls(folder, _connect(folder / _DATABASE))
+        except OSError as error:
+            raise UserError(f"--out {folder}: cannot be written ({error.strerror}); choose another path") from error
+        with store._db:
+            store._db.executescript(_SCHEMA)
+            store._db.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
+            store._db.executemany(
+                "INSERT INTO contexts VALUES (?, ?, ?)",
+                [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
+            )
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> "RunStore":
+        """Open a run that exists.
+
+        Raises:
+            UserError: there is no run in `folder`, or its files are damaged.
+        """
+        if not (folder / _DATABASE).is_file():
+            raise UserError(f"{folder}: holds no run (no {_DATABASE} in it); name the folder that `harness run` printed")
+        try:
+            store = cls(folder, _connect(folder / _DATABASE))
+            store._db.executescript(_SCHEMA)
+            _ = store.manifest
+        except (sqlite3.DatabaseError, ValidationError, TypeError) as error:
+            raise UserError(
+                f"{folder / _DATABASE}: is not a run of this harness, or is damaged ({_one_line(error)})"
+            ) from error
+        return store
+
+    def close(self) -> None:
+        """Release the database file."""
+        self._db.close()
+
+    @property
+    def telemetry_file(self) -> Path:
+        """Where the run kept samples of the machine, one JSON object a line; absent where nothing was sampled."""
+        return self.folder / "telemetry.jsonl"
+
+    @property
+    def manifest(self) -> RunManifest:
+        """What was run: plan, seeds, versions, machine."""
+        (text,) = self._db.execute("SELECT json FROM manifest").fetchone()
+        return RunManifest.model_validate_json(text)
+
+    def set_manifest(self, manifest: RunManifest) -> None:
+        """Replace the manifest (after calls: pacing, validity, idle load)."""
+        with self._db:
+            self._db.execute("UPDATE manifest SET json = ?", (manifest.model_dump_json(),))
+
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts of the run, in the order played, with the replies by people that were collected for it since."""
+        added: dict[str, tuple[Reference, ...]] = {}
+        for context, text in self._db.execute("SELECT context, json FROM people_references ORDER BY context, id"):
+            added[context] = (*added.get(context, ()), Reference.model_validate_json(text))
+        return tuple(
+            c.model_copy(update={"references": (*c.references, *added[c.id])}) if c.id in added else c
+            for c in self.contexts_as_played()
+        )
+
+    def add_people_references(self, references: Iterable[tuple[str, Reference]]) -> None:
+        """Keep people's replies, by context; one with the same id replaces the earlier."""
+        with self._db:
+            self._db.executemany(
+                "INSERT OR REPLACE INTO people_references VALUES (?, ?, ?)",
+                [(context, r.id, r.model_dump_json(exclude_defaults=True)) for context, r in references],
+            )
+
+    def contexts_as_played(self) -> tuple[Context, ...]:
+        """The contexts as the pack had them, which is what a run that goes on must still agree with."""
+        rows = self._db.execute("SELECT json FROM contexts ORDER BY position").fetchall()
+        return tuple(Context.model_validate_json(text) for (text,) in rows)
+
+    def partial_folder(self, key: SessionKey) -> Path:
+        """An empty folder in which a session's files are gathered before it counts."""
+        folder = self.folder / "sessions" / f".partial-{key.session_id}"
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit_session(
+        self,
+        key: SessionKey,
+        *,
+        partial: Path,
+        failure_kind: str | None = None,
+        failure_detail: str = "",
+        written_text: str | None = None,
+        understood_text: str | None = None,
+        started_ns: int | None = None,
+        timing: TurnTiming | None = None,
+    ) -> Session:
+        """Make a session real: flush its files, move them into place, then write its row in one transaction."""
+        final = self.folder / "sessions" / key.session_id
+        _fsync_tree(partial)
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+        _fsync_path(final.parent)
+        timings = (timing,) if timing is not None else ()
+        with self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO sessions (id, context_id, context_hash, agent, profile_hash, mode, condition,"
+                " repeat, status, failure_kind, failure_detail, written_text, understood_text, started_ns, timing,"
+                " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                (
+                    key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
+                    key.repeat, "failed" if failure_kind else "finished", failure_kind, failure_detail, written_text,
+                    understood_text, started_ns, _TIMING.dump_json(timing).decode() if timing else None,
+                    _TIMINGS.dump_json(timings).decode(),
+                ),
+            )  # fmt: skip
+        return self.session(key.session_id)
+
+    def sessions(self) -> list[Session]:
+        """Every played session, finished or failed, in the order of contexts, then agents."""
+        rows = self._db.execute(
+            "SELECT s.* FROM sessions s LEFT JOIN contexts c ON c.id = s.context_id"
+            " ORDER BY c.position, s.agent, s.mode, s.condition, s.repeat"
+        ).fetchall()
+        return [self._session(row) for row in rows]
+
+    def session(self, session_id: str) -> Session:
+        """One session by id; KeyError if it was not played."""
+        row = self._db.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        if row is None:
+            raise KeyError(session_id)
+        return self._session(row)
+
+    def finished_ids(self) -> frozenset[str]:
+        """Ids of sessions that must never be played again."""
+        rows = self._db.execute("SELECT id FROM sessions WHERE status = 'finished'").fetchall()
+        return frozenset(row[0] for row in rows)
+
+    def recording(self, session: Session) -> Recording:
+        """The raw facts of a session.
+
+        Raises:
+            UserError: its files are missing or damaged.
+        """
+        return recording_files.load(session.folder)
+
+    def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
+        """Keep the figures of a session's turns; the last is the judged reply's."""
+        with self._db:
+            self._db.execute(
+                "UPDATE sessions SET timing = ?, turn_timings = ? WHERE id = ?",
+                (_TIMING.dump_json(timings[-1]).decode(), _TIMINGS.dump_json(tuple(timings)).decode(), session_id),
+            )
+
+    def set_heard(self, session_id: str, text: str, words: Sequence[tuple[str, float, float]]) -> None:
+        """Keep what the transcriber heard in the agent's audio."""
+        with self._db:
+            self._db.execute(
+                "UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?",
+                (text, _WORDS.dump_json(tuple(words)).decode(), session_id),
+            )
+
+    def add_judgments(self, rows: Iterable[Judgment]) -> None:
+        """Add verdicts. Those of earlier judges stay; asking the same judge again is the judging core's business."""
+        with self._db:
+            self._insert_judgments(rows)
+
+    def replace_judgments(self, judge: str, rows: Sequence[Judgment], presentation: str) -> None:
+        """Keep one judge's verdicts on one presentation in place of its earlier ones, in one transaction."""
+        with self._db:
+            self._db.execute(
+                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?",
+                (judge, presentation),
+            )
+            self._insert_judgments(rows)
+
+    def judgments(self) -> list[Judgment]:
+        """Every verdict of every judge and rater, in the order given."""
+        rows = self._db.execute("SELECT json FROM judgments ORDER BY id").fetchall()
+        return [Judgment.model_validate_json(text) for (text,) in rows]
+
+    def add_judge_check(self, check: JudgeCheck) -> None:
+        """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, check.model_dump_json()))
+
+    def judge_checks(self) -> list[JudgeCheck]:
+        """One check per judge that has judged this run."""
+        rows = self._db.execute("SELECT json FROM judge_checks ORDER BY judge").fetchall()
+        return [JudgeCheck.model_validate_json(text) for (text,) in rows]
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the run for writing.
+
+        Raises:
+            UserError: another process holds it.
+        """
+
+        handle = os.open(self.folder / "run.lock", os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise UserError(
+                    f"{self.folder}: another harness process is writing this run; wait for it or stop it"
+                ) from error
+            yield
+        finally:
+            os.close(handle)
+
+    def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
+        self._db.executemany(
+            "INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)",
+            [(row.judge, row.context, row.model_dump_json()) for row in rows],
+        )
+
+    def _session(self, row: sqlite3.Row) -> Session:
+        key = SessionKey(
+            row["context_id"],
+            row["context_hash"],
+            row["agent"],
+            row["profile_hash"],
+            row["mode"],
+            row["condition"],
+            row["repeat"],
+        )
+        return Session(
+            id=row["id"],
+            key=key,
+            status=row["status"],
+            failure_kind=row["failure_kind"],
+            failure_detail=row["failure_detail"],
+            written_text=row["written_text"],
+            understood_text=row["understood_text"],
+            heard_text=row["heard_text"],
+            heard_words=_WORDS.validate_json(row["heard_words"]) if row["heard_words"] else None,
+            timing=_TIMING.validate_json(row["timing"]) if row["timing"] else None,
+            turn_timings=_TIMINGS.validate_json(row["turn_timings"]) if row["turn_timings"] else (),
+            started_ns=row["started_ns"],
+            folder=self.folder / "sessions" / row["id"],
+        )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=10)
+    connection.row_factory = sqlite3.Row
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def _fsync_path(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _fsync_tree(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        _fsync_path(path)
+    _fsync_path(folder)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

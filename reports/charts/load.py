@@ -1,0 +1,63 @@
+"""A load measurement as a picture: TTFA and pacing error against the number of callers, one above the other.
+
+Two panels with one axis, so that the eye sees which gave way first: the agent (TTFA climbs while frames leave on time) or the
+machine (frames leave late, and TTFA then says nothing of the agent). The bound of pacing is drawn in.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+from harness.load.result import LoadResult
+from harness.timing.pacing import MAX_P99_ERROR_MS
+
+SUFFIXES = (".svg", ".png", ".html")
+
+
+def chart(result: LoadResult) -> Any:
+    """An altair chart of all steps that could be measured."""
+    import altair as alt
+
+    latency = [
+        {"callers": s.callers, "percentile": name, "ms": value}
+        for s in result.steps
+        for name, value in (("p50", s.ttfa_ms.p50), ("p95", s.ttfa_ms.p95))
+        if value is not None
+    ]
+    paced = [
+        {"callers": s.callers, "ms": s.pacing_p99_error_ms, "within": "no" if s.out_of_bounds else "yes"}
+        for s in result.steps
+        if s.failed < s.sessions
+    ]
+    callers = alt.X("callers:Q", title="callers at once", scale=alt.Scale(type="log", nice=False))
+    upper = (
+        alt.Chart(_rows(latency), title="TTFA", width=480, height=200)
+        .mark_line(point=True)
+        .encode(callers, alt.Y("ms:Q", title="ms"), alt.StrokeDash("percentile:N", title=None))
+    )
+    lower = (
+        alt.Chart(_rows(paced), title="pacing error, p99", width=480, height=120)
+        .mark_line(point=True)
+        .encode(callers, alt.Y("ms:Q", title="ms"), alt.Shape("within:N", title="within bounds"))
+    )
+    bound = alt.Chart(_rows([{"ms": MAX_P99_ERROR_MS}])).mark_rule(strokeDash=[4, 3]).encode(y="ms:Q")
+    return upper & (lower + bound)
+
+
+def write_chart(result: LoadResult, path: Path) -> None:
+    """Write the chart as SVG, PNG or a page, by the file's ending.
+
+    Raises:
+        UserError: another ending.
+    """
+    if path.suffix not in SUFFIXES:
+        raise UserError(f"{path}: a load chart is written as {', '.join(SUFFIXES)}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A page that fetched its drawing code from the net would be blank without one.
+    chart(result).save(str(path), **({"inline": True} if path.suffix == ".html" else {}))
+
+
+def _rows(values: list[dict[str, Any]]) -> Any:
+    import altair as alt
+
+    return alt.Data(values=values)  # type: ignore[no-untyped-call]

@@ -1,0 +1,258 @@
+"""The raters' own database: every answer is on the disk before the page hears that it was taken.
+
+An answer is one row, keyed by rater and position, and is never changed: sent twice, it is kept once, so a page that lost
+the server in mid-answer simply sends again. A rater's secret is stored only as its hash.
+"""
+
+import hashlib
+import json
+import secrets
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from reports.listening.design import ListeningDesign
+from reports.listening.plan import Item
+
+DATABASE = "votes.sqlite"
+_ITEMS = TypeAdapter(tuple[Item, ...])
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS invitations (hash TEXT PRIMARY KEY, role TEXT NOT NULL, rater TEXT);
+CREATE TABLE IF NOT EXISTS raters (
+  id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, role TEXT NOT NULL, design TEXT NOT NULL, plan TEXT NOT NULL,
+  began_s REAL NOT NULL, left_s REAL);
+CREATE TABLE IF NOT EXISTS served (rater TEXT, position INTEGER, at_s REAL NOT NULL, PRIMARY KEY (rater, position));
+CREATE TABLE IF NOT EXISTS fetched (rater TEXT, position INTEGER, place TEXT, PRIMARY KEY (rater, position, place));
+CREATE TABLE IF NOT EXISTS answers (
+  rater TEXT, position INTEGER, item TEXT NOT NULL, answer TEXT NOT NULL, passed INTEGER, took_s REAL NOT NULL,
+  at_s REAL NOT NULL, PRIMARY KEY (rater, position));
+CREATE TABLE IF NOT EXISTS completions (
+  id TEXT PRIMARY KEY, rater TEXT NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, audio TEXT, at_s REAL NOT NULL,
+  UNIQUE (rater, context));
+"""
+
+RaterRole = Literal["rater", "contributor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """A person, by pseudonym. `design` is the test's hash: an answer belongs to the test it was asked by."""
+
+    id: str
+    role: RaterRole
+    plan: tuple[Item, ...]
+    began_s: float
+    left_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer with the item it answers. `took_s` counts from its first showing, beyond hearing it once."""
+
+    rater: str
+    position: int
+    item: Item
+    answer: Mapping[str, object]
+    passed: bool | None
+    took_s: float
+    at_s: float
+
+
+class VoteStore:
+    """Safe to share between threads: one writer at a time, every answer flushed to the disk; readers never wait for it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
+        self._db.row_factory = sqlite3.Row
+        # When a step was shown or a sound sent survives a killed server without a flush; only a power cut would lose it.
+        self._traces = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
+        self._reads = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
+        self._reads.row_factory = sqlite3.Row
+        self._lock = threading.Lock()
+        self._read_lock = threading.Lock()
+        self._remembered: dict[str, Rater] = {}
+        with self._lock, self._db:
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_SCHEMA)
+            self._traces.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("INSERT OR IGNORE INTO secrets VALUES ('media', ?)", (secrets.token_hex(32),))
+
+    def close(self) -> None:
+        self._reads.close()
+        self._traces.close()
+        self._db.close()
+
+    @contextmanager
+    def _write(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._db:
+            yield self._db
+
+    def _read(self, query: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        with self._read_lock:
+            return self._reads.execute(query, values).fetchall()
+
+    @property
+    def media_secret(self) -> bytes:
+        """Keys the addresses of sounds, so that none can be guessed; the same after a restart."""
+        return bytes.fromhex(self._read("SELECT value FROM secrets WHERE name = 'media'")[0][0])
+
+    def invite(self, count: int, role: RaterRole) -> list[str]:
+        """New tokens; only their hashes are kept."""
+        tokens = [secrets.token_urlsafe(18) for _ in range(count)]
+        with self._write() as db:
+            db.executemany("INSERT INTO invitations VALUES (?, ?, NULL)", [(_hash(token), role) for token in tokens])
+        return tokens
+
+    def invited_as(self, token: str) -> RaterRole | None:
+        """The role a token was given for; None for a token that was never given."""
+        rows = self._read("SELECT role FROM invitations WHERE hash = ?", (_hash(token),))
+        return rows[0][0] if rows else None
+
+    def begin(self, secret: str, role: RaterRole, design: str, plan: Sequence[Item]) -> Rater:
+        """A new rater who answers to `secret`; the known one when the secret is known."""
+        known = self.rater(secret)
+        if known is not None:
+            return known
+        with self._write() as db:
+            number = db.execute("SELECT count(*) FROM raters").fetchone()[0] + 1
+            db.execute(
+                "INSERT OR IGNORE INTO raters VALUES (?, ?, ?, ?, ?, ?, NULL)",
+                (
+                    f"rater-{number:04d}",
+                    _hash(secret),
+                    role,
+                    design,
+                    _ITEMS.dump_json(tuple(plan)).decode(),
+                    time.time(),
+                ),
+            )
+        found = self.rater(secret)
+        assert found is not None
+        return found
+
+    def rater(self, secret: str) -> Rater | None:
+        """Who answers to this secret."""
+        hashed = _hash(secret)
+        rows = self._read("SELECT * FROM raters WHERE hash = ?", (hashed,))
+        if not rows:
+            return None
+        found = self._remembered[hashed] = _rater(rows[0])
+        return found
+
+    def remembered(self, secret: str) -> Rater | None:
+        """The same without asking the disk, for one who was met since the server began; nothing of a rater ever changes
+        but when they left.
+        """
+        return self._remembered.get(_hash(secret))
+
+    def design(self) -> ListeningDesign | None:
+        """The test that the answers were given to; None before the first rater."""
+        rows = self._read("SELECT design FROM raters ORDER BY began_s LIMIT 1")
+        return ListeningDesign.model_validate_json(rows[0][0]) if rows else None
+
+    def raters(self) -> list[Rater]:
+        return [_rater(row) for row in self._read("SELECT * FROM raters ORDER BY id")]
+
+    def position(self, rater: Rater) -> int:
+        """The first step not answered; the plan's length when all are."""
+        return int(self._read("SELECT count(*) FROM answers WHERE rater = ?", (rater.id,))[0][0])
+
+    def serve(self, rater: Rater, position: int) -> float:
+        """Note the first showing of a step, and return when it was."""
+        now = time.time()
+        with self._lock, self._traces as db:
+            db.execute("INSERT OR IGNORE INTO served VALUES (?, ?, ?)", (rater.id, position, now))
+            row = db.execute("SELECT at_s FROM served WHERE rater = ? AND position = ?", (rater.id, position)).fetchone()
+        return float(row[0])
+
+    def fetch(self, rater: Rater, position: int, place: str) -> None:
+        """Note that a sound of a step was sent."""
+        with self._lock, self._traces as db:
+            db.execute("INSERT OR IGNORE INTO fetched VALUES (?, ?, ?)", (rater.id, position, place))
+
+    def fetched(self, rater: Rater, position: int) -> frozenset[str]:
+        """The sounds of a step that were sent."""
+        rows = self._read("SELECT place FROM fetched WHERE rater = ? AND position = ?", (rater.id, position))
+        return frozenset(row[0] for row in rows)
+
+    def answer(self, rater: Rater, position: int, answer: Mapping[str, object], passed: bool | None, took_s: float) -> None:
+        """Keep an answer. The same position again changes nothing."""
+        with self._write() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    rater.id, position, rater.plan[position].model_dump_json(), json.dumps(answer, ensure_ascii=True),
+                    None if passed is None else int(passed), took_s, time.time(),
+                ),
+            )  # fmt: skip
+
+    def leave(self, rater: Rater) -> None:
+        with self._write() as db:
+            db.execute("UPDATE raters SET left_s = ? WHERE id = ?", (time.time(), rater.id))
+
+    def answers(self) -> list[Answer]:
+        rows = self._read("SELECT * FROM answers ORDER BY rater, position")
+        return [
+            Answer(
+                r["rater"], r["position"], Item.model_validate_json(r["item"]), json.loads(r["answer"]),
+                None if r["passed"] is None else bool(r["passed"]), r["took_s"], r["at_s"],
+            )
+            for r in rows
+        ]  # fmt: skip
+
+    def coverage(self) -> dict[tuple[str, ...], int]:
+        """How often each conversation and set of systems has been dealt out to raters who have not left."""
+        counts: Counter[tuple[str, ...]] = Counter()
+        for rater in self.raters():
+            if rater.left_s is None:
+                counts.update(
+                    (item.context, *sorted(slot.system for slot in item.slots))
+                    for item in rater.plan
+                    if item.role == "main" and item.context is not None
+                )
+        return dict(counts)
+
+    def add_completion(self, rater: Rater, context: str, text: str, audio: str | None) -> bool:
+        """Keep a person's own reply; False when this person already gave one for the conversation."""
+        with self._write() as db:
+            done = db.execute(
+                "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)",
+                (secrets.token_hex(8), rater.id, context, text, audio, time.time()),
+            )
+        return done.rowcount == 1
+
+    def set_completion_text(self, completion: str, text: str) -> None:
+        """What a spoken reply says, once it has been transcribed."""
+        with self._write() as db:
+            db.execute("UPDATE completions SET text = ? WHERE id = ?", (text, completion))
+
+    def completions(self) -> list[sqlite3.Row]:
+        """id, rater, context, text, audio, at_s."""
+        return self._read("SELECT * FROM completions ORDER BY at_s")
+
+
+@lru_cache(maxsize=1_000)
+def _plan(text: str) -> tuple[Item, ...]:
+    """A plan never changes, and every request of its rater needs it."""
+    return _ITEMS.validate_json(text)
+
+
+def _rater(row: sqlite3.Row) -> Rater:
+    return Rater(row["id"], row["role"], _plan(row["plan"]), row["began_s"], row["left_s"])
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,79 @@
+"""A pack by ear: words as they sound, and both checks on the real voice and the real transcriber."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from audio.speech_voices import caller_voice
+from audio.transcribe import Transcriber
+from harness import models
+from harness.run.pack_acoustics import MOST_WER, measure_pack, spoken_words, word_errors
+from harness.run.voices import Voices
+from scenarios.pack import load_pack
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Forty-one years, and I'm frightened.", "41 years and I’m frightened"),
+        ("My mum said, um, OK.", "my mom said okay"),
+        ("At six a.m.", "at 6 A.M."),
+    ],
+)
+def test_spelling_is_no_error(one: str, other: str) -> None:
+    assert spoken_words(one) == spoken_words(other)
+
+
+def test_errors_are_counted() -> None:
+    assert word_errors(("a", "b", "c"), ("a", "x", "c", "d")) == 2
+    assert word_errors(("a", "b"), ()) == 2
+    assert word_errors((), ("a",)) == 1
+
+
+@pytest.mark.models
+def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path) -> None:
+    pack = load_pack("heart-mini")
+    some = replace(pack, contexts=pack.contexts[:3])
+    lines: list[str] = []
+    found = measure_pack(some, Voices(some, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), step=lines.append)
+    assert len(found.turns) == 3
+    assert len([line for line in lines if line != "rendered"]) == 3
+    assert {turn.voice for turn in found.turns} == {caller_voice(context.voice)[0].name for context in some.contexts}
+    assert found.wer <= MOST_WER
+    assert {check.emotion for check in found.emotions} == {"anxiety", "sadness", "anger"}
+    assert not found.inaudible
+    assert found.problems() == ()
+    assert found.as_json()["emotions"]["anger"]["audible"]
+
+
+@pytest.mark.models
+def test_the_earlier_turns_are_heard_too_when_asked_for(tmp_path: Path) -> None:
+    pack = load_pack("heart-mini")
+    one = replace(pack, contexts=pack.contexts[:1])
+    (context,) = one.contexts
+    found = measure_pack(one, Voices(one, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), every_turn=True)
+    assert [turn.place for turn in found.turns] == [f"{context.id}, turn 1", f"{context.id}, turn 3", context.id]
+    assert {turn.emotion for turn in found.turns} == {"anxiety"}
+    assert found.emotions[0].turns == 3
+    assert found.wer <= MOST_WER
+
+
+@pytest.mark.models
+@pytest.mark.parametrize(
+    ("pack_name", "context_id"),
+    [
+        pytest.param("heart-mini", "mini-sister-wedding-loan", id="plain decoding loops"),
+        pytest.param("heart-open", "open-three-seventeen", id="words are made up behind the last one"),
+        pytest.param("heart-open", "open-adv-deposit-for-the-hall", id="whole sentences are skipped at the start"),
+    ],
+)
+def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(pack_name: str, context_id: str, tmp_path: Path) -> None:
+    pack = load_pack(pack_name)
+    (context,) = (each for each in pack.contexts if each.id == context_id)
+    rendered = Voices(pack, tmp_path).render(context.spoken, context.voice)
+    found = Transcriber(models.resolve("whisper-base")).transcribe(rendered.samples, rendered.rate_hz)
+    meant = spoken_words(rendered.text)
+    assert word_errors(meant, spoken_words(found.text)) <= 0.25 * len(meant)
+    assert [start for _, start, _ in found.words] == sorted(start for _, start, _ in found.words)
+    assert found.words[-1][2] <= rendered.duration_s + 0.1

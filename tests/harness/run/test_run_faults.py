@@ -1,0 +1,145 @@
+"""Whatever an agent or a user does wrong: a named failure or one clear line, finished sessions kept, nothing left running."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.store.run_store import RunStore
+from tests.harness.conftest import Finished, peer
+
+Command = Callable[..., Finished]
+
+
+def left_running(marker: Path) -> list[str]:
+    """Command lines of processes that mention a path of this test."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        line = " ".join(process.info["cmdline"] or [])
+        if str(marker) in line:
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--agent", "polaris-lik"], ["unknown agent", "polaris-like"]),
+        (["--agent", "baseline", "--pack", "heart-minni"], ["heart-minni", "heart-mini"]),
+        (["--agent", "baseline", "--limit", "0"], ["--limit 0", "at least 1"]),
+        (["--agent", "baseline", "--limit", "many"], ["--limit"]),
+        (["--agent", "baseline", "--mode", "sideways"], ["--mode sideways", "seeded or replay"]),
+        (["--agent", "baseline", "--condition", "underwater"], ["--condition underwater"]),
+        (["--agent", "baseline", "--agent", "baseline"], ["named twice"]),
+        (["--agent", "baseline", "--judge", "salomon"], ["salomon", "embedded"]),
+        (["--agent", "baseline", "--resume"], ["--resume", "--out"]),
+        (["--agent", "baseline", "--resume", "--out", "nowhere"], ["nowhere", "holds no run"]),
+        (["--frobnicate"], ["--frobnicate"]),
+    ],
+)
+def test_wrong_input_gets_one_line_and_exit_2(
+    harness_command: Command, tmp_path: Path, arguments: list[str], names: list[str]
+) -> None:
+    before = set(tmp_path.iterdir())
+    done = harness_command("run", *arguments)
+    assert done.code == 2, done.err
+    assert done.out == ""
+    assert len(done.err.strip().splitlines()) == 1, done.err
+    assert "Traceback" not in done.err
+    for name in names:
+        assert name in done.err
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_a_malformed_profile_names_file_and_line(harness_command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('kind = "raw-pcm"\nurl = "ws://127.0.0.1:9"\ncolour = "blue"\n')
+    done = harness_command("run", "--agent", tmp_path / "mine.toml")
+    assert done.code == 2
+    assert "mine.toml, line 3: colour" in done.err
+
+
+def test_a_malformed_pack_names_file_item_and_field(harness_command: Command, pack: Path) -> None:
+    pack.write_text(pack.read_text().replace("emotion: worry", "emotion: 7"))
+    done = harness_command("run", "--agent", "baseline", "--pack", pack)
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 1
+    for word in (f"{pack.name}:17:", "second", "emotion"):
+        assert word in done.err
+
+
+def test_an_error_is_one_object_for_a_program(harness_command: Command) -> None:
+    done = harness_command("run", "--agent", "nobody", "--json")
+    assert done.code == 2
+    assert done.err == ""
+    assert done.json["error"]["kind"] == "input"
+    assert "nobody" in done.json["error"]["message"]
+
+
+def test_the_traceback_is_shown_to_who_asks(harness_command: Command) -> None:
+    assert "Traceback" in harness_command("run", "--agent", "nobody", "--debug").err
+
+
+def test_a_folder_with_another_run_is_refused(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+    arguments = (
+        "run",
+        "--agent",
+        peer("raw-pcm-echo"),
+        "--pack",
+        pack,
+        "--limit",
+        1,
+        "--judge",
+        "none",
+        "--out",
+        tmp_path / "r",
+    )
+    assert harness_command(*arguments).code == 0
+    again = harness_command(*arguments)
+    assert again.code == 2
+    assert "holds another run" in again.err
+
+
+def test_an_agent_that_cannot_start_shows_its_last_words_and_exits_3(
+    harness_command: Command, pack: Path, tmp_path: Path
+) -> None:
+    done = harness_command(
+        "run", "--agent", peer("raw-pcm-refuses-to-start"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r"
+    )
+    assert done.code == 3
+    assert "raw-pcm-refuses-to-start" in done.err
+    assert len(done.err.strip().splitlines()) > 1, "the last lines of its log belong here"
+    assert "Traceback (most recent call last)" not in done.err
+    assert not left_running(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "kind"),
+    [("garbage", "garbage"), ("floods", "flood"), ("closes-early", "closed_early"), ("dies", "agent_died")],
+)
+def test_a_bad_agent_is_a_named_failure_and_the_good_one_is_kept(
+    harness_command: Command, pack: Path, tmp_path: Path, behaviour: str, kind: str
+) -> None:
+    done = harness_command(
+        "run", "--agent", peer("raw-pcm-echo"), "--agent", peer(f"raw-pcm-{behaviour}"), "--pack", pack, "--limit", 1,
+        "--judge", "none", "--json", "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.code == 3, done.err
+    assert {f["kind"] for f in done.json["failures"]} == {kind}
+    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 1
+    sessions = RunStore.open(tmp_path / "r").sessions()
+    assert {s.key.agent: s.status for s in sessions}["raw-pcm-echo"] == "finished"
+    assert not left_running(tmp_path)
+
+
+def test_an_agent_that_never_answers_is_measured_as_no_reply(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+    done = harness_command(
+        "run", "--agent", peer("raw-pcm-never-answers"), "--pack", pack, "--limit", 1, "--judge", "none", "--json",
+        "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    figures = done.json["agents"]["raw-pcm-never-answers"]
+    assert figures["no_reply"] == figures["turns"] == 1
+    assert figures["ttfa_ms"]["p50"] is None
+    assert figures["ttfa_ms"]["p50_over_limit"]
+    assert figures["within_budget"]["ttfa"] == 0

@@ -1,0 +1,85 @@
+"""Ctrl-C or kill -9 at any moment: what was finished stays, --resume completes the rest and plays nothing twice."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.store.run_store import RunStore
+from tests.harness.conftest import Finished, peer
+
+
+def begin(folder: Path, pack: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--pack", str(pack), "--repeats", "2",
+         "--judge", "none", "--out", str(folder)],
+        cwd=pack.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for_a_session(folder: Path, timeout_s: float = 120) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if (folder / "run.sqlite").exists():
+            store = RunStore.open(folder)
+            finished = store.finished_ids()
+            store.close()
+            if finished:
+                return
+        time.sleep(0.1)
+    raise AssertionError("no session was finished in time")
+
+
+def family_of(pid: int) -> list[psutil.Process]:
+    return psutil.Process(pid).children(recursive=True)
+
+
+def wait_until_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
+    _, alive = psutil.wait_procs(processes, timeout=15)
+    return [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
+    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path, how: signal.Signals
+) -> None:
+    folder = tmp_path / "r"
+    running = begin(folder, pack)
+    wait_for_a_session(folder)
+    family = family_of(running.pid)
+    assert family, "an agent and a caller run beside it"
+    os.kill(running.pid, how)
+    _, err = running.communicate(timeout=60)
+    assert "Traceback" not in err
+    assert not wait_until_gone(family)
+
+    kept = {s.id: s.started_ns for s in RunStore.open(folder).sessions() if s.status == "finished"}
+    assert 0 < len(kept) < 4
+    done = harness_command("run", "--resume", "--out", folder, "--judge", "none", "--json")
+    assert done.code == 0, done.err
+    after = {s.id: s.started_ns for s in RunStore.open(folder).sessions()}
+    assert len(after) == 4
+    assert {k: after[k] for k in kept} == kept, "a finished session was played again"
+    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 4
+
+
+def test_a_changed_profile_or_pack_is_not_resumed(harness_command: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    done = harness_command(
+        "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", folder
+    )
+    assert done.code == 0, done.err
+    pack.write_text(pack.read_text().replace("I miss them.", "I miss her."))
+    changed = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"))
+    assert changed.code == 2
+    assert "context first has changed" in changed.err
+    assert len(changed.err.strip().splitlines()) == 1
+    wider = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"), "--limit", 2)
+    assert wider.code == 2
+    assert "contexts" in wider.err

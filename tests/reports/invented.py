@@ -1,0 +1,260 @@
+"""An invented run of any size, for tests, benchmarks and screenshots of the report.
+
+A page must stay quick at 20 agents and 300 conversations, and such a run takes days to play; so its view is made up here
+from a seed, with the same shapes a real one has: log-normal latencies, cut pauses, silence, failures, long transcripts.
+Everything in it says that it is invented, and nothing here is ever mixed into a real report.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reports.view import (
+    AXIS_NAMES,
+    SUBSETS,
+    AgentView,
+    ContextView,
+    Estimate,
+    FailureView,
+    Finding,
+    JudgeView,
+    JudgmentView,
+    LatencyView,
+    Metric,
+    PageView,
+    RatingView,
+    ReferenceView,
+    SliceView,
+    Span,
+    StrategiesView,
+    Subset,
+    TurnView,
+)
+
+_SAYINGS = (
+    "that sounds like a heavy week",
+    "it makes sense that you feel worn out by it",
+    "what would feel like a small relief tonight",
+    "I hear how much you wanted them to notice",
+    "you are allowed to be angry about this",
+    "maybe we can look at one piece of it together",
+    "when did it start, and who knows about it besides you",
+)
+_WORDS = [word for saying in _SAYINGS for word in saying.split()]
+_MEDIANS_MS = (430.0, 620.0, 980.0, 1_450.0, 2_300.0, 3_900.0)
+_SHARES = (0.3, 0.08, 0.04, 0.1, 0.17, 0.06, 0.15, 0.03, 0.07)
+_STAGES = (
+    "endpointing",
+    "asr",
+    "turn_score",
+    "turn_decision",
+    "llm",
+    "first_clause",
+    "tts",
+    "transport",
+    "unexplained",
+)
+
+
+def invented_view(
+    *,
+    agents: int = 4,
+    contexts: int = 12,
+    seed: int = 7,
+    names: Sequence[str] | None = None,
+    pairs_per_context: int | None = None,
+    audio: str | None = None,
+) -> PageView:
+    """A whole page view. `audio` is a path that every turn plays; `names` replace the invented agent names."""
+    rng = np.random.default_rng(seed)
+    labels = list(names) if names else [f"invented-{chr(97 + k % 26)}{k // 26 or ''}" for k in range(agents)]
+    medians = [_MEDIANS_MS[k % 6] * (1 + 0.07 * (k // 6)) for k in range(len(labels))]
+    ratings = [float(1_500 + 28 * np.log(m / 900) + rng.normal(0, 28)) for m in medians]
+    made = [_context(rng, n, labels, medians, ratings, pairs_per_context, audio) for n in range(contexts)]
+    return PageView(
+        run="invented-run",
+        created="2030-01-01 (invented)",
+        valid=True,
+        invalid_reasons=(),
+        pacing_p99_error_ms=0.8,
+        realtime_ratio=1.0,
+        elo_method="invented numbers, not a measurement",
+        agents=tuple(_agent(rng, n, labels, medians, ratings, made) for n in range(len(labels))),
+        references=tuple(_reference(rng, name, elo) for name, elo in (("careful", 1_560.0), ("hasty", 1_395.0))),
+        judges=(
+            JudgeView("invented-judge@1", 64, Estimate(0.58, 0.46, 0.69), Estimate(0.31, 0.2, 0.43), False, 400, "invented"),
+        ),
+        failures=(FailureView(made[0].id, labels[-1], "agent_closed", "the line closed in mid-reply (invented)"),)
+        if made
+        else (),
+        contexts=tuple(made),
+        agreement=(Finding("Fleiss κ, judges", Estimate(0.41, 0.33, 0.5), 120, "coefficient", "invented"),),
+        audits=(Finding("First reply shown wins", Estimate(0.62, 0.55, 0.7), 400, "share", "invented"),),
+        strategies=_strategies(rng, labels),
+        provenance=(("Pack", "invented"), ("Machine", "none"), ("Seed", str(seed))),
+        onset_error_ms=6.2,
+    )
+
+
+def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesView:
+    names = ("emotional validation", "clarification", "suggest options", "reflective statements")
+    return StrategiesView(
+        strategies=names,
+        rates={label: {name: float(rng.uniform(0.05, 0.9)) for name in names} for label in labels},
+        per_reply={label: float(rng.uniform(1, 3)) for label in labels},
+        entropy_bits={label: float(rng.uniform(1.2, 2)) for label in labels},
+        labeller="an invented labeller",
+    )
+
+
+def _text(rng: np.random.Generator, words: int) -> str:
+    return " ".join(rng.choice(_WORDS, size=words)).capitalize() + "."
+
+
+def _context(
+    rng: np.random.Generator,
+    number: int,
+    labels: Sequence[str],
+    medians: Sequence[float],
+    ratings: Sequence[float],
+    pairs: int | None,
+    audio: str | None,
+) -> ContextView:
+    adversarial = number % 4 == 3
+    before = [("seeker" if k % 2 == 0 else "supporter", _text(rng, int(rng.integers(12, 40)))) for k in range(6)]
+    history = (*before, ("seeker", _text(rng, 14) + " <pause 650> " + _text(rng, 18)))
+    turns = tuple(_turn(rng, number, k, label, medians[k], audio) for k, label in enumerate(labels))
+    systems = [*labels, "ref:careful", "ref:hasty"]
+    strength = dict(zip(systems, [*ratings, 1_560.0, 1_395.0], strict=True))
+    every = [(a, b) for k, a in enumerate(systems) for b in systems[k + 1 :]]
+    chosen = every if pairs is None else [every[k] for k in rng.choice(len(every), min(pairs, len(every)), replace=False)]
+    return ContextView(
+        id=f"invented-{number:03d}",
+        subset="adversarial" if adversarial else "regular",
+        escalation="mid-spike" if adversarial else "",
+        emotion=("anger", "sadness", "anxiety", "shame")[number % 4],
+        problem=("work", "family", "loneliness")[number % 3],
+        situation=_text(rng, 12),
+        history=history,
+        references=(
+            ("ref:careful", "authored", _text(rng, 30)),
+            ("ref:hasty", "authored", _text(rng, 8)),
+        ),
+        turns=turns,
+        judgments=tuple(_judgment(rng, a, b, strength) for a, b in chosen),
+        source="invented",
+        licence="none needed",
+    )
+
+
+def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: float, audio: str | None) -> TurnView:
+    session = f"s{number}-{k}"
+    if number == 0 and k == len(_MEDIANS_MS):
+        return TurnView(agent=label, session=session, status="failed", failure="agent_closed: invented")
+    spoken_end = 9_000.0 + float(rng.uniform(-900, 900))
+    caller = (Span("speech", 500.0, 4_200.0), Span("speech", 4_850.0, spoken_end))
+    if rng.random() < 0.02:
+        return TurnView(
+            agent=label, session=session, status="finished", spoken_end_ms=spoken_end, caller=caller, no_reply=True,
+            audio=audio, started_s=number * 30.0 + k * 4,
+        )  # fmt: skip
+    ttfa = float(median * np.exp(rng.normal(0, 0.22)))
+    edges = np.concatenate([[0.0], np.cumsum(_SHARES)]) * ttfa
+    text = _text(rng, int(rng.integers(16, 44)))
+    end = spoken_end + ttfa + 90.0 * len(text.split())
+    cut = bool(rng.random() < 0.06)
+    return TurnView(
+        agent=label,
+        session=session,
+        status="finished",
+        written=text,
+        heard=text.lower().rstrip("."),
+        understood=_text(rng, 20),
+        audio=audio,
+        figures_ms={
+            "ttfa": ttfa, "ttft": ttfa * 0.25, "first_byte": ttfa * 0.95, "first_sound": ttfa * 0.98,
+            "first_speech": ttfa, "first_word": ttfa + 25, "first_substance": ttfa + 300,
+        },
+        spoken_end_ms=spoken_end,
+        caller=caller,
+        pauses=(Span("cut" if cut else "kept", 4_200.0, 4_850.0),),
+        agent_spans=(Span("speech", spoken_end + ttfa, end),),
+        stages=tuple(
+            Span(name, float(a), float(b)) for name, a, b in zip(_STAGES, edges, edges[1:], strict=False)
+        ),
+        marks=tuple(Span(name, spoken_end + float(at), spoken_end + float(at)) for name, at in
+                    zip(("silence_seen", "asr_done", "turn_decided", "llm_first_token"), edges[1:5], strict=True)),
+        started_s=number * 30.0 + k * 4, pacing_p99_error_ms=float(rng.gamma(4, 0.15)),
+        loop_lag_max_ms=float(rng.gamma(3, 0.4)), pauses_marked=1, pauses_cut=int(cut),
+    )  # fmt: skip
+
+
+def _judgment(rng: np.random.Generator, a: str, b: str, strength: dict[str, float]) -> JudgmentView:
+    wins = rng.random() < 1 / (1 + 10 ** ((strength[b] - strength[a]) / 400))
+    winner = "a" if wins else "b"
+    return JudgmentView(
+        system_a=a, system_b=b, judge="invented-judge@1", human=False, winner=winner,
+        strength=int(rng.integers(1, 6)), shown_first="a" if rng.random() < 0.5 else "b", presentation="heard_text",
+        rationale=_text(rng, 16), axes={axis: (winner, int(rng.integers(1, 6))) for axis in AXIS_NAMES},
+        own_family=False,
+    )  # fmt: skip
+
+
+def _estimate(value: float, half: float) -> Estimate:
+    return Estimate(value, value - half, value + half)
+
+
+def _rating(rng: np.random.Generator, elo: float) -> RatingView:
+    win = 1 / (1 + 10 ** ((1_500 - elo) / 400))
+    axes = {axis: float(np.clip(win + rng.normal(0, 0.05), 0.02, 0.98)) for axis in AXIS_NAMES}
+    return RatingView(_estimate(elo, 24), win, axes, judgments=300, contexts=12)
+
+
+def _reference(rng: np.random.Generator, name: str, elo: float) -> ReferenceView:
+    return ReferenceView(f"ref:{name}", "authored", {subset: _rating(rng, elo + rng.normal(0, 9)) for subset in SUBSETS})
+
+
+def _agent(
+    rng: np.random.Generator,
+    number: int,
+    labels: Sequence[str],
+    medians: Sequence[float],
+    ratings: Sequence[float],
+    contexts: Sequence[ContextView],
+) -> AgentView:
+    slices: dict[Subset, SliceView] = {}
+    for subset in SUBSETS:
+        turns = [c.turns[number] for c in contexts if subset in ("all", c.subset)]
+        values = np.array([t.figures_ms["ttfa"] for t in turns if "ttfa" in t.figures_ms])
+        cut = sum(p.name == "cut" for t in turns for p in t.pauses)
+        shift = {"all": 0.0, "regular": 6.0, "adversarial": -15.0}[subset]
+        slower = {"all": 1.0, "regular": 0.97, "adversarial": 1.12}[subset]
+        ratio: dict[Metric, float] = {
+            "ttfa": 1.0, "ttft": 0.25, "first_sound": 0.98, "first_speech": 1.0, "first_word": 1.03, "first_substance": 1.3,
+        }  # fmt: skip
+        latency = {
+            metric: LatencyView(
+                _estimate(medians[number] * slower * r, medians[number] * r * 0.07),
+                _estimate(medians[number] * slower * r * 1.5, medians[number] * r * 0.16),
+                n=len(turns),
+            )
+            for metric, r in ratio.items()
+        }
+        faster = [r for m, r in zip(medians, ratings, strict=True) if m < medians[number]]
+        best = ratings[number] > max(faster, default=0.0)
+        slices[subset] = SliceView(
+            len(turns),
+            latency,
+            _rating(rng, ratings[number] + shift),
+            0.8 if best else 0.1,
+            on_frontier=best,
+            no_reply=sum(t.no_reply for t in turns),
+            failed=sum(t.status == "failed" for t in turns),
+            within_ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
+            within_ttfa=float((values <= 500).mean()) if len(values) else None,
+            cut_in_rate=0.0,
+            false_start_rate=cut / max(len(turns), 1),
+            pauses_cut=cut,
+            pauses_marked=sum(len(t.pauses) for t in turns),
+        )
+    return AgentView(name=labels[number], family="invented", spoken=True, slices=slices)
