@@ -79,6 +79,29 @@ def two_way(by_context: Covariance, by_rater: Covariance, by_both: Covariance) -
     return Covariance(matrix, min(by_context.freedom, by_rater.freedom))
 
 
+def unclustered(bread: Floats, systems: int) -> Floats:
+    """(systems, systems): covariance if every verdict were independent of the others. The common level's share of it is the
+    pin's, and means nothing.
+    """
+    return np.asarray(np.linalg.inv(pin(bread, systems))[:systems, :systems], dtype=np.float64)
+
+
+def at_least(covariance: Covariance, floor: Floats) -> Covariance:
+    """The covariance, raised in each direction in which it is smaller than `floor`, and only there."""
+    size = floor.shape[0]
+    if size < 2:
+        return covariance
+    # No verdict informs the common level, so they are compared in the directions across it.
+    across = np.linalg.svd(np.eye(size) - 1.0 / size)[0][:, : size - 1]
+    root = np.linalg.cholesky(across.T @ floor @ across)
+    inverse = np.linalg.inv(root)
+    values, vectors = np.linalg.eigh(inverse @ across.T @ covariance.matrix @ across @ inverse.T)
+    if values.min() >= 1.0:
+        return covariance
+    back = across @ root @ vectors
+    return Covariance((back * np.maximum(values, 1.0)) @ back.T, covariance.freedom)
+
+
 def of_differences(matrix: Floats) -> Floats:
     """(systems, systems): standard error of each difference θ_i − θ_j."""
     own = np.diag(matrix)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
 from harness.ranking.scale import Floats, Ints
@@ -71,6 +73,31 @@ def select(
             f"the judgments hold several presentations ({', '.join(seen)}), which never share a ranking: choose one"
         )
     return rows
+
+
+def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
+    """The rows without exact repeats: one voter cannot give the very same verdict on one pair twice, so a file did."""
+    return list({_identity(row): row for row in reversed(rows)}.values())[::-1]
+
+
+def _identity(row: Judgment) -> tuple[object, ...]:
+    marks = tuple(sorted((axis, mark.winner, mark.strength) for axis, mark in row.axes.items()))
+    who = (row.context, row.system_a, row.system_b, row.source, row.judge, row.presentation, row.condition, row.replicate)
+    return (*who, row.repeat, row.purpose, row.winner, row.strength, row.shown_first, marks)
+
+
+def parts(rows: Sequence[Judgment]) -> list[list[Judgment]]:
+    """The rows of each set of systems that met, directly or by a chain of opponents: the set with most systems first."""
+    names = sorted({s for row in rows for s in (row.system_a, row.system_b)})
+    at = {name: k for k, name in enumerate(names)}
+    met = ([at[row.system_a] for row in rows], [at[row.system_b] for row in rows])
+    count, label = connected_components(csr_array((np.ones(len(rows)), met), shape=(len(names), len(names))), directed=False)
+    sets: list[list[Judgment]] = [[] for _ in range(count)]
+    for row in rows:
+        sets[label[at[row.system_a]]].append(row)
+    size = np.bincount(label, minlength=count)
+    # Names are sorted, so labels are by first name already, and equal sizes keep that order.
+    return [sets[k] for k in sorted(range(count), key=lambda k: -int(size[k]))]
 
 
 def axis_rows(judgments: Iterable[Judgment], axis: str) -> list[Judgment]:
