@@ -1,9 +1,10 @@
 """How often the intervals of boards at the edge cover the truth, and whether a board that could have one has one.
 
-Small boards (two to five systems, eight contexts and up, one to three judges) with separated and nearly separated systems, many ties, ties
-alone, every verdict beside its opposite, or hardly a pair a context. Verdicts of one conversation hang together: a reply is better
-or worse than its system and a pair of replies meets on its own terms. Both enter as parts of one normal deviate that is turned
-into a logistic one, so that each verdict taken alone follows the fitted model exactly and the truth of a board is known.
+Small boards (two to five systems, eight contexts and up, one to three judges) with separated and nearly separated systems, many
+ties, ties alone, every verdict beside its opposite, or hardly a pair a context. Verdicts of one conversation hang together: a
+reply is better or worse than its system, and a pair of replies meets on its own terms. Both enter as parts of one normal
+deviate that is turned into a logistic one, so that each verdict taken alone follows the fitted model exactly and the truth of
+a board is known.
 
     python benchmarks/ranking_edge.py --boards 2000 --seed 0
 """
@@ -180,7 +181,7 @@ def main() -> None:
     print("| kind | boards | two ends | covered | median width | one end | covered | without one | of no width |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     whole = Tally()
-    for kind, tally in found.items():
+    for tally in found.values():
         for name in ("boards", "covered", "given", "one_sided", "one_sided_covered", "without", "nought"):
             setattr(whole, name, getattr(whole, name) + getattr(tally, name))
         whole.widths += tally.widths

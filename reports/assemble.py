@@ -63,7 +63,10 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
     ttfa = measured_on_page(gathered.parts).ttfa
     frontiers = {
         subset: ratings.points(
-            ratings.of_subset(rows, subset), _of_subset(ttfa, subset_of, subset), summary.budgets_ms.get("ttfa", 500.0)
+            ratings.of_subset(rows, subset),
+            _of_subset(ttfa, subset_of, subset),
+            summary.budgets_ms.get("ttfa", 500.0),
+            seed=manifests[0].seed,
         )
         for subset in SUBSETS[1:]
     }

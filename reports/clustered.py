@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from reports.view import Estimate
 
-DRAWS = 1_000
 SEED = 20_260_119
 """Fixed, so that the same run gives the same page."""
 

@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
 from harness.ranking.edge import swept_share
+from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT
 
 Interval = tuple[float, float]
@@ -78,6 +78,9 @@ class Board:
     swept: Mapping[tuple[str, str], int] = field(default_factory=dict)
     """(winner, loser) → contexts in which they met, of pairs whose difference has no end above."""
 
+    separated: frozenset[str] = frozenset()
+    """Systems that won or lost everything against the rest of their part, so that their rating has no end on one side."""
+
     @property
     def parts(self) -> int:
         """How many sets of systems have no comparison between them: 1 on an ordinary board."""
@@ -99,7 +102,7 @@ class Board:
             return Difference(gap, None, None, None)
         if (system, other) in self.swept or (other, system) in self.swept:
             return self._of_swept(system, other, gap)
-        if not (_is_closed(one.interval) and _is_closed(two.interval)):
+        if {system, other} & self.separated:
             return Difference(gap, None, None, None)
         at, against = self.names.index(system), self.names.index(other)
         error = ELO_PER_LOGIT * float(of_differences(self.covariance.matrix)[at, against])
@@ -117,7 +120,11 @@ class Board:
 
     def differences(self) -> dict[tuple[str, str], Difference]:
         """All pairs, better system first, their p-values adjusted as one family of tests."""
-        found = {(a.system, b.system): self.difference(a.system, b.system) for a, b in combinations(self.systems, 2) if a.part == b.part}
+        found = {
+            (a.system, b.system): self.difference(a.system, b.system)
+            for a, b in combinations(self.systems, 2)
+            if a.part == b.part
+        }
         tested = [pair for pair, d in found.items() if d.p_value is not None]
         if tested:
             adjusted = stats.false_discovery_control([found[pair].p_value for pair in tested], method="bh")
@@ -130,7 +137,3 @@ def swept_gap(contexts: int, error: float = 0.05) -> float:
     """The least Elo by which a system is ahead of one that it beat in every comparison in so many contexts."""
     share = swept_share(contexts, error)
     return float(ELO_PER_LOGIT * np.log(share / (1 - share)))
-
-
-def _is_closed(interval: Ends | None) -> bool:
-    return interval is not None and None not in interval

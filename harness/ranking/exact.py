@@ -12,6 +12,9 @@ from scipy import stats
 from harness.ranking.board import Interval
 from harness.ranking.scale import Floats
 
+TURNS_FOR_P95 = 60
+"""Fewest turns for a p95: with less it is the slowest turn or the one before."""
+
 
 def quantile_interval(values: Floats, share: float, level: float = 0.95) -> Interval | None:
     """Distribution-free interval of the `share` quantile of independent values (infinite ones allowed).

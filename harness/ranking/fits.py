@@ -1,8 +1,8 @@
 """Log-odds of each system with their covariance, by any of the models; and the same fit on resampled conversations.
 
-The covariance is clustered by context, and by rater too where enough people judged. It is never smaller than what independent
-verdicts would leave open: where all verdicts of a conversation cancel or all are ties, their spread over
-conversations is nought, and a sandwich alone would call that certainty.
+The covariance is clustered by context, and by rater too where enough people judged. It is never far below what independent
+verdicts would leave open: where all verdicts of a conversation cancel, or all are ties, their spread over conversations is
+nought, and a sandwich alone would call that certainty.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ import numpy as np
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ties
 from harness.ranking.bootstrap import refit
 from harness.ranking.model import Method
-from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, at_least, clustered, two_way, unclustered
+from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.scale import Floats, Ints
 from harness.ranking.verdicts import Votes
 
@@ -56,7 +56,8 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
             _fit(_relabelled(votes, label), method).covariance(),
             _fit(_relabelled(votes, both), method).covariance(),
         )
-    return Fitted(fit.theta, at_least(covariance, fit.repeated * unclustered(fit.bread, fit.theta.size)), fit.terms)
+    independent = fit.repeated * unclustered(fit.bread, fit.theta.size)
+    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms)
 
 
 def refits(votes: Votes, method: Method, often: Floats) -> Floats:
@@ -65,7 +66,7 @@ def refits(votes: Votes, method: Method, often: Floats) -> Floats:
         return ordinal_bootstrap.refit(ordinal.fit(ordinal.design(votes)), votes, often)
     if method == "rao-kupper":
         signs = ties.signs(votes)
-        return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs)), signs, often)
+        return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs, ordinal.Penalty())), signs, often)
     if method == "davidson":
         return np.array([ties.fit(votes, method, often=draw).theta for draw in often])
     wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")

@@ -2,7 +2,9 @@
 
 Both axes of the joint figure come from the same replies, so they are resampled together: a draw takes contexts, and of each
 its verdicts *and* its latencies. That gives intervals on both axes which belong to one another, and answers that neither
-axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget.
+axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget. Elo
+and its interval are the board's own, so that a system has one of each wherever it is shown; the draws serve what no board
+knows. Systems that never met in a chain of comparisons are neither better nor worse than one another: then nobody knows.
 
 A missing reply is slower than any reply, so a percentile may be infinite; that is a result, not a gap. A p95 needs 60
 turns, an interval eight contexts, a slope six systems. The intervals of a p95 and of a rate are not the bootstrap's but exact
@@ -15,22 +17,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.errors import UserError
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
-from harness.ranking.exact import quantile_interval, share_interval
+from harness.ranking.board import Board, Ends, Interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
+from harness.ranking.fits import refits
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, to_elo
-from harness.ranking.verdicts import Votes, gather, select
+from harness.ranking.verdicts import each_once, parts, select
 from harness.store.judgment import Judgment
 
 Latencies = Mapping[str, Mapping[str, float | None]]
 """System → context → milliseconds; None: no reply."""
 Events = Mapping[str, Mapping[str, bool]]
 """System → context → whether it happened (a cut-in)."""
-TURNS_FOR_P95 = 60
 SYSTEMS_FOR_SLOPE = 6
-DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +49,18 @@ class JointPoint:
 
     system: str
     elo: float
-    elo_interval: Interval | None
+    elo_interval: Ends | None
+    """As on the board."""
     turns: int
     """Turns with a measured latency, missing replies included."""
     ttfa_p50_ms: float | None
     ttfa_p50_interval: Interval | None
     ttfa_p95_ms: float | None
     ttfa_p95_interval: Interval | None
-    p_frontier: float
-    """Share of draws in which no other system is both better and faster."""
-    p_best_within_budget: float
-    """Share of draws in which it is within the budget and the best of those that are."""
+    p_frontier: float | None
+    """Share of draws in which no other system is both better and faster; None where some of the points never met."""
+    p_best_within_budget: float | None
+    """Share of draws in which it is within the budget and the best of those that are; None as above."""
     others: Mapping[str, Percentile] = field(default_factory=dict)
     """p50 of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
@@ -97,57 +100,66 @@ def joint(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
-    """Ratings of one set of drawn conversations; every latency laid over it shares those conversations."""
+    """Drawn conversations and the ratings in them; every latency laid over it shares those conversations."""
 
+    board: Board
     contexts: tuple[str, ...]
     often: Floats
     systems: tuple[str, ...]
-    judged_in: tuple[int, ...]
-    """Contexts of each system's verdicts."""
-    elo: Floats
-    elo_draws: Floats
+    """Those with latencies, best first."""
+    elo_draws: Floats | None
+    """(draws, systems); None where they never met in a chain of comparisons."""
 
 
 def resample(
     judgments: Iterable[Judgment],
     latencies: Iterable[Latencies],
+    model: RatingModel = PRIMARY,
     *,
+    board: Board | None = None,
     draws: int = DRAWS,
     seed: int = 0,
-    method: str = "ordinal",
     presentation: str | None = None,
 ) -> Resampled:
-    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `method`: ordinal or strength.
+    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `board`: that of the same verdicts and
+    model, where it is there already.
 
     Raises harness.errors.UserError: no rows, several presentations, or `audio_with_delay`, which would put latency on both
     axes.
     """
-    rows = select(judgments, presentation=presentation)
-    if any(row.presentation == "audio_with_delay" for row in rows):
+    given = list(judgments)
+    selected = select(given, presentation=presentation)
+    if any(row.presentation == "audio_with_delay" for row in selected):
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
-    judged = {row.context for row in rows}
-    names = {s for row in rows for s in (row.system_a, row.system_b)}
-    contexts = sorted(judged | {c for given in latencies for s in names & set(given) for c in given[s]})
-    votes = gather(rows, contexts=contexts)
+    rated = board or leaderboard(selected, model)
+    tables = list(latencies)
+    timed = tuple(row.system for row in rated.systems if any(table.get(row.system) for table in tables))
+    rows = model.rows(each_once(selected))
+    mine = next((part for part in parts(rows) if {s for r in part for s in (r.system_a, r.system_b)} >= set(timed)), None)
+    judged = {row.context for row in mine or rows}
+    contexts = sorted(judged | {c for table in tables for s in timed for c in table.get(s, {})})
     often = draw_contexts(len(contexts), draws, np.random.default_rng(seed))
     # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
     often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
-    theta, spread = _ratings(votes, often, method)
-    judged_in = [len({r.context for r in rows if s in (r.system_a, r.system_b)}) for s in votes.systems]
-    return Resampled(tuple(contexts), often, votes.systems, tuple(judged_in), to_elo(theta), to_elo(spread))
+    spread = None
+    if mine is not None:
+        votes = model.votes(mine, contexts=contexts)
+        spread = to_elo(refits(votes, model.method, often))[:, [votes.systems.index(s) for s in timed]]
+    return Resampled(rated, tuple(contexts), often, timed, spread)
 
 
 def joint_figure(
     judgments: Iterable[Judgment],
     latencies: Latencies,
+    model: RatingModel = PRIMARY,
     *,
+    board: Board | None = None,
     name: str = "ttfa",
     others: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
     budget_ms: float = 500.0,
     draws: int = DRAWS,
     seed: int = 0,
-    method: str = "ordinal",
     presentation: str | None = None,
 ) -> JointFigure:
     """The joint figure on the latency `latencies`; `others` are resampled beside it and reported, not ranked on.
@@ -156,7 +168,8 @@ def joint_figure(
     no system with both verdicts and latencies.
     """
     known = others or {}
-    drawn = resample(judgments, [latencies, *known.values()], draws=draws, seed=seed, method=method, presentation=presentation)
+    tables = [latencies, *known.values()]
+    drawn = resample(judgments, tables, model, board=board, draws=draws, seed=seed, presentation=presentation)
     return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
 
 
@@ -173,53 +186,43 @@ def lay_over(
 
     Raises harness.errors.UserError when no system has both verdicts and latencies.
     """
-    systems = [s for s in drawn.systems if latencies.get(s)]
+    contexts, often, size = drawn.contexts, drawn.often, len(drawn.contexts)
+    known = {s: column for s in drawn.systems if not np.isnan(column := _column(latencies.get(s, {}), contexts)).all()}
+    systems, columns = list(known), list(known.values())
     if not systems:
         raise UserError("no system has both judgments and latencies: nothing to put into the joint figure")
-    at = [drawn.systems.index(s) for s in systems]
-    elo, elo_draws = drawn.elo[at], drawn.elo_draws[:, at]
-    contexts, often, size = drawn.contexts, drawn.often, len(drawn.contexts)
+    elo_draws = None if drawn.elo_draws is None else drawn.elo_draws[:, [drawn.systems.index(s) for s in systems]]
     whole = np.ones((1, size))
-    columns = [_column(latencies[s], contexts) for s in systems]
     p50, p50_draws = _both(columns, whole, often, 0.5)
     p95 = [weighted_quantile(column, whole, 0.95)[0] for column in columns]
     turns = [int((~np.isnan(column)).sum()) for column in columns]
-    frontier = on_frontier(elo_draws, p50_draws).mean(axis=0)
-    best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
+    frontier = None if elo_draws is None else on_frontier(elo_draws, p50_draws).mean(axis=0)
+    best = None if elo_draws is None else best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
     points = []
     for k, system in enumerate(systems):
-        enough, known = turns[k] >= TURNS_FOR_P95, turns[k] >= FEWEST_CONTEXTS
-        rated = drawn.judged_in[at[k]] >= FEWEST_CONTEXTS
+        enough, some = turns[k] >= TURNS_FOR_P95, turns[k] >= FEWEST_CONTEXTS
         rate, rate_interval = _rate((cut_ins or {}).get(system), contexts)
         points.append(
             JointPoint(
                 system=system,
-                elo=float(elo[k]),
-                elo_interval=_interval(elo_draws[:, k], size) if rated else None,
+                elo=drawn.board[system].elo,
+                elo_interval=drawn.board[system].interval,
                 turns=turns[k],
                 ttfa_p50_ms=_none_if_nan(p50[k]),
-                ttfa_p50_interval=_interval(p50_draws[:, k], size) if known else None,
+                ttfa_p50_interval=_interval(p50_draws[:, k], size) if some else None,
                 ttfa_p95_ms=_none_if_nan(p95[k]) if enough else None,
                 ttfa_p95_interval=quantile_interval(columns[k][~np.isnan(columns[k])], 0.95) if enough else None,
-                p_frontier=float(frontier[k]),
-                p_best_within_budget=float(best[k]),
+                p_frontier=None if frontier is None else float(frontier[k]),
+                p_best_within_budget=None if best is None else float(best[k]),
                 others=_others(others or {}, system, contexts, often),
                 cut_in_rate=rate,
                 cut_in_interval=rate_interval,
             )
         )
-    slope = _slope(elo, p50, elo_draws, p50_draws, size) if len(systems) >= SYSTEMS_FOR_SLOPE else None
-    order = sorted(points, key=lambda point: -point.elo)
-    return JointFigure(tuple(order), slope, name, budget_ms, often.shape[0])
-
-
-def _ratings(votes: Votes, often: Floats, method: str) -> tuple[Floats, Floats]:
-    if method == "strength":
-        wins = bradley_terry.wins_by_context(votes)
-        plain = bradley_terry.fit(wins.sum(axis=0))
-        return plain.theta, refit(wins, often, plain.theta, plain.precision)
-    fitted = ordinal.fit(ordinal.design(votes))
-    return fitted.theta, ordinal_bootstrap.refit(fitted, votes, often)
+    slope = None
+    if elo_draws is not None and len(systems) >= SYSTEMS_FOR_SLOPE:
+        slope = _slope(np.array([point.elo for point in points]), p50, elo_draws, p50_draws, size)
+    return JointFigure(tuple(points), slope, name, budget_ms, often.shape[0])
 
 
 def _column(given: Mapping[str, float | None], contexts: Sequence[str]) -> Floats:

@@ -15,7 +15,7 @@ from harness.ranking.board import Board, Ends, Interval, SystemRating
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.counts import axis_win_rates, win_rates
 from harness.ranking.fits import Fitted, fit_votes, refits
-from harness.ranking.model import RatingModel
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
 from harness.ranking.verdicts import Source, Votes, axis_rows, each_once, parts, select
@@ -24,7 +24,7 @@ from harness.store.judgment import Judgment
 
 def leaderboard(
     judgments: Iterable[Judgment],
-    model: RatingModel = RatingModel(),
+    model: RatingModel = PRIMARY,
     *,
     presentation: str | None = None,
     source: Source | None = None,
@@ -86,6 +86,9 @@ def rate(
         terms=terms,
         names=tuple(name for part in found for name in part.votes.systems),
         covariance=_together([part.covariance for part in found]),
+        separated=frozenset(
+            name for part in found for name, core in zip(part.votes.systems, part.stands.core, strict=True) if not core
+        ),
         swept={pair: count for part in found for pair, count in part.swept().items()},
     )
 
@@ -170,7 +173,9 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
                 band=_around(elo[k], wide[k]) if known else None,
                 error=float(error[k]) if known else None,
                 paper_interval=_around(elo[k], paper_half_width(mine)),
-                bootstrap_interval=(float(part.draws[0, k]), float(part.draws[1, k])) if drawn and part.draws is not None else None,
+                bootstrap_interval=(float(part.draws[0, k]), float(part.draws[1, k]))
+                if drawn and part.draws is not None
+                else None,
                 part=number,
             )
         )
@@ -204,7 +209,9 @@ def _contexts_of(votes: Votes, system: int) -> int:
 
 
 def _contexts_between(votes: Votes, one: int, other: int) -> int:
-    here = (np.minimum(votes.first, votes.second) == min(one, other)) & (np.maximum(votes.first, votes.second) == max(one, other))
+    here = (np.minimum(votes.first, votes.second) == min(one, other)) & (
+        np.maximum(votes.first, votes.second) == max(one, other)
+    )
     return int(np.unique(votes.context[here]).size)
 
 

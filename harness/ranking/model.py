@@ -1,8 +1,8 @@
 """What a rating is made by, as one value that every door takes.
 
-A run's board, its subsets, its people, the axes, the draws behind P(frontier) and the page must rate alike, or the same verdicts
-give one agent two ratings. So nothing that a rating depends on is an argument of its own: it stands here, and whoever rates
-is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Davidson's and Rao and
+A run's board, its subsets, its people, the axes, the draws behind P(frontier) and the page must rate alike, or the same
+verdicts give one agent two ratings. So nothing that a rating depends on is an argument of its own: it stands here, and whoever
+rates is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Davidson's and Rao and
 Kupper's are the models with ties.
 
 The length term is off unless lengths are given. Why the quoted rating has none: docs/decisions/ranking-length-term.md.
@@ -49,3 +49,7 @@ class RatingModel:
         kinds = {name.split(":")[0] for name in terms}
         words = [text for kind, text in _TERM_WORDS.items() if kind in kinds]
         return _TITLES[self.method] + (f" with terms for the {' and the '.join(words)}" if words else "")
+
+
+PRIMARY = RatingModel()
+"""What is quoted wherever nothing else was asked for."""

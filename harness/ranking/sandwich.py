@@ -23,6 +23,9 @@ FEWEST_CONTEXTS = 8
 """Below it a spread over contexts is itself a guess, and no interval is given."""
 SMALL_SAMPLE = 50
 """Below it an interval is labelled as resting on a small-sample correction (which is always applied, and vanishes)."""
+LEAST_SHARE = 0.25
+"""Of the variance that independent verdicts would leave: no direction has less, so no interval is under half as wide. Not
+all of it, because verdicts in both orders of a judge with a lean do vary less, and ordinary boards would be 7 % wider."""
 Correction = Literal["none", "CR1", "CR3"]
 
 
@@ -80,7 +83,7 @@ def two_way(by_context: Covariance, by_rater: Covariance, by_both: Covariance) -
 
 
 def unclustered(bread: Floats, systems: int) -> Floats:
-    """(systems, systems): covariance if every verdict were independent of the others. The common level's share of it is the
+    """(systems, systems): covariance if every verdict were independent of the others. The common level's part of it is the
     pin's, and means nothing.
     """
     return np.asarray(np.linalg.inv(pin(bread, systems))[:systems, :systems], dtype=np.float64)

@@ -41,7 +41,6 @@ def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95)
         return ()
     elo = {row.system: row.elo for row in board.systems}
     seen = {row.system: row.contexts for row in board.systems}
-    closed = {row.system for row in board.systems if row.interval is not None and None not in row.interval}
     ordered = [(a, b) if elo[a] >= elo[b] else (b, a) for a, b in known]
     contrast = np.zeros((len(ordered), len(board.names)))
     for k, (better, worse) in enumerate(ordered):
@@ -55,7 +54,7 @@ def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95)
         if min(seen[better], seen[worse]) >= FEWEST_CONTEXTS:
             if contexts := board.swept.get((better, worse), 0):
                 band = (swept_gap(contexts, (1 - level) / len(ordered)), None)
-            elif {better, worse} <= closed:
+            elif not {better, worse} & board.separated:
                 band = (gap - width, gap + width)
         found.append(Gap(better, worse, gap, band))
     return tuple(found)

@@ -35,9 +35,7 @@ class TieFit:
     breads: Floats
 
 
-def fit(
-    votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None, often: Floats | None = None
-) -> TieFit:
+def fit(votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None, often: Floats | None = None) -> TieFit:
     """Fit by maximum likelihood. `penalty`: that of `ordinal`, used by both models; default by the data. `often`: (contexts,),
     how often each context counts (a draw; Davidson's model alone).
     """
@@ -54,7 +52,7 @@ def signs(votes: Votes) -> Votes:
     return replace(votes, level=np.sign(votes.level), source=np.zeros_like(votes.source))
 
 
-def design(votes: Votes, penalty: ordinal.Penalty = ordinal.Penalty()) -> ordinal.Design:
+def design(votes: Votes, penalty: ordinal.Penalty) -> ordinal.Design:
     """Rao and Kupper's model of such votes as the ordinal likelihood that it is."""
     return ordinal.design(votes, penalty, position=False, length=False)
 

@@ -125,7 +125,7 @@ def rank_target(
             families={**families, **table.families},
             external=table.scores,
             checks=checks,
-            **options,
+            **{"seed": store.manifest.seed, **options},
         )
         return ranking.with_notes(_notes(path, rows, chosen))
     finally:

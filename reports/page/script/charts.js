@@ -3,7 +3,7 @@ const drawn = new Map();
 let subset = "all";
 const chosen = (name) => {
   const form = document.querySelector(`form[data-chart="${name}"]`);
-  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.type === "checkbox" ? e.checked : e.value])) : {};
+  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value])) : {};
   return { ...own, subset };
 };
 const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
@@ -47,11 +47,7 @@ const startCharts = () => {
   document.querySelectorAll(".chart").forEach((holder) => seen.observe(holder));
   document.querySelectorAll("form[data-chart]").forEach((form) => {
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", () => {
-      choose(form.dataset.chart);
-      const note = document.querySelector(".published-note");
-      if (note && form.elements.published) note.hidden = !form.elements.published.checked;
-    });
+    form.addEventListener("input", () => choose(form.dataset.chart));
   });
   document.addEventListener("themechange", () => [...drawn.keys()].forEach(draw));
   const rest = async () => { const holder = missing(); if (!holder) return; await draw(holder.id.slice(6)); setTimeout(rest, 30); };
