@@ -85,7 +85,7 @@ def rank_target(
     scores: Scores | None = None,
     **options: Any,
 ) -> Ranking:
-    """Rank a run's folder or a judgment file; `options` are those of `command.rank`.
+    """Rank a run's folder or a judgment file; `options` are those of `ranking.rank`.
 
     `votes`: people's, from a listening test of the run. `scores`: a user's own table of families and external scores.
 
