@@ -79,6 +79,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         for context in manifest.context_ids:
             planned[context] += [part.names.get(agent.name, agent.name) for agent in manifest.agents]
     errors = [onset_error_ms(part) for part in gathered.parts]
+    texts = reply_texts(gathered.contexts, sessions)
     everything = ratings.joint_rows(row for part in gathered.parts for row in part.counted)
     return PageView(
         run=gathered.title,
@@ -101,7 +102,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         ),
         warnings=tuple(summary.warnings),
         agreement=audits.agreements(everything),
-        audits=audits.audits(everything, reply_texts(gathered.contexts, sessions)),
+        audits=(*audits.audits(everything, texts), *audits.with_length(rows, texts)),
         strategies=strategies.used(gathered),
         listening=_listening(gathered),
         telemetry=_telemetry(gathered),

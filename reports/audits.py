@@ -6,11 +6,12 @@ pairs may still lean when two replies are close.
 
 from collections.abc import Mapping, Sequence
 
-from harness.ranking import bias
+from harness.ranking import RatingModel, bias, leaderboard
 from harness.ranking.agreement import Figure, agreement
 from harness.store.judgment import AXES, Judgment
 from reports.clustered import clustered_mean
 from reports.view import Estimate, Finding
+from reports.wording import elo, system_name
 
 Texts = Mapping[tuple[str, str], str]
 """(conversation, system) → its reply as judged."""
@@ -86,6 +87,26 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
     ]
     found += [Finding(name, _share(seen), len(seen), "share", why) for name, seen, why in shares if seen]
     return tuple(found)
+
+
+def with_length(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
+    """Each system's Elo if the fit had a length term, beside the quoted one, which has none. `rows`: of the quoted board."""
+    words = {key: len(text.split()) for key, text in texts.items() if text}
+    if not rows or not words:
+        return ()
+    quoted, other = leaderboard(rows), leaderboard(rows, RatingModel(lengths=words))
+    if "length" not in other.terms:
+        return ()
+    return tuple(
+        Finding(
+            f"Elo of {system_name(row.system)} with a length term",
+            Estimate(row.elo, *(row.interval or (None, None))),
+            row.judgments,
+            "count",
+            f"as if replies were equally long; quoted is {elo(quoted[row.system].elo)}, without the term: what was preferred",
+        )
+        for row in other.systems
+    )
 
 
 def _effect_words(audit: bias.Audit) -> str:

@@ -85,4 +85,6 @@ def finding_interval(finding: Finding) -> str:
     figure = finding.figure
     if figure.low is None or figure.high is None:
         return ""
+    if finding.unit == "count":
+        return elo_interval(figure)
     return share_interval(figure) if finding.unit == "share" else f"{figure.low:.2f}–{figure.high:.2f}"
