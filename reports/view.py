@@ -100,6 +100,8 @@ class AgentView:
     family: str
     spoken: bool
     slices: Mapping[Subset, SliceView]
+    condition: str = ""
+    """The line condition of this cell; each has a board of its own."""
     profile_hash: str = ""
     own_family_judgments: int = 0
     total_judgments: int = 0
@@ -119,6 +121,8 @@ class ReferenceView:
     system: str
     author: str
     ratings: Mapping[Subset, RatingView]
+    condition: str = ""
+    """Of the board that it stands on; each condition has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,6 +356,11 @@ class PageView:
     budget_ttft_ms: float = 500.0
     budget_ttfa_ms: float = 500.0
     comfort_ms: float = 1_000.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The line conditions of the page, in the order of the run."""
+        return tuple(dict.fromkeys(agent.condition for agent in self.agents))
 
     @property
     def judgments(self) -> int:

@@ -4,7 +4,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.steps.summary import AgentSummary, Quantiles, RunSummary
+from harness.ranking.percentiles import Quantiles
+from harness.steps.summary import Cell, RunSummary
 
 _DASH = "–"
 _COLUMNS = (
@@ -26,15 +27,22 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
-    ranked = sorted(summary.agents.items(), key=lambda item: (item[1].elo is None, -(item[1].elo or 0), item[0]))
-    for name, agent in ranked:
-        table.add_row(name, *_cells(agent))
-    for name, reference in sorted(summary.references.items(), key=lambda item: -(item[1].elo or 0)):
-        cells = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
-        table.add_row(Text(name, style="dim"), *cells)
+    several = len(summary.conditions) > 1
+    for condition in summary.conditions:
+        mine = [cell for cell in summary.whole if cell.condition == condition]
+        if several:
+            table.add_row(Text(condition, style="italic"))
+        for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
+            table.add_row(cell.agent, *_figures(cell))
+        board = summary.board(condition)
+        references = board.references if board is not None else {}
+        for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
+            figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
+            table.add_row(Text(name, style="dim"), *figures)
     console.print(table)
-    for name, agent in ranked:
-        if line := _substance(name, agent):
+    for cell in summary.whole:
+        name = f"{cell.agent} ({cell.condition})" if several else cell.agent
+        if line := _substance(name, cell):
             console.print(Text(line), soft_wrap=True)
     for text in _sentences(summary):
         console.print(Text(text, style="yellow"), soft_wrap=True)
@@ -50,7 +58,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"report  {summary.report}"), soft_wrap=True)
 
 
-def _cells(agent: AgentSummary) -> list[str]:
+def _figures(agent: Cell) -> list[str]:
     share = agent.within_budget.ttfa
     return [
         milliseconds(agent.ttfa_ms, "p50"),
@@ -65,7 +73,7 @@ def _cells(agent: AgentSummary) -> list[str]:
     ]
 
 
-def _substance(name: str, agent: AgentSummary) -> str | None:
+def _substance(name: str, agent: Cell) -> str | None:
     """What a good TTFA may be bought with: stock words first. None where nothing was heard."""
     if agent.common_opening is None:
         return None

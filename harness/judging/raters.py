@@ -57,6 +57,8 @@ class Vote(BaseModel):
     check: Option | None = None
     """On a quality check: the answer that is right; such a vote is not a verdict on systems."""
     presentation: Presentation = "written"
+    condition: Annotated[str, StringConstraints(max_length=500)] = ""
+    """The line condition that the replies were heard in; empty: the run's only one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple
                 strength=strength,
                 shown_first=vote.shown_first,
                 presentation=vote.presentation,
+                condition=vote.condition,
                 rationale=vote.reason,
                 repeat=counts[key],
             )

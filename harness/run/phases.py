@@ -126,5 +126,8 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [Failure(context=n.key.context_id, agent=n.key.agent, kind="not_played", detail=n.reason) for n in not_played]
+    failures = [
+        Failure(context=n.key.context_id, agent=n.key.agent, condition=n.key.condition, kind="not_played", detail=n.reason)
+        for n in not_played
+    ]
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

@@ -8,12 +8,10 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 """
 
 import fcntl
-import hashlib
 import os
-import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from harness.recording import files as recording_files
 from harness.recording.record import Recording
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest
+from harness.store.paths import plain_name
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Reference
 
@@ -64,10 +63,7 @@ class SessionKey:
     @property
     def session_id(self) -> str:
         """A name fit for a folder, unique within a run."""
-        plain = re.sub(r"[^a-zA-Z0-9.+-]", "-", self.condition)
-        if plain != self.condition:  # a file's path: two that look alike must not share a folder
-            plain = f"{plain[-40:]}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
-        return "__".join((self.context_id, self.agent, self.mode, plain, f"r{self.repeat}"))
+        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +280,13 @@ class RunStore:
         with self._db:
             self._insert_judgments(rows)
 
-    def replace_judgments(self, judge: str, rows: Sequence[Judgment], presentation: str) -> None:
-        """Keep one judge's verdicts on one presentation in place of its earlier ones, in one transaction."""
+    def replace_judgments(self, judges: Collection[str], rows: Sequence[Judgment], presentation: str, condition: str) -> None:
+        """Keep verdicts of one board by these judges in place of their earlier ones, in one transaction."""
         with self._db:
-            self._db.execute(
-                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?",
-                (judge, presentation),
+            self._db.executemany(
+                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?"
+                " AND json_extract(json, '$.condition') = ?",
+                [(judge, presentation, condition) for judge in sorted(judges)],
             )
             self._insert_judgments(rows)
 

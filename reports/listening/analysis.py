@@ -62,6 +62,7 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: dic
                 context=item.context, subset=subset_of.get(item.context, "regular"), system_a=first, system_b=second,
                 source="human", judge=answer.rater, winner=winner, strength=_STRENGTH.get(abs(choice), 1),
                 shown_first="a" if shown[0] == first else "b", presentation=design.presentation(item.with_delay),
+                condition=design.condition,
                 rationale=str(answer.answer.get("reason", "")),
             )
         )  # fmt: skip

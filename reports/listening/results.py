@@ -9,6 +9,7 @@ from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from reports.listening import analysis
 from reports.listening.analysis import DelayEffect, Opinion
 from reports.listening.answers import Answer, VoteStore
@@ -134,7 +135,8 @@ def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
     """Agreement needs both sides to have met the same thing: the text that judges read."""
     read = [row for row in people if row.presentation == "heard_text"]
-    judged = [row for row in store.judgments() if row.presentation == "heard_text" and row.purpose == "main"]
+    selection = Selection(store)
+    judged = [row for condition in selection.conditions for row in selection.rows(condition, "heard_text")]
     if not read or not judged:
         return None
     figure = agreement([*judged, *read]).judge_human
