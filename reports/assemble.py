@@ -13,7 +13,7 @@ from harness.ranking import JointPoint
 from harness.steps.latency import summarise_latency
 from harness.steps.summarise import turns_of
 from harness.steps.summary import AgentSummary, Quantiles, RunSummary
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, reference_name
 from harness.store.manifest import RunManifest
 from harness.store.run_store import Session
 from reports import audits, ratings, strategies, telemetry
@@ -96,7 +96,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         contexts=tuple(
             _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in gathered.contexts
         ),
-        warnings=tuple(summary.warnings),
+        cautions=summary.cautions,
         agreement=audits.agreements(everything),
         audits=audits.audits(everything, reply_texts(gathered.contexts, sessions)),
         strategies=strategies.used(gathered),
@@ -245,8 +245,8 @@ def _references(contexts: Sequence[Context], boards: Boards, summary: RunSummary
     authors: dict[str, list[str]] = defaultdict(list)
     for context in contexts:
         for reference in context.references:
-            if reference.author not in authors[f"ref:{reference.id}"]:
-                authors[f"ref:{reference.id}"].append(reference.author)
+            if reference.author not in authors[reference_name(reference.id)]:
+                authors[reference_name(reference.id)].append(reference.author)
     found = []
     for system, row in summary.references.items():
         whole = RatingView(
@@ -277,7 +277,6 @@ def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
                 trusted=judge.trusted,
                 judgments=judge.judgments,
                 note=judge.note,
-                excluded=check.excluded if check is not None else False,
             )
         )
     return tuple(found)
@@ -292,7 +291,7 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
         problem=context.problem,
         situation=context.situation,
         history=tuple((turn.role, turn.text) for turn in context.turns),
-        references=tuple((f"ref:{r.id}", r.author, r.text) for r in context.references),
+        references=tuple((reference_name(r.id), r.author, r.text) for r in context.references),
         turns=tuple(turns),
         planned=tuple(planned),
         judgments=tuple(_judgment(row) for row in rows if row.purpose == "main"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from harness.steps.judge import HEARD
 from harness.steps.rank import Measured, counted_rows, measured
 from harness.steps.summary import RunSummary
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, reference_name
 from harness.store.run_store import RunStore, Session
 from reports import ratings
 from scenarios.context import Context
@@ -104,7 +104,7 @@ def measured_on_page(parts: Sequence[Part]) -> Measured:
 
 def reply_texts(contexts: Sequence[Context], sessions: Sequence[Session]) -> dict[tuple[str, str], str]:
     """(conversation, system) → its reply as judged: heard where it was transcribed, else as written."""
-    found = {(c.id, f"ref:{r.id}"): r.text for c in contexts for r in c.references}
+    found = {(c.id, reference_name(r.id)): r.text for c in contexts for r in c.references}
     for session in sessions:
         text = session.heard_text if session.heard_text is not None else session.written_text
         found[session.key.context_id, session.key.agent] = text or ""

@@ -12,15 +12,16 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.ranking.ranking import Ranking, rank
+from harness.steps import cautions
 from harness.steps.judge import HEARD, NO_REPLY_RULE
 from harness.steps.summary import AgentSummary, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.run_store import RunStore
 from reports import ratings
 from reports.runs_differ import differences
 from reports.shown_runs import Gathered, Part, measured_on_page, part
 from reports.view import NOT_JOINT
-from scenarios.context import Context
+from scenarios.context import Context, by_a_person
 
 Run = tuple[RunStore, RunSummary]
 
@@ -49,7 +50,7 @@ def together(runs: Sequence[Run]) -> Gathered:
     return Gathered(
         title=" + ".join(labels),
         parts=parts,
-        summary=_summary(parts, ranked, ranking),
+        summary=_summary(parts, contexts, ranked, ranking),
         contexts=contexts,
         ranked=tuple(ranked),
         differences=(*differences(parts), *([(NOT_JOINT, why_not)] if why_not else [])),
@@ -81,7 +82,7 @@ def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
     """Two runs that no chain of shared reference replies joins; None where all are joined."""
     anchors = {
-        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if system.startswith("ref:")}
+        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
         for label, found in rows.items()
     }
     first, *others = anchors
@@ -182,7 +183,9 @@ def _ranking(parts: Sequence[Part], rows: Sequence[Judgment]) -> Ranking:
     )
 
 
-def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking | None) -> RunSummary:
+def _summary(
+    parts: Sequence[Part], contexts: Sequence[Context], rows: Sequence[Judgment], ranking: Ranking | None
+) -> RunSummary:
     """The figures of all runs in one object; ratings are those of the joint ranking, or absent."""
     board = ranking.board if ranking is not None else None
     points = {p.system: p for p in ranking.joint.points} if ranking is not None and ranking.joint is not None else {}
@@ -208,10 +211,11 @@ def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking |
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
         invalid=[f"{p.label}: {reason}" for p in parts for reason in p.summary.invalid],
-        warnings=[
-            *(f"{p.label}: {text}" for p in parts for text in p.summary.warnings),
-            *(board.warnings if board else ()),
-        ],
+        circumstances=cautions.together(
+            [_by_names(p) for p in parts],
+            board.warnings if board else (),
+            any(reference_name(r.id) in rated and by_a_person(r.author) for c in contexts for r in c.references),
+        ),
         budgets_ms=parts[0].summary.budgets_ms,
         pacing=PacingSummary(
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
@@ -222,10 +226,16 @@ def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking |
         references={
             system: ReferenceSummary(elo=row.elo, elo_interval=row.interval, win_rate=row.win_rate, axes=dict(row.axes))
             for system, row in rated.items()
-            if system.startswith("ref:")
+            if is_reference(system)
         },
         failures=[f.model_copy(update={"agent": p.names.get(f.agent, f.agent)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _by_names(part: Part) -> cautions.Circumstances:
+    """A run's circumstances under the names that its agents have on the page."""
+    known = part.summary.circumstances
+    return known.model_copy(update={"idle_percent": {part.names.get(n, n): p for n, p in known.idle_percent.items()}})
 
 
 def _worst(values: Sequence[float | None]) -> float | None:

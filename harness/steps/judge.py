@@ -24,7 +24,6 @@ from harness.judging import (
     open_judge,
     reference_completions,
 )
-from harness.judging.completion import REFERENCE_PREFIX
 from harness.judging.estimate import Estimate, estimate
 from harness.judging.judge import Judge
 from harness.judging.record import record_of, write_record
@@ -32,7 +31,7 @@ from harness.judging.stopping import Goal, UntilSeparated
 from harness.progress import RunProgress
 from harness.steps.conversations import conversation_of
 from harness.steps.word_errors import heard_wer
-from harness.store.judgment import JudgeCheck, Judgment, Presentation
+from harness.store.judgment import JudgeCheck, Judgment, Presentation, is_reference, reference_name
 from harness.store.run_store import RunStore, Session
 from scenarios.context import Context
 
@@ -90,7 +89,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
     if not load_judges(how.judges):
         return []
     competing = _competing(store, how.presentation)
-    if all(c.system.startswith(REFERENCE_PREFIX) for c in competing):
+    if all(is_reference(c.system) for c in competing):
         progress.note("Nothing was answered, so there is nothing to judge.")
         return []
     judges = await _judges_that_count(store, how, progress)
@@ -187,7 +186,7 @@ def silence_loses(store: RunStore, presentation: Presentation) -> list[Judgment]
     silent = sorted({(s.key.context_id, s.key.agent) for s in sessions if s.timing is not None and s.timing.no_reply} - spoke)
     rows = []
     for (context_id, agent), other in product(silent, sorted({s.key.agent for s in sessions} | _references(contexts))):
-        answered = (context_id, other) in spoke or other in {f"ref:{r.id}" for r in contexts[context_id].references}
+        answered = (context_id, other) in spoke or other in {reference_name(r.id) for r in contexts[context_id].references}
         if answered and other != agent:
             rows.append(
                 Judgment(
@@ -207,7 +206,7 @@ def silence_loses(store: RunStore, presentation: Presentation) -> list[Judgment]
 
 
 def _references(contexts: Mapping[str, Context]) -> set[str]:
-    return {f"ref:{r.id}" for c in contexts.values() for r in c.references}
+    return {reference_name(r.id) for c in contexts.values() for r in c.references}
 
 
 async def _check(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.exact import quantile_interval, share_interval
+from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.steps.summary import Quantiles
 from harness.timing.figures import NO_REPLY_MS, TurnTiming
@@ -25,7 +25,6 @@ from harness.timing.figures import NO_REPLY_MS, TurnTiming
 Turns = Mapping[str, Sequence[TurnTiming]]
 """Context → its timed turns."""
 Interval = tuple[float, float]
-TURNS_FOR_P95: Final = 60
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted apart."""
 MOST_DISCARDED: Final = 0.05

@@ -18,7 +18,7 @@ from harness.ranking.joint import Latencies
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
 from harness.store import judgment_files as files
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
 from harness.timing.figures import TurnTiming
 
@@ -41,7 +41,7 @@ def measured(store: RunStore, presentation: Presentation) -> Measured:
     ttfa: dict[str, dict[str, float | None]] = {}
     others: dict[str, dict[str, dict[str, float | None]]] = {}
     cut_ins: dict[str, dict[str, bool]] = {}
-    texts = {(c.id, f"ref:{r.id}"): r.text for c in store.contexts() for r in c.references}
+    texts = {(c.id, reference_name(r.id)): r.text for c in store.contexts() for r in c.references}
     for session in store.sessions():
         key, timing = session.key, session.timing
         if session.status != "finished" or key.condition != store.manifest.conditions[0] or key.repeat != 0:
@@ -109,7 +109,7 @@ def rank_target(
             raise UserError(_nothing_counts(path, store))
         chosen = presentation or _only_presentation(path, judged or rows)
         found = measured(store, chosen)
-        authors = {f"ref:{r.id}": r.author for c in store.contexts() for r in c.references}
+        authors = {reference_name(r.id): r.author for c in store.contexts() for r in c.references}
         checks = {check.judge: check for check in store.judge_checks()}
         families = {judge: check.family for judge, check in checks.items()}
         families |= {agent.name: agent.family for agent in store.manifest.agents if agent.family}

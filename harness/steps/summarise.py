@@ -1,7 +1,7 @@
 """From a store to the run in one object: every figure that is shown anywhere is put together here, once.
 
-Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `warnings`, in
-plain sentences that travel with the figures to the terminal, the page and the JSON.
+Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `cautions`, which
+travel with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
@@ -10,7 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.judging.trust import trust_in
 from harness.ranking import Board, JointPoint
+from harness.steps.cautions import Circumstances
 from harness.steps.judge import HEARD, NO_REPLY_RULE, reply_of
 from harness.steps.latency import summarise_latency
 from harness.steps.rank import counted_rows, rank_target
@@ -23,18 +25,16 @@ from harness.steps.summary import (
     ReferenceSummary,
     RunSummary,
     WithinBudget,
+    onset_error_ms,
 )
 from harness.steps.word_errors import heard_wer, understood_wer
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation, is_reference, reference_name
 from harness.store.manifest import Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
-
-REFERENCE_PREFIX = "ref:"
-IDLE_PERCENT = 1.0
-"""An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
+from scenarios.context import by_a_person
 
 
 def with_pacing(store: RunStore) -> RunManifest:
@@ -81,7 +81,7 @@ def summarise(store: RunStore) -> RunSummary:
         run=str(store.folder),
         valid=not manifest.invalid,
         invalid=list(manifest.invalid),
-        warnings=_warnings(store, manifest, sessions, rows, board),
+        circumstances=_circumstances(store, sessions, rows, board),
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
@@ -207,6 +207,8 @@ def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
             accuracy_interval=check.accuracy_interval,
             flip_rate=check.flip_rate,
             trusted=check.trusted and not own[check.judge],
+            trust=trust_in(check),
+            pairs=check.pairs,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
             note=check.note,
@@ -221,7 +223,7 @@ def _references(board: Board | None) -> dict[str, ReferenceSummary]:
     return {
         r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
         for r in board.systems
-        if r.system.startswith(REFERENCE_PREFIX)
+        if is_reference(r.system)
     }
 
 
@@ -235,42 +237,23 @@ def _spoken(manifest: RunManifest) -> frozenset[str]:
     return frozenset(a.name for a in manifest.agents if a.kind != "text")
 
 
-def _warnings(
-    store: RunStore,
-    manifest: RunManifest,
-    sessions: Sequence[Session],
-    rows: Sequence[Judgment],
-    board: Board | None,
-) -> list[str]:
-    notes = [_in_words(judge) for judge in _judges(store, rows)]
-    if board is not None:
-        notes += board.warnings
-    silent = sum(row.judge == NO_REPLY_RULE for row in rows)
-    if silent:
-        notes.append(f"{silent} comparisons were decided by silence: nothing was heard from one side.")
-    busy = {n: p for n, p in manifest.idle_cpu_percent.items() if p > IDLE_PERCENT}
-    notes += [f"{name} used up to {percent:.0f} % of a core while it waited." for name, percent in sorted(busy.items())]
-    unfinished = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats - len(
-        [s for s in sessions if s.status == "finished"]
-    )
-    if unfinished > 0:
-        notes.append(
-            f"{unfinished} of the planned sessions are not finished; `harness run --resume --out {store.folder}` plays them."
-        )
-    return notes
-
-
-def _in_words(judge: JudgeSummary) -> str:
-    accuracy = f"{judge.accuracy:.0%}" if judge.accuracy is not None else "an unknown share"
-    lower = judge.accuracy_interval[0] if judge.accuracy_interval else None
-    if lower is None or lower <= 0.5:
-        verdict = "near chance, so its Elo says next to nothing"
-    elif not judge.trusted:
-        verdict = "not trusted"
-    else:
-        verdict = "trusted"
-    flips = f"{judge.flip_rate:.0%}" if judge.flip_rate is not None else "unknown"
-    return (
-        f"Judge {judge.id}: right on {accuracy} of pairs with known answers, "
-        f"changes its mind with the order on {flips}: {verdict}."
+def _circumstances(
+    store: RunStore, sessions: Sequence[Session], rows: Sequence[Judgment], board: Board | None
+) -> Circumstances:
+    manifest, contexts = store.manifest, store.contexts()
+    verdicts = [row.context for row in store.judgments() if row.purpose == "main"]
+    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    unfinished = planned - sum(s.status == "finished" for s in sessions)
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    return Circumstances(
+        contexts=frozenset(context.id for context in contexts),
+        played=frozenset(s.key.context_id for s in sessions),
+        judged=frozenset(verdicts),
+        verdicts=len(verdicts),
+        ranking=tuple(board.warnings) if board else (),
+        silent=sum(row.judge == NO_REPLY_RULE for row in rows),
+        idle_percent=manifest.idle_cpu_percent,
+        unfinished={str(store.folder): unfinished} if unfinished > 0 else {},
+        onset_error_ms=onset_error_ms(manifest.calibration),
+        human_baseline=board is not None and any(r.system in people for r in board.systems),
     )

@@ -3,9 +3,13 @@
 Key names are stable, because programs read them; what is not known is null. More keys may join.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from harness.judging.trust import Trust
+from harness.steps.cautions import Caution, Circumstances, cautions
 
 
 class _Model(BaseModel):
@@ -98,6 +102,11 @@ class JudgeSummary(_Model):
     accuracy_interval: tuple[float, float] | None = None
     flip_rate: float | None
     trusted: bool
+    """It passed its check, and no verdict of it here is on its own family."""
+    trust: Trust = "unchecked"
+    """How far its check carries."""
+    pairs: int | None = None
+    """Pairs with known answers that it answered."""
     judgments: int = 0
     own_family_judgments: int = 0
     note: str = ""
@@ -125,15 +134,21 @@ class Cell(AgentSummary):
     mode: str
 
 
+def onset_error_ms(calibration: Mapping[str, float | str | None] | None) -> float | None:
+    """95th percentile of the onset error in calibration; None where there was none."""
+    found = (calibration or {}).get("ttfa_p95_error_ms")
+    return float(found) if isinstance(found, int | float) else None
+
+
 class RunSummary(_Model):
-    """See the module's head. `warnings` are plain sentences that stand with the figures wherever they are shown."""
+    """See the module's head. What weakens the figures is derived from them, so that it can never lag behind."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     run: str
     report: str | None = None
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
-    warnings: list[str] = Field(default_factory=list)
+    circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
@@ -144,6 +159,18 @@ class RunSummary(_Model):
     failures: list[Failure] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What stands with the figures wherever they are shown, gravest first."""
+        return cautions(self, self.circumstances)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def warnings(self) -> list[str]:
+        """The cautions' texts alone."""
+        return [caution.text for caution in self.cautions]
 
     def to_json(self) -> str:
         """The object that `--json` prints."""

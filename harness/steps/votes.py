@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.judging.raters import RaterQuality, Vote, rater_quality, read_votes, to_judgments
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 
 FOLDER = "votes"
@@ -34,7 +34,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
     """
     subset = {context.id: context.subset for context in store.contexts()}
     known = {agent.name for agent in store.manifest.agents}
-    references = {(c.id, f"ref:{r.id}") for c in store.contexts() for r in c.references}
+    references = {(c.id, reference_name(r.id)) for c in store.contexts() for r in c.references}
 
     def problem(vote: Vote) -> str | None:
         if vote.context not in subset:

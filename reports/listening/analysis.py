@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.ranking.clustered import clustered_mean
 from harness.store.judgment import Judgment
-from reports.clustered import clustered_mean
 from reports.listening.answers import Answer
 from reports.listening.design import ListeningDesign
 from reports.view import Estimate
@@ -79,7 +79,7 @@ def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
                     key = (answer.item.slots[0].system, scale, answer.item.with_delay)
                     found[key].append((answer.rater, float(value)))
     return tuple(
-        Opinion(system, scale, delayed, clustered_mean(values), len(values), len({rater for rater, _ in values}))
+        Opinion(system, scale, delayed, Estimate.of(*clustered_mean(values)), len(values), len({rater for rater, _ in values}))
         for (system, scale, delayed), values in sorted(found.items())
     )
 
@@ -101,7 +101,9 @@ def delay_effects(answers: Sequence[Answer]) -> tuple[DelayEffect, ...]:
     for scale, of in scales.items():
         values = [(versions[True].rater, value) for versions in both if (value := of(versions)) is not None]
         if values:
-            effects.append(DelayEffect(scale, clustered_mean(values), len(values), len({rater for rater, _ in values})))
+            effects.append(
+                DelayEffect(scale, Estimate.of(*clustered_mean(values)), len(values), len({rater for rater, _ in values}))
+            )
     return tuple(effects)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import soundfile
 
 from harness.errors import UserError
+from harness.store.judgment import reference_name
 from harness.store.run_store import RunStore, Session
 from reports.listening import sound
 from reports.listening.design import ListeningDesign
@@ -153,7 +154,7 @@ def _conversations(store: RunStore, sessions: list[Session], design: ListeningDe
             if s.key.context_id == context.id and s.key.repeat == 0 and (reply := _reply(s, design)) is not None
         }
         if design.medium == "text":
-            replies |= {f"ref:{r.id}": Reply(context.id, f"ref:{r.id}", r.text) for r in context.references}
+            replies |= {reference_name(r.id): Reply(context.id, reference_name(r.id), r.text) for r in context.references}
         history = tuple((turn.role, turn.plain) for turn in context.turns)
         found.append(Conversation(context.id, context.subset, history, replies))
     return found

@@ -1,9 +1,10 @@
 """The report's section on listening tests: what people said, in words and tables."""
 
 from harness.store.run_store import RunStore
+from harness.wording import UNKNOWN_TEXT, counted, share
 from reports.listening.results import ListeningResults, listening_results
 from reports.view import Estimate, ListeningView, TableView
-from reports.wording import UNKNOWN_TEXT, counted, elo, elo_interval, share, share_interval, system_name
+from reports.wording import elo, elo_interval, share_interval, system_name
 
 _KIND = {"ab": "which of two is better", "acr": "how good each is"}
 _MEDIUM = {"text": "read", "sound": "heard"}
