@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.judging.raters import RaterQuality, Vote, rater_quality, read_votes, to_judgments
+from harness.judging.exclusion import RaterQuality
+from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 
@@ -69,7 +70,7 @@ def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes
         row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)
     ]
     _replace(store, rows)
-    return CountedVotes(rater_quality(votes), tuple(rows), sum(vote.check is None for vote in votes))
+    return CountedVotes(raters_of(votes), tuple(rows), sum(vote.check is None for vote in votes))
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.judging.exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.store.judgment import Judgment
@@ -13,8 +14,9 @@ from reports.listening import analysis
 from reports.listening.analysis import DelayEffect, Opinion
 from reports.listening.answers import Answer, VoteStore
 from reports.listening.design import ListeningDesign
-from reports.listening.quality import RaterQuality, rater_quality
+from reports.listening.quality import Words, raters_of
 from reports.listening.serve import vote_folders
+from reports.shown_runs import reply_texts
 from reports.view import Estimate
 
 
@@ -58,7 +60,7 @@ def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment
         loaded = _load(folder)
         if loaded is not None:
             design, answers = loaded
-            counted = {q.rater for q in rater_quality(answers) if q.counts or keep_excluded}
+            counted = {q.rater for q in raters_of(answers, _words(store, design)) if keep_excluded or not q.excluded}
             rows += _named(analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder)
     return rows
 
@@ -68,8 +70,8 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
     if loaded is None:
         return None
     design, answers = loaded
-    quality = rater_quality(answers)
-    counted = {q.rater for q in quality if q.counts}
+    quality = raters_of(answers, _words(store, design))
+    counted = {q.rater for q in quality if not q.excluded}
     kept = [a for a in answers if a.rater in counted]
     rows = analysis.judgments(kept, design, _subsets(store))
     every = analysis.judgments(answers, design, _subsets(store))
@@ -96,6 +98,13 @@ def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
     finally:
         votes.close()
     return None if design is None else (design, answers)
+
+
+def _words(store: RunStore, design: ListeningDesign) -> Words:
+    """Of what raters read; none of what they heard."""
+    if design.medium != "text":
+        return {}
+    return {reply: len(text.split()) for reply, text in reply_texts(store.contexts(), store.sessions()).items()}
 
 
 def _subsets(store: RunStore) -> dict[str, str]:
@@ -128,7 +137,7 @@ def _elo(counted: Sequence[Judgment], everybody: Sequence[Judgment]) -> tuple[Hu
 def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
     if not rows:
         return {}
-    return {row.system: Estimate(row.elo, *(row.interval or (None, None))) for row in leaderboard(rows).systems}
+    return {row.system: Estimate.of(row.elo, row.interval) for row in leaderboard(rows).systems}
 
 
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
@@ -138,4 +147,4 @@ def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None
     if not read or not judged:
         return None
     figure = agreement([*judged, *read]).judge_human
-    return None if figure is None else Estimate(figure.value, *(figure.interval or (None, None)))
+    return None if figure is None else Estimate.of(figure.value, figure.interval)
