@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.ranking.percentiles import Quantiles
 from harness.steps.summary import BoardSummary, Cell, RunSummary
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, reference_name
 from harness.store.selection import HEARD
 from reports import audits, strategies, telemetry
 from reports.listening.section import listening_views
@@ -78,7 +78,7 @@ def assemble(gathered: ShownRuns, page_folder: Path, *, audio: bool = True, bund
         contexts=tuple(
             _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in gathered.contexts
         ),
-        warnings=tuple(summary.warnings),
+        cautions=summary.cautions,
         agreement=audits.agreements(everything),
         audits=audits.audits(everything, reply_texts(gathered)),
         strategies=strategies.used(gathered),
@@ -184,8 +184,8 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
     authors: dict[str, list[str]] = defaultdict(list)
     for context in contexts:
         for reference in context.references:
-            if reference.author not in authors[f"ref:{reference.id}"]:
-                authors[f"ref:{reference.id}"].append(reference.author)
+            if reference.author not in authors[reference_name(reference.id)]:
+                authors[reference_name(reference.id)].append(reference.author)
     several = len(summary.conditions) > 1
     found: dict[tuple[str, str], dict[Subset, RatingView]] = defaultdict(dict)
     for board in summary.boards:
@@ -225,7 +225,6 @@ def _judges(gathered: ShownRuns) -> tuple[JudgeView, ...]:
                 trusted=judge.trusted,
                 judgments=judge.judgments,
                 note=judge.note,
-                excluded=check.excluded if check is not None else False,
             )
         )
     return tuple(found)
@@ -240,7 +239,7 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
         problem=context.problem,
         situation=context.situation,
         history=tuple((turn.role, turn.text) for turn in context.turns),
-        references=tuple((f"ref:{r.id}", r.author, r.text) for r in context.references),
+        references=tuple((reference_name(r.id), r.author, r.text) for r in context.references),
         turns=tuple(turns),
         planned=tuple(planned),
         judgments=tuple(_judgment(row) for row in rows if row.purpose == "main"),

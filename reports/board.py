@@ -2,17 +2,9 @@
 
 from dataclasses import dataclass
 
+from harness.wording import UNKNOWN_TEXT, counted, share
 from reports.view import AgentView, PageView, ReferenceView, SliceView, Subset
-from reports.wording import (
-    UNKNOWN_TEXT,
-    counted,
-    elo,
-    elo_interval,
-    latency,
-    latency_interval,
-    share,
-    system_name,
-)
+from reports.wording import elo, elo_interval, latency, latency_interval, system_name
 
 
 @dataclass(frozen=True, slots=True)

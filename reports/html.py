@@ -10,9 +10,10 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
+from harness.wording import counted
 from reports import payload
 from reports.board import board, method_words
-from reports.cautions import cautions, judge_sentence
+from reports.cautions import cautions
 from reports.charts import elo_latency, theme
 from reports.charts.registry import charts
 from reports.conditions import conditions
@@ -20,7 +21,7 @@ from reports.embedding import content_policy, packed, safe_json, script_text
 from reports.losses import losses
 from reports.verdict import verdicts
 from reports.view import METRICS, SUBSETS, PageView, Subset
-from reports.wording import counted, finding_interval, finding_value
+from reports.wording import finding_interval, finding_value, judge_sentence
 
 _SCRIPTS = ("el.js", "dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
 _SECTIONS: tuple[tuple[str, str, str], ...] = (

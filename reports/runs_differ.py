@@ -5,10 +5,11 @@ Nothing here is a reason to refuse; every one is a reason why a gap between agen
 
 from collections.abc import Callable, Iterator, Sequence
 
+from harness.steps import summary
 from harness.store.judgment import is_rule
 from harness.store.manifest import RunManifest
+from harness.wording import milliseconds
 from reports.shown_runs import Part
-from reports.wording import milliseconds
 
 
 def differences(parts: Sequence[Part]) -> tuple[tuple[str, str], ...]:
@@ -79,5 +80,4 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
 
 def onset_error_ms(part: Part) -> float | None:
     """95th percentile of the onset error from the run's calibration; None where it was not calibrated."""
-    found = (part.summary.calibration or part.store.manifest.calibration or {}).get("ttfa_p95_error_ms")
-    return float(found) if isinstance(found, int | float) else None
+    return summary.onset_error_ms(part.summary.calibration or part.store.manifest.calibration)

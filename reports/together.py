@@ -11,16 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.steps import cautions
 from harness.steps.rank import Place, Rated, rated_rows
 from harness.steps.summarise import board_summary, is_main, quality_figures
 from harness.steps.summary import JudgeSummary, PacingSummary, RunSummary
-from harness.store.judgment import Judgment, is_rule, no_reply_rule
+from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
 from reports.runs_differ import differences
 from reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part
 from reports.view import NOT_JOINT, SUBSETS
-from scenarios.context import Context
+from scenarios.context import Context, by_a_person
 
 Run = tuple[RunStore, RunSummary]
 
@@ -76,7 +77,7 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
     """Two runs that no chain of shared reference replies joins; None where all are joined."""
     anchors = {
-        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if system.startswith("ref:")}
+        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
         for label, found in rows.items()
     }
     first, *others = anchors
@@ -184,15 +185,18 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                 name = p.names.of(cell.agent, cell.condition)
                 cells.append(cell.model_copy(update={"agent": name, **quality_figures(rated, name)}))
     pacing = [p.summary.pacing for p in parts]
+    quoted = [found.board for place, found in boards.items() if found.board is not None and is_main(place)]
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     judged_by = {row.judge for rows in ranked.values() for row in rows}
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
         invalid=[f"{p.label}: {reason}" for p in parts for reason in p.summary.invalid],
-        warnings=[
-            *(f"{p.label}: {text}" for p in parts for text in p.summary.warnings),
-            *(w for place, r in boards.items() if r.board is not None and is_main(place) for w in r.board.warnings),
-        ],
+        circumstances=cautions.together(
+            [_by_names(p) for p in parts],
+            [text for board in quoted for text in board.warnings],
+            any(row.system in people for board in quoted for row in board.systems),
+        ),
         budgets_ms=parts[0].summary.budgets_ms,
         pacing=PacingSummary(
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
@@ -203,6 +207,12 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
         failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _by_names(part: Part) -> cautions.Circumstances:
+    """A run's circumstances under the names that its agents have on the page."""
+    known, only = part.summary.circumstances, part.names.unsaid or ""
+    return known.model_copy(update={"idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()}})
 
 
 def _worst(values: Sequence[float | None]) -> float | None:

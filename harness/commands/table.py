@@ -1,13 +1,22 @@
 """The table a run ends on: one line an agent, the same figures as the report's, and what weakens them in words below."""
 
+from collections.abc import Iterator, Mapping
+from typing import Final
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from harness.ranking.percentiles import Quantiles
+from harness.steps.cautions import Caution, Code, Level
 from harness.steps.summary import Cell, RunSummary
+from harness.timing.figures import OVER_LIMIT_TEXT
 
 _DASH = "–"
+_STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
+_UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
+    {"judge", "no_p95", "discarded", "measurement_error", "not_calibrated", "no_human_baseline"}
+)
 _COLUMNS = (
     "TTFA\np50",
     "\np95",
@@ -22,7 +31,7 @@ _COLUMNS = (
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
-    """Print the table, the warnings, and where the report is."""
+    """Print the table, the cautions, and where the report is."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
@@ -41,11 +50,10 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             table.add_row(Text(name, style="dim"), *figures)
     console.print(table)
     for cell in summary.whole:
-        name = f"{cell.agent} ({cell.condition})" if several else cell.agent
-        if line := _substance(name, cell):
+        if line := _substance(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
-    for text in _sentences(summary):
-        console.print(Text(text, style="yellow"), soft_wrap=True)
+    for caution in cautions_for_people(summary):
+        console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
     for failure in summary.failures:
         first, *rest = failure.detail.splitlines() or [""]
         console.print(
@@ -87,7 +95,7 @@ def _substance(name: str, agent: Cell) -> str | None:
 def milliseconds(figures: Quantiles, which: str) -> str:
     """A percentile for people: "512", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
     if getattr(figures, f"{which}_over_limit"):
-        return "> 15 s"
+        return OVER_LIMIT_TEXT
     value = getattr(figures, which)
     return f"{value:,.0f}" if value is not None else _DASH
 
@@ -100,6 +108,6 @@ def _interval(interval: tuple[float, float] | None) -> str:
     return f"{interval[0]:.0f}–{interval[1]:.0f}" if interval else _DASH
 
 
-def _sentences(summary: RunSummary) -> list[str]:
-    invalid = [f"INVALID RUN: {reason}" for reason in summary.invalid]
-    return [*invalid, *summary.warnings]
+def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:
+    """What weakens the figures above, and what a figure above rests on; what is true of every run stands on the page."""
+    return (caution for caution in summary.cautions if caution.level != "note" or caution.code in _UNDER_A_FIGURE)

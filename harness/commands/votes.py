@@ -49,10 +49,10 @@ def votes(
         raters = [
             {
                 "rater": q.rater,
-                "votes": q.votes,
+                "votes": q.answers,
                 "checks": q.checks,
-                "checks_failed": q.checks_failed,
-                "median_seconds": q.median_seconds,
+                "checks_failed": q.failed,
+                "median_seconds": q.median_s,
                 "excluded": q.excluded,
                 "reasons": list(q.reasons),
             }
@@ -65,9 +65,9 @@ def votes(
     for name in ("rater", "votes", "checks failed", "median s", "counts"):
         table.add_column(name)
     for q in found.raters:
-        seconds = "–" if q.median_seconds is None else f"{q.median_seconds:.0f}"
+        seconds = "–" if q.median_s is None else f"{q.median_s:.0f}"
         state = "yes" if not q.excluded else f"{'kept, though' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
-        table.add_row(q.rater, str(q.votes), f"{q.checks_failed} of {q.checks}", seconds, state)
+        table.add_row(q.rater, str(q.answers), f"{q.failed} of {q.checks}", seconds, state)
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))

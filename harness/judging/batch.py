@@ -20,11 +20,11 @@ from typing import Literal
 
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
-from harness.judging.completion import REFERENCE_PREFIX, Completion, identical
+from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.stopping import planned_looks
-from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule
+from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule, reference_name
 from scenarios.context import Context
 
 Progress = Callable[[int, int, str], None]
@@ -76,8 +76,8 @@ class _Done:
 
 
 def reference_completions(contexts: Sequence[Context]) -> list[Completion]:
-    """The contexts' references as competitors, named `ref:<id>`."""
-    return [Completion(c.id, REFERENCE_PREFIX + r.id, r.text) for c in contexts for r in c.references]
+    """The contexts' references as competitors."""
+    return [Completion(c.id, reference_name(r.id), r.text) for c in contexts for r in c.references]
 
 
 def judge_pairs(

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 from scenarios.context import Turn
 
-REFERENCE_PREFIX = "ref:"
-"""A context's reference reply competes under this prefix and its id."""
-
 
 @dataclass(frozen=True, slots=True)
 class Completion:

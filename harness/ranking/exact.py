@@ -15,6 +15,7 @@ from harness.ranking.board import Interval
 from harness.ranking.scale import Floats
 
 TURNS_FOR_P95: Final = 60
+"""A 95th percentile of fewer turns rests on fewer than three of them."""
 
 
 def quantile_interval(values: Floats, share: float, level: float = 0.95) -> Interval | None:

@@ -13,13 +13,14 @@ from typing import Any
 from harness.errors import UserError
 from harness.judging.record import read_records, stops_in_words
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies
-from harness.ranking.ranking import Ranking, rank, rate
+from harness.ranking.joint import Events, JointPoint, Latencies, joint_figure
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
 from harness.steps.latency import FIGURES, latency_values
 from harness.steps.summary import Subset
 from harness.store import judgment_files as files
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 
@@ -90,8 +91,12 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
     """The board of some verdicts and the points of those of its systems that have a latency."""
     if not rows:
         return Rated(None, {})
-    board, figure = rate(rows, found.latencies.get("ttfa", {}), budget_ms=budget_ms, texts=found.texts, seed=seed)
-    return Rated(board, {point.system: point for point in figure.points} if figure else {})
+    board = leaderboard(rows, seed=seed)
+    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
+    if not ttfa or board.presentation == "audio_with_delay":
+        return Rated(board, {})
+    figure = joint_figure(rows, ttfa, board=board, budget_ms=budget_ms, seed=seed)
+    return Rated(board, {point.system: point for point in figure.points})
 
 
 def rank_condition(
@@ -107,7 +112,7 @@ def rank_condition(
     store = selection.store
     table = scores or Scores({}, {})
     found = measured(selection, condition, presentation)
-    authors = {f"ref:{r.id}": r.author for c in store.contexts() for r in c.references}
+    authors = {reference_name(r.id): r.author for c in store.contexts() for r in c.references}
     checks = {check.judge: check for check in store.judge_checks()}
     families = {judge: check.family for judge, check in checks.items()}
     families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}

@@ -1,7 +1,7 @@
 """From a store to the run in one object: every figure that is shown anywhere is put together here, once.
 
-Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `warnings`, in
-plain sentences that travel with the figures to the terminal, the page and the JSON.
+Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `cautions`, which
+travel with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.judging.trust import trust_in
 from harness.ranking import Board
+from harness.steps.cautions import Circumstances
 from harness.steps.latency import FIGURES, summarise_latency
 from harness.steps.rank import Place, Rated, contexts_of, rated
 from harness.steps.summary import (
@@ -25,18 +27,16 @@ from harness.steps.summary import (
     RunSummary,
     Subset,
     WithinBudget,
+    onset_error_ms,
 )
 from harness.steps.word_errors import heard_wer, understood_wer
-from harness.store.judgment import Judgment, is_rule
+from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
-
-REFERENCE_PREFIX = "ref:"
-IDLE_PERCENT = 1.0
-"""An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
+from scenarios.context import by_a_person
 
 
 def with_pacing(store: RunStore) -> RunManifest:
@@ -78,7 +78,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         run=str(store.folder),
         valid=not manifest.invalid,
         invalid=list(manifest.invalid),
-        warnings=_warnings(selection, main, boards),
+        circumstances=_circumstances(selection, main, boards),
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
@@ -132,7 +132,7 @@ def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary 
         references={
             r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
             for r in board.systems
-            if r.system.startswith(REFERENCE_PREFIX)
+            if is_reference(r.system)
         },
     )
 
@@ -176,7 +176,7 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
 def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
     found = {}
     for row in board.systems:
-        if row.system.startswith(REFERENCE_PREFIX):
+        if is_reference(row.system):
             difference = board.difference(agent, row.system)
             found[row.system] = EloOver(value=difference.elo, interval=difference.interval)
     return found
@@ -227,6 +227,8 @@ def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
             accuracy_interval=check.accuracy_interval,
             flip_rate=check.flip_rate,
             trusted=check.trusted and not own[check.judge],
+            trust=trust_in(check),
+            pairs=check.pairs,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
             note=check.note,
@@ -245,39 +247,23 @@ def _spoken(manifest: RunManifest) -> frozenset[str]:
     return frozenset(a.name for a in manifest.agents if a.kind != "text")
 
 
-def _warnings(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> list[str]:
-    manifest = selection.manifest
-    notes = [_in_words(judge) for judge in _judges(selection.store, rows)]
-    several = len(selection.conditions) > 1
-    for place, found in boards.items():
-        if found.board is not None and is_main(place):
-            notes += [f"{place.condition}: {text}" if several else text for text in found.board.warnings]
-    silent = sum(is_rule(row.judge) for row in rows)
-    if silent:
-        notes.append(f"{silent} comparisons were decided by silence: one side gave no reply.")
-    busy = {n: p for n, p in manifest.idle_cpu_percent.items() if p > IDLE_PERCENT}
-    notes += [f"{name} used up to {percent:.0f} % of a core while it waited." for name, percent in sorted(busy.items())]
+def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
+    manifest, contexts = selection.manifest, selection.store.contexts()
+    verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
     planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
     unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
-    if unfinished > 0:
-        notes.append(
-            f"{unfinished} of the planned sessions are not finished; "
-            f"`harness run --resume --out {selection.store.folder}` plays them."
-        )
-    return notes
-
-
-def _in_words(judge: JudgeSummary) -> str:
-    accuracy = f"{judge.accuracy:.0%}" if judge.accuracy is not None else "an unknown share"
-    lower = judge.accuracy_interval[0] if judge.accuracy_interval else None
-    if lower is None or lower <= 0.5:
-        verdict = "near chance, so its Elo says next to nothing"
-    elif not judge.trusted:
-        verdict = "not trusted"
-    else:
-        verdict = "trusted"
-    flips = f"{judge.flip_rate:.0%}" if judge.flip_rate is not None else "unknown"
-    return (
-        f"Judge {judge.id}: right on {accuracy} of pairs with known answers, "
-        f"changes its mind with the order on {flips}: {verdict}."
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
+    several = len(selection.conditions) > 1
+    return Circumstances(
+        contexts=frozenset(context.id for context in contexts),
+        played=frozenset(s.key.context_id for s in selection.sessions),
+        judged=frozenset(verdicts),
+        verdicts=len(verdicts),
+        ranking=tuple(f"{name}: {text}" if several else text for name, board in quoted.items() for text in board.warnings),
+        silent=sum(is_rule(row.judge) for row in rows),
+        idle_percent=manifest.idle_cpu_percent,
+        unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        onset_error_ms=onset_error_ms(manifest.calibration),
+        human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )

@@ -6,11 +6,14 @@ because no single one would be the agent's. Key names are stable, because progra
 keys may join.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
+from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
+from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
 
@@ -91,6 +94,11 @@ class JudgeSummary(_Model):
     accuracy_interval: tuple[float, float] | None = None
     flip_rate: float | None
     trusted: bool
+    """It passed its check, and no verdict of it here is on its own family."""
+    trust: Trust = "unchecked"
+    """How far its check carries."""
+    pairs: int | None = None
+    """Pairs with known answers that it answered."""
     judgments: int = 0
     own_family_judgments: int = 0
     note: str = ""
@@ -152,15 +160,21 @@ class BoardSummary(_Model):
     references: dict[str, ReferenceSummary] = Field(default_factory=dict)
 
 
+def onset_error_ms(calibration: Mapping[str, float | str | None] | None) -> float | None:
+    """95th percentile of the onset error in calibration; None where there was none."""
+    found = (calibration or {}).get("ttfa_p95_error_ms")
+    return float(found) if isinstance(found, int | float) else None
+
+
 class RunSummary(_Model):
-    """See the module's head. `warnings` are plain sentences that stand with the figures wherever they are shown."""
+    """See the module's head. What weakens the figures is derived from them, so that it can never lag behind."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     run: str
     report: str | None = None
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
-    warnings: list[str] = Field(default_factory=list)
+    circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
@@ -175,6 +189,10 @@ class RunSummary(_Model):
     def whole(self) -> tuple[Cell, ...]:
         """The cells on all contexts, as judges of a run read the replies: one an agent and condition."""
         return tuple(c for c in self.cells if c.subset == "all" and c.presentation == HEARD)
+
+    def name(self, cell: Cell) -> str:
+        """What a cell is called where it stands among others."""
+        return f"{cell.agent} ({cell.condition})" if len(self.conditions) > 1 else cell.agent
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -204,6 +222,18 @@ class RunSummary(_Model):
         """Reference → its rating, where the run has one board."""
         boards = [b for b in self.boards if b.subset == "all" and b.presentation == HEARD]
         return boards[0].references if len(boards) == 1 else {}
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What stands with the figures wherever they are shown, gravest first."""
+        return cautions(self, self.circumstances)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def warnings(self) -> list[str]:
+        """The cautions' texts alone."""
+        return [caution.text for caution in self.cautions]
 
     def to_json(self) -> str:
         """The object that `--json` prints."""

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.judging.raters import RaterQuality, Vote, rater_quality, read_votes, to_judgments
-from harness.store.judgment import Judgment, Presentation
+from harness.judging.exclusion import RaterQuality
+from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 
 FOLDER = "votes"
@@ -36,7 +37,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
     """
     subset = {context.id: context.subset for context in store.contexts()}
     known = {agent.name for agent in store.manifest.agents}
-    references = {(c.id, f"ref:{r.id}") for c in store.contexts() for r in c.references}
+    references = {(c.id, reference_name(r.id)) for c in store.contexts() for r in c.references}
 
     conditions = store.manifest.conditions
     unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
@@ -79,7 +80,7 @@ def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes
         row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)
     ]
     _replace(store, rows)
-    return CountedVotes(rater_quality(votes), tuple(rows), sum(vote.check is None for vote in votes))
+    return CountedVotes(raters_of(votes), tuple(rows), sum(vote.check is None for vote in votes))
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:

@@ -4,7 +4,7 @@ The flat column names are stable because others write such files too (`harness r
 all that a file needs.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +12,9 @@ AXES = ("H", "E", "A", "R", "T")
 """Human alignment, empathic responsiveness, attunement, resonance, task-following (HEART, section 9.5)."""
 
 _NO_REPLY = "rule:no-reply"
+REFERENCE_PREFIX: Final = "ref:"
+"""A context's reference reply competes under this prefix and its id."""
+
 Winner = Literal["a", "b", "tie"]
 Presentation = Literal["written", "heard_text", "audio", "audio_with_delay"]
 
@@ -24,6 +27,21 @@ def no_reply_rule(judge: str) -> str:
 def is_rule(judge: str) -> bool:
     """Whether a row was made by a rule, and no judge or person said it."""
     return judge.startswith("rule:")
+
+
+def reference_name(reference_id: str) -> str:
+    """The system that a reference reply competes as."""
+    return REFERENCE_PREFIX + reference_id
+
+
+def is_reference(system: str) -> bool:
+    """Whether a system is a reference reply, and no agent."""
+    return system.startswith(REFERENCE_PREFIX)
+
+
+def reference_id(system: str) -> str:
+    """The id of the reference that competes as `system`."""
+    return system.removeprefix(REFERENCE_PREFIX)
 
 
 class AxisMark(BaseModel):

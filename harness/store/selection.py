@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
 from harness.timing.figures import TurnTiming
 
@@ -98,7 +98,7 @@ class Selection:
     def reply_texts(self, condition: str, presentation: Presentation) -> Texts:
         """The replies of one board as judged, references included; what was lost or missing has none."""
         contexts = self.store.contexts()
-        found = {(c.id, f"ref:{r.id}", n): r.text for c in contexts for r in c.references for n in self.replicates}
+        found = {(c.id, reference_name(r.id), n): r.text for c in contexts for r in c.references for n in self.replicates}
         for n in self.replicates:
             for reply in self.replies(condition, n, presentation):
                 if reply.fate == "answered":

@@ -14,6 +14,7 @@ import soundfile
 
 from harness.errors import UserError
 from harness.steps.rank import chosen_condition
+from harness.store.judgment import reference_name
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection
 from harness.store.selection import Reply as SelectedReply
@@ -160,7 +161,7 @@ def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: Li
             if each.session.key.context_id == context.id and (reply := _reply(each, design)) is not None
         }
         if design.medium == "text":
-            replies |= {f"ref:{r.id}": Reply(context.id, f"ref:{r.id}", r.text) for r in context.references}
+            replies |= {reference_name(r.id): Reply(context.id, reference_name(r.id), r.text) for r in context.references}
         history = tuple((turn.role, turn.plain) for turn in context.turns)
         found.append(Conversation(context.id, context.subset, history, replies))
     return found

@@ -15,6 +15,7 @@ from agents.connection import Mark
 from harness.ranking.percentiles import Quantiles
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.steps.cautions import Circumstances
 from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, Pacing, RunManifest
@@ -183,7 +184,12 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
         )  # fmt: skip
         summary = RunSummary(
             run=str(store.folder), pacing=PacingSummary(p99_error_ms=0.5, realtime_ratio=1.0), cells=cells, boards=[board],
-            judges=[JudgeSummary(id="tester@1", accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3, trusted=False)],
+            judges=[JudgeSummary(id="tester@1", accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3, trusted=False,
+                                 trust="near_chance")],
+            circumstances=Circumstances(
+                contexts=frozenset(c.id for c in items), played=frozenset(c.id for c in items),
+                judged=frozenset(c.id for c in items), verdicts=3 * contexts,
+            ),
         )  # fmt: skip
         return store, summary
 

@@ -1,6 +1,7 @@
 """Several runs on one page: what is put together, what is said about it, what is refused."""
 
 import csv
+import html
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -243,5 +244,7 @@ def test_the_command_takes_several_runs_and_prints_their_figures_together(run: R
     made = json.loads(told.stdout)
     assert set(made["agents"]) == {"quick", "slow"}
     assert made["report"] == str(tmp_path / "p.html")
-    assert (tmp_path / "p.html").is_file()
+    page_text = html.unescape((tmp_path / "p.html").read_text(encoding="utf-8"))
+    assert {"judge", "no_p95", "not_calibrated"} <= {caution["code"] for caution in made["cautions"]}
+    assert all(f"{caution['topic']}.</strong> <bdi>{caution['text']}" in page_text for caution in made["cautions"])
     assert not (one.folder / "summary.json").exists()
