@@ -5,6 +5,7 @@ the same for every agent, and it never runs while a call is on.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,8 @@ from harness import models
 from harness.progress import RunProgress
 from harness.recording import playout
 from harness.recording.record import Recording
-from harness.store.run_store import RunStore
+from harness.store.run_store import RunStore, Session
+from harness.store.step_failure import StepFailure, attempt
 from harness.timing.words import Word, with_words
 
 TRANSCRIBER = "whisper-base"
@@ -56,7 +58,7 @@ def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tupl
 
 
 def transcribe_all(store: RunStore, progress: RunProgress) -> None:
-    """Transcribe every finished session that has not been, and give its timing the first words.
+    """Transcribe every finished session that has not been, and give its timing the first words; what fails is named and kept.
 
     Raises:
         UserError: the transcriber's weights cannot be had.
@@ -70,8 +72,18 @@ def transcribe_all(store: RunStore, progress: RunProgress) -> None:
     transcriber = Transcriber(models.resolve(TRANSCRIBER))
     progress.phase("Transcribing what was heard", len(waiting))
     for session in waiting:
-        text, words = reply_heard(store.recording(session), transcriber.transcribe)
+        found = attempt(session.id, "transcribing", partial(_heard, store, session, transcriber.transcribe))
+        if isinstance(found, StepFailure):
+            store.set_step_failure(found)
+            progress.note(f"  {session.id}: could not be transcribed ({found.detail})")
+            continue
+        text, words = found
         store.set_heard(session.id, text, words)
+        store.clear_step_failure(session.id, "transcribing")
         if session.turn_timings:
             store.set_timing(session.id, (*session.turn_timings[:-1], with_words(session.turn_timings[-1], words)))
         progress.step(session.key.context_id)
+
+
+def _heard(store: RunStore, session: Session, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
+    return reply_heard(store.recording(session), transcribe)
