@@ -6,6 +6,7 @@ plain sentences that travel with the figures to the terminal, the page and the J
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, Presentation
 from harness.store.manifest import Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
+from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
@@ -45,7 +47,11 @@ def with_pacing(store: RunStore) -> RunManifest:
     for session in store.sessions():
         if session.key.agent not in _spoken(store.manifest) or not (session.folder / "recording.json").exists():
             continue
-        recording = store.recording(session)
+        recording = attempt(session.id, "pacing", partial(store.recording, session))
+        if isinstance(recording, StepFailure):
+            store.set_step_failure(recording)
+            continue
+        store.clear_step_failure(session.id, "pacing")
         errors.append(np.abs(errors_ms(recording.caller)))
         lags += recording.loop_lag_ms
         if session.timing is not None and session.timing.realtime_ratio is not None:
@@ -54,7 +60,7 @@ def with_pacing(store: RunStore) -> RunManifest:
     if not frames.size:
         return store.manifest
     # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
-    ratio = max(ratios, key=lambda r: abs(r - 1)) if ratios else float("nan")
+    ratio = max(ratios, key=lambda r: abs(r - 1)) if ratios else None
     pacing = Pacing(
         p99_error_ms=float(np.percentile(frames, 99)),
         max_error_ms=float(frames.max()),
@@ -62,7 +68,7 @@ def with_pacing(store: RunStore) -> RunManifest:
         frames=int(frames.size),
         loop_lag_max_ms=max(lags) if lags else None,
     )
-    problems = out_of_bounds(pacing.p99_error_ms, ratio if ratios else None, pacing.loop_lag_max_ms)
+    problems = out_of_bounds(pacing.p99_error_ms, ratio, pacing.loop_lag_max_ms)
     return store.manifest.model_copy(update={"pacing": pacing, "invalid": list(problems)})
 
 
@@ -93,8 +99,19 @@ def summarise(store: RunStore) -> RunSummary:
             Failure(context=s.key.context_id, agent=s.key.agent, kind=s.failure_kind, detail=s.failure_detail)
             for s in sessions
             if s.failure_kind is not None
-        ],
+        ]
+        + _step_failures(store, sessions),
     )
+
+
+def _step_failures(store: RunStore, sessions: Sequence[Session]) -> list[Failure]:
+    """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
+    by_id = {s.id: s.key for s in sessions}
+    return [
+        Failure(context=key.context_id, agent=key.agent, kind=f.kind, detail=f"{f.step}: {f.detail}")
+        for f in store.step_failures()
+        if (key := by_id.get(f.session)) is not None
+    ]
 
 
 def ranked_rows(judgments: Iterable[Judgment], presentation: Presentation) -> list[Judgment]:
@@ -250,6 +267,12 @@ def _warnings(
         notes.append(f"{silent} comparisons were decided by silence: nothing was heard from one side.")
     busy = {n: p for n, p in manifest.idle_cpu_percent.items() if p > IDLE_PERCENT}
     notes += [f"{name} used up to {percent:.0f} % of a core while it waited." for name, percent in sorted(busy.items())]
+    missing = {f.session for f in store.step_failures()}
+    if missing:
+        notes.append(
+            f"{len(missing)} sessions could not be analysed, through no fault of their agents: `harness retime {store.folder}` "
+            f"times them again, `harness run --resume --out {store.folder}` does the rest."
+        )
     unfinished = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats - len(
         [s for s in sessions if s.status == "finished"]
     )

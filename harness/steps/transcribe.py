@@ -57,8 +57,10 @@ def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tupl
     return text, tuple(words)
 
 
-def transcribe_all(store: RunStore, progress: RunProgress) -> None:
+def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcribe | None = None) -> None:
     """Transcribe every finished session that has not been, and give its timing the first words; what fails is named and kept.
+
+    `transcribe` is the one that ships unless another is given.
 
     Raises:
         UserError: the transcriber's weights cannot be had.
@@ -67,15 +69,16 @@ def transcribe_all(store: RunStore, progress: RunProgress) -> None:
     waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
     if not waiting:
         return
-    from audio.transcribe import Transcriber
+    if transcribe is None:
+        from audio.transcribe import Transcriber
 
-    transcriber = Transcriber(models.resolve(TRANSCRIBER))
+        transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
     progress.phase("Transcribing what was heard", len(waiting))
     for session in waiting:
-        found = attempt(session.id, "transcribing", partial(_heard, store, session, transcriber.transcribe))
+        found = attempt(session.id, "transcribing", partial(_heard, store, session, transcribe))
         if isinstance(found, StepFailure):
             store.set_step_failure(found)
-            progress.note(f"  {session.id}: could not be transcribed ({found.detail})")
+            progress.step(f"{session.id}: could not be transcribed ({found.detail})", keep=True)
             continue
         text, words = found
         store.set_heard(session.id, text, words)

@@ -91,9 +91,7 @@ def test_calls_at_once_end_and_nobody_is_blamed(pack: Path, tmp_path: Path, how:
     assert [s for s in RunStore.open(folder).sessions() if s.status == "failed"] == []
 
 
-def test_an_endpoint_that_never_answers_holds_nobody_up(
-    pack: Path, tmp_path: Path, endpoint_that_never_answers: str
-) -> None:
+def test_an_endpoint_that_never_answers_holds_nobody_up(pack: Path, tmp_path: Path, endpoint_that_never_answers: str) -> None:
     profile = tmp_path / "writer.toml"
     profile.write_text(f'kind = "text"\nmodel = "m"\nbase_url = "{endpoint_that_never_answers}"\n')
     folder = tmp_path / "r"
