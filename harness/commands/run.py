@@ -1,6 +1,5 @@
 """`harness run`: play, time, transcribe, judge, rank, report."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -53,7 +52,7 @@ def run(
     options = options_to_resume(out, named) if resume and out else RunOptions(**named)  # type: ignore[arg-type]
     request = RunRequest(options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",))
     with RunProgress() as progress:
-        store, summary = asyncio.run(run_all(request, progress))
+        store, summary = run_all(request, progress)
         progress.phase("Writing the report")
         from reports.joint import write_report
 

@@ -129,5 +129,6 @@ def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: Voc
 
 
 def _worst_ratio(recordings: Sequence[Recording]) -> float:
-    ratios = [paced.realtime_ratio for r in recordings if (paced := pacing(r.caller)) is not None]
+    found = (pacing(r.caller) for r in recordings)
+    ratios = [p.realtime_ratio for p in found if p is not None and p.realtime_ratio is not None]
     return max(ratios, key=lambda ratio: abs(ratio - 1), default=1.0)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
-    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
+    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -58,6 +58,8 @@ class Circumstances(BaseModel):
     """CPU of each agent while it waited, in percent of one core."""
     unfinished: dict[str, int] = Field(default_factory=dict)
     """Planned sessions that are not finished, by the run's folder."""
+    not_analysed: dict[str, int] = Field(default_factory=dict)
+    """Sessions that a step after the call could not cope with, by the run's folder."""
     onset_error_ms: float | None = None
     """95th percentile of the onset error in calibration; None where any run was not calibrated."""
     human_baseline: bool = False
@@ -81,6 +83,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         silent=sum(one.silent for one in each),
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
         human_baseline=human_baseline,
     )
@@ -207,6 +210,15 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "warn",
             "Unfinished",
             f"{count} of the planned sessions are not finished; `harness run --resume --out {folder}` plays them.",
+        )
+
+    for folder, count in known.not_analysed.items():
+        yield _said(
+            "not_analysed",
+            "warn",
+            "Not analysed",
+            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `harness retime {folder}` "
+            f"times them again, `harness run --resume --out {folder}` does the rest.",
         )
 
 

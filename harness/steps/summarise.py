@@ -6,6 +6,7 @@ travel with the figures to the terminal, the page and the JSON.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from harness.store.judgment import Judgment, is_reference, is_rule, reference_na
 from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
+from harness.store.step_failure import StepFailure, attempt
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
@@ -47,7 +49,11 @@ def with_pacing(store: RunStore) -> RunManifest:
     for session in store.sessions():
         if session.key.agent not in _spoken(store.manifest) or not (session.folder / "recording.json").exists():
             continue
-        recording = store.recording(session)
+        recording = attempt(session.id, "pacing", partial(store.recording, session))
+        if isinstance(recording, StepFailure):
+            store.set_step_failure(recording)
+            continue
+        store.clear_step_failure(session.id, "pacing")
         errors.append(np.abs(errors_ms(recording.caller)))
         lags += recording.loop_lag_ms
         if session.timing is not None and session.timing.realtime_ratio is not None:
@@ -56,7 +62,7 @@ def with_pacing(store: RunStore) -> RunManifest:
     if not frames.size:
         return store.manifest
     # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
-    ratio = max(ratios, key=lambda r: abs(r - 1)) if ratios else float("nan")
+    ratio = max(ratios, key=lambda r: abs(r - 1)) if ratios else None
     pacing = Pacing(
         p99_error_ms=float(np.percentile(frames, 99)),
         max_error_ms=float(frames.max()),
@@ -64,7 +70,7 @@ def with_pacing(store: RunStore) -> RunManifest:
         frames=int(frames.size),
         loop_lag_max_ms=max(lags) if lags else None,
     )
-    problems = out_of_bounds(pacing.p99_error_ms, ratio if ratios else None, pacing.loop_lag_max_ms)
+    problems = out_of_bounds(pacing.p99_error_ms, ratio, pacing.loop_lag_max_ms)
     return store.manifest.model_copy(update={"pacing": pacing, "invalid": list(problems)})
 
 
@@ -95,8 +101,19 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
             )
             for s in selection.sessions
             if s.failure_kind is not None
-        ],
+        ]
+        + _step_failures(selection),
     )
+
+
+def _step_failures(selection: Selection) -> list[Failure]:
+    """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
+    by_id = {s.id: s.key for s in selection.sessions}
+    return [
+        Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
+        for f in selection.store.step_failures()
+        if (key := by_id.get(f.session)) is not None
+    ]
 
 
 def _places(selection: Selection) -> list[Place]:
@@ -255,6 +272,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
     several = len(selection.conditions) > 1
+    broken = {failure.session for failure in selection.store.step_failures()}
     return Circumstances(
         contexts=frozenset(context.id for context in contexts),
         played=frozenset(s.key.context_id for s in selection.sessions),
@@ -264,6 +282,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         silent=sum(is_rule(row.judge) for row in rows),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )

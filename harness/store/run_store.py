@@ -25,6 +25,7 @@ from harness.recording.record import Recording
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest
 from harness.store.paths import plain_name
+from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Reference
 
@@ -42,6 +43,8 @@ CREATE TABLE IF NOT EXISTS judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NUL
 CREATE INDEX IF NOT EXISTS judgments_by_judge ON judgments (judge);
 CREATE TABLE IF NOT EXISTS judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
+CREATE TABLE IF NOT EXISTS step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL,
+  PRIMARY KEY (session, step));
 """
 _TIMING = TypeAdapter(TurnTiming)
 _TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
@@ -229,6 +232,7 @@ class RunStore:
                     _TIMINGS.dump_json(timings).decode(),
                 ),
             )  # fmt: skip
+            self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
     def sessions(self) -> list[Session]:
@@ -274,6 +278,22 @@ class RunStore:
                 "UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?",
                 (text, _WORDS.dump_json(tuple(words)).decode(), session_id),
             )
+
+    def set_step_failure(self, failure: StepFailure) -> None:
+        """Keep that a step after the call could not be done for a session; a later failure of the same step replaces it."""
+        with self._db:
+            row = (failure.session, failure.step, failure.kind, failure.detail)
+            self._db.execute("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", row)
+
+    def clear_step_failure(self, session_id: str, step: str) -> None:
+        """The step has been done for the session after all."""
+        with self._db:
+            self._db.execute("DELETE FROM step_failures WHERE session = ? AND step = ?", (session_id, step))
+
+    def step_failures(self) -> list[StepFailure]:
+        """What is missing of which session through no fault of its agent."""
+        rows = self._db.execute("SELECT session, step, kind, detail FROM step_failures ORDER BY session, step").fetchall()
+        return [StepFailure(*row) for row in rows]
 
     def add_judgments(self, rows: Iterable[Judgment]) -> None:
         """Add verdicts. Those of earlier judges stay; asking the same judge again is the judging core's business."""

@@ -93,7 +93,18 @@ class Selection:
 
     def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:
         """What each agent's session came to in one condition and repeat, in the order of contexts."""
-        return [reply_of(s, presentation) for s in self.sessions if s.key.condition == condition and s.key.repeat == replicate]
+        return [
+            Reply(s, "missing", why="The analysis failed on this session.")
+            if s.id in self._not_analysed
+            else reply_of(s, presentation)
+            for s in self.sessions
+            if s.key.condition == condition and s.key.repeat == replicate
+        ]
+
+    @cached_property
+    def _not_analysed(self) -> frozenset[str]:
+        """Sessions that could not be timed or transcribed, through no fault of their agent."""
+        return frozenset(f.session for f in self.store.step_failures() if f.step in ("timing", "transcribing"))
 
     def reply_texts(self, condition: str, presentation: Presentation) -> Texts:
         """The replies of one board as judged, references included; what was lost or missing has none."""
