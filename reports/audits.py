@@ -4,16 +4,14 @@ Position and length are looked at in the run's own verdicts, not only on gold pa
 pairs may still lean when two replies are close.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
 from harness.ranking.clustered import clustered_share
+from harness.ranking.verdicts import Texts
 from harness.store.judgment import AXES, Judgment
 from reports.view import Estimate, Finding
-
-Texts = Mapping[tuple[str, str], str]
-"""(conversation, system) → its reply as judged."""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:

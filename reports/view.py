@@ -46,7 +46,7 @@ class Estimate:
     high: float | None = None
 
     @classmethod
-    def of(cls, value: float | None, interval: tuple[float, float] | None) -> "Estimate":
+    def of(cls, value: float | None, interval: tuple[float | None, float | None] | None) -> "Estimate":
         """A figure as everything below this room gives it: with a pair of bounds, or none."""
         return cls(value, *(interval or (None, None)))
 

@@ -68,7 +68,8 @@ class AgentSummary(_Model):
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None
     elo_method: str | None = None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
+    """With one end null it is a bound: of an agent that won, or lost, every comparison."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
@@ -81,7 +82,7 @@ class ReferenceSummary(_Model):
     """A reference reply set on the same board; it has no latency."""
 
     elo: float | None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 
