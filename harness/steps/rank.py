@@ -52,7 +52,8 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
             if values:
                 latencies.setdefault(figure, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
-            cut_ins[entry.name] = {c: [t.cut_in for t in g if t.discarded is None] for c, g in turns.items()}
+            flags = {c: [t.cut_in for t in group if t.discarded is None] for c, group in turns.items()}
+            cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 
 

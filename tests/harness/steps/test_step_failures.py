@@ -82,7 +82,7 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
     (told,) = summary.failures
     assert told.kind == "analysis_failed"
     assert told.detail.startswith("timing: ZeroDivisionError: an odd one")
-    assert summary.agents["a"].failed == summary.agents["a"].no_reply == 0, "the agent is not to blame"
+    assert summary.agents["a"]["failed"] == summary.agents["a"]["no_reply"] == 0, "the agent is not to blame"
     assert any("harness retime" in warning for warning in summary.warnings)
 
     found = retime(store)
