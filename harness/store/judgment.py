@@ -48,6 +48,10 @@ class Judgment(BaseModel):
     """Tells apart several verdicts of one judge on one pair."""
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
+    condition: str = ""
+    """The line condition that both replies were heard in; empty where not known."""
+    replicate: int = 0
+    """Which repeat of the sessions the replies are from."""
 
 
 class JudgeCheck(BaseModel):
