@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
-from harness.ranking.exact import quantile_interval, share_interval
+from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, to_elo
 from harness.ranking.verdicts import Votes, gather, select
@@ -28,7 +28,6 @@ Latencies = Mapping[str, Mapping[str, float | None]]
 """System → context → milliseconds; None: no reply."""
 Events = Mapping[str, Mapping[str, bool]]
 """System → context → whether it happened (a cut-in)."""
-TURNS_FOR_P95 = 60
 SYSTEMS_FOR_SLOPE = 6
 DRAWS = 1000
 

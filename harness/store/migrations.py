@@ -24,6 +24,7 @@ CREATE TABLE judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEX
 CREATE INDEX judgments_by_judge ON judgments (judge);
 CREATE TABLE judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
 CREATE TABLE people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
+CREATE TABLE step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (session, step));
 CREATE TABLE notes (code TEXT, text TEXT);
 """
 """What a new run begins with: always the same as the last step leaves."""
@@ -54,9 +55,13 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
     nothing in particular and go, while people's, who cannot be asked again, are kept under the run's first condition. Silence
     is worked out from the sessions whenever a board is made, and its rows go everywhere.
     """
-    # The first runs of layout 1 were made before people could give replies.
+    # Layout 1 grew by whole tables without a number for it.
     database.execute(
         "CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id))"
+    )
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL,"
+        " PRIMARY KEY (session, step))"
     )
     database.execute("CREATE TABLE notes (code TEXT, text TEXT)")
     database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")

@@ -60,10 +60,10 @@ def test_a_run_of_several_conditions_is_to_be_judged_again_and_says_so(old_run: 
     (note,) = store.notes()
     assert note.text.startswith("judged before conditions had boards of their own; judge again with: harness judge RUN")
     people = store.judgments()
-    store.replace_judgments("votes/ada", people[:1], "heard_text")
+    store.replace_judgments(["votes/ada"], people[:1], "heard_text", "telephone")
     assert store.notes() == (note,)
     judged = people[0].model_copy(update={"source": "judge", "judge": "embedded@3"})
-    store.replace_judgments("embedded@3", [judged], "heard_text")
+    store.replace_judgments(["embedded@3"], [judged], "heard_text", "telephone")
     assert RunStore.open(run).notes() == ()
 
 
