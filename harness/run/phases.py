@@ -79,7 +79,7 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
     Raises:
         UserError: there is no run to resume.
     """
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     try:
         began = options_of(store.manifest, ())
     finally:
@@ -90,7 +90,7 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
 def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
     if not request.resume:
         return RunStore.create(folder, new_manifest(plan), plan.contexts)
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     refuse_changes(plan, store.manifest, store.contexts_as_played())
     return store
 

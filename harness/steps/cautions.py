@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
-    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
+    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed", "judged_across_conditions",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -58,6 +58,8 @@ class Circumstances(BaseModel):
     """CPU of each agent while it waited, in percent of one core."""
     unfinished: dict[str, int] = Field(default_factory=dict)
     """Planned sessions that are not finished, by the run's folder."""
+    to_judge_again: dict[str, str] = Field(default_factory=dict)
+    """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
     """Sessions that a step after the call could not cope with, by the run's folder."""
     onset_error_ms: float | None = None
@@ -83,6 +85,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         silent=sum(one.silent for one in each),
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
         human_baseline=human_baseline,
@@ -142,6 +145,9 @@ def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[
 
 
 def _ranking(known: Circumstances) -> Iterator[Caution]:
+    for folder, why in known.to_judge_again.items():
+        text = why.replace("RUN", folder)
+        yield _said("judged_across_conditions", "warn", "To judge again", f"{text[:1].upper()}{text[1:]}.")
     for text in known.ranking:
         yield _said("ranking", "warn", "Ranking", text)
     if known.silent:

@@ -282,6 +282,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         silent=sum(is_rule(row.judge) for row in rows),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
