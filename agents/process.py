@@ -106,14 +106,18 @@ class AgentProcess:
 
     def last_log_lines(self, count: int = 10) -> tuple[str, ...]:
         """The last lines that the agent wrote, safe to print."""
-        try:
-            with self._log_path.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - 65_536))
-                tail = log.read().decode("utf-8", "replace")
-        except OSError:
-            return ()
-        lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
-        return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
+        return _last_lines(self._log_path, 0, count)
+
+    def log_end(self) -> int:
+        """How much the agent has written, for `log_lines_since`."""
+        with contextlib.suppress(OSError):
+            return self._log_path.stat().st_size
+        return 0
+
+    def log_lines_since(self, end: int, count: int = 10) -> tuple[str, ...]:
+        """The last lines of those that the agent wrote after `log_end` was `end`, safe to print."""
+        # A log that has passed its limit starts anew, and all of it is later than what is gone.
+        return _last_lines(self._log_path, end if end <= self.log_end() else 0, count)
 
     def failure(self) -> AgentFailed | None:
         """What to raise when the agent has died by itself; None while it lives and after `stop`."""
@@ -296,6 +300,18 @@ class AgentProcess:
         lines = self.last_log_lines()
         where = f"; its log is {self._log_path}" if self._supervisor is not None else ""
         return AgentFailed(f'agent "{self._profile.name}" {what}{where}', kind, lines)
+
+
+def _last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
+    """The last lines of a log after a place in it."""
+    try:
+        with log_path.open("rb") as log:
+            log.seek(max(start, log.seek(0, os.SEEK_END) - 65_536))
+            tail = log.read().decode("utf-8", "replace")
+    except OSError:
+        return ()
+    lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
+    return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
 
 
 class _NewLines:

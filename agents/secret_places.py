@@ -21,9 +21,7 @@ LEAST_IN_ENVIRONMENT: Final = 8
 PLAIN_WORD_CHARACTERS: Final = 15
 """Letters, dashes and underscores up to this length are a word (`none`, `not-needed`), and no key."""
 
-_WORDS: Final = frozenset(
-    "key apikey token secret password passwd passphrase auth authorization credential bearer cookie signature".split()
-)
+_WORDS: Final = frozenset(("auth", "authorization", "bearer", "cookie", "credential", "passphrase", "passwd", "signature"))
 _ENDINGS: Final = ("key", "token", "secret", "password")
 _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers", "additional_headers", "parameters"))
 _NOT_THE_VALUE: Final = ("env", "file", "path", "argument")

@@ -113,13 +113,13 @@ def learn_file(text: str) -> None:
 
 
 def redact(text: str) -> str:
-    """A text fit to be stored or shown."""
-    return redactor()(text)
+    """A text fit to be stored or shown: no secret in it, and no half of a character that no file can hold."""
+    return _encodable(redactor()(text))
 
 
 def redact_foreign(text: str) -> str:
     """As `redact`, for words that an agent or an endpoint wrote."""
-    return redactor().foreign(text)
+    return _encodable(redactor().foreign(text))
 
 
 def redact_settings(text: str) -> str:
@@ -192,6 +192,10 @@ def _strings_of_secrets(data: object, secret: bool = False) -> Iterator[str]:
             yield from _strings_of_secrets(value, secret)
     elif isinstance(data, str) and secret:
         yield data
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _forms(value: str) -> Iterator[str]:

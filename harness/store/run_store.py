@@ -21,6 +21,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from agents.secrets import redact
 from harness.errors import UserError
 from harness.recording import files as recording_files
 from harness.recording.record import Recording
@@ -124,7 +125,7 @@ class RunStore:
             raise UserError(f"--out {folder}: cannot be written ({error.strerror}); choose another path") from error
         with store._db:
             store._db.executescript(_SCHEMA)
-            store._db.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
+            store._db.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
             store._db.executemany(
                 "INSERT INTO contexts VALUES (?, ?, ?)",
                 [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
@@ -168,7 +169,7 @@ class RunStore:
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""
         with self._db:
-            self._db.execute("UPDATE manifest SET json = ?", (manifest.model_dump_json(),))
+            self._db.execute("UPDATE manifest SET json = ?", (redact(manifest.model_dump_json()),))
 
     def contexts(self) -> tuple[Context, ...]:
         """The contexts of the run, in the order played, with the replies by people that were collected for it since."""
@@ -228,9 +229,9 @@ class RunStore:
                 " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, failure_detail, written_text,
-                    understood_text, started_ns, _TIMING.dump_json(timing).decode() if timing else None,
-                    _TIMINGS.dump_json(timings).decode(),
+                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact(failure_detail),
+                    _shown(written_text), _shown(understood_text), started_ns,
+                    _TIMING.dump_json(timing).decode() if timing else None, _TIMINGS.dump_json(timings).decode(),
                 ),
             )  # fmt: skip
         return self.session(key.session_id)
@@ -301,7 +302,9 @@ class RunStore:
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""
         with self._db:
-            self._db.execute("INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, check.model_dump_json()))
+            self._db.execute(
+                "INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, redact(check.model_dump_json()))
+            )
 
     def judge_checks(self) -> list[JudgeCheck]:
         """One check per judge that has judged this run."""
@@ -331,7 +334,7 @@ class RunStore:
     def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
         self._db.executemany(
             "INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)",
-            [(row.judge, row.context, row.model_dump_json()) for row in rows],
+            [(row.judge, row.context, redact(row.model_dump_json())) for row in rows],
         )
 
     def _session(self, row: sqlite3.Row) -> Session:
@@ -359,6 +362,10 @@ class RunStore:
             started_ns=row["started_ns"],
             folder=self.folder / "sessions" / row["id"],
         )
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else redact(text)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
