@@ -126,5 +126,11 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [Failure(context=n.key.context_id, agent=n.key.agent, kind="not_played", detail=n.reason) for n in not_played]
+    told: set[str] = set()
+    failures = []
+    for left in not_played:
+        # An agent's last words once, and not with every session that it was to play.
+        detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
+        told.add(left.key.agent)
+        failures.append(Failure(context=left.key.context_id, agent=left.key.agent, kind="not_played", detail=detail))
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})
