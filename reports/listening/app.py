@@ -106,6 +106,8 @@ class ListeningApp:
         return Starlette(
             routes=[
                 Route("/", self._front),
+                Route("/entering/", self._entering),
+                Route("/entering/collect", self._entering),
                 Route("/asset/{name}", self._asset),
                 Route("/begin", self._begin, methods=["POST"]),
                 Route("/step", self._step),
@@ -136,7 +138,9 @@ class ListeningApp:
         if token := request.query_params.get("token"):
             link = await run_in_threadpool(self._votes.invited_as, token)
             if _why_shut(link) is None:
-                response: Response = RedirectResponse(path, status_code=303)
+                # Whoever follows a link in web mail comes from another site, to which the cookie is not sent; so a page of
+                # this site leads in.
+                response: Response = RedirectResponse(f"/entering{path}", status_code=303)
                 self._remember(response, token, link)
                 return response
             if self._door.public:
@@ -144,11 +148,11 @@ class ListeningApp:
         if not self._door.public:
             return HTMLResponse(self._pages[page])
         secret = request.cookies.get(self._cookie, "")
-        if not secret and request.headers.get("sec-fetch-site") == "cross-site":
-            # Who follows a link in web mail comes from another site, and the cookie stays behind until this page asks itself.
-            return HTMLResponse(self._pages["entering.html"])
         link = await run_in_threadpool(self._votes.invited_as, secret) if secret else None
         return HTMLResponse(self._pages[page]) if _why_shut(link) is None else self._closed(link)
+
+    async def _entering(self, request: Request) -> Response:
+        return HTMLResponse(self._pages["entering.html"].replace("{path}", request.url.path.removeprefix("/entering")))
 
     def _closed(self, link: Link | None) -> Response:
         return HTMLResponse(self._pages["closed.html"].replace("{why}", _why_shut(link) or ""), status_code=403)
