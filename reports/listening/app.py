@@ -141,7 +141,7 @@ class ListeningApp:
                 # Whoever follows a link in web mail comes from another site, to which the cookie is not sent; so a page of
                 # this site leads in.
                 response: Response = RedirectResponse(f"/entering{path}", status_code=303)
-                self._remember(response, token, link)
+                self._remember(response, token)
                 return response
             if self._door.public:
                 return self._closed(link)
@@ -157,10 +157,10 @@ class ListeningApp:
     def _closed(self, link: Link | None) -> Response:
         return HTMLResponse(self._pages["closed.html"].replace("{why}", _why_shut(link) or ""), status_code=403)
 
-    def _remember(self, response: Response, secret: str, link: Link | None) -> None:
-        left_s = COOKIE_S if link is None or link.expires_s is None else min(COOKIE_S, int(link.expires_s - time.time()))
+    def _remember(self, response: Response, secret: str) -> None:
+        # It may outlive its link, and opens nothing then; but who comes back is told why.
         response.set_cookie(
-            self._cookie, secret, max_age=left_s, path="/", httponly=True, samesite="strict", secure=self._door.secure
+            self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self._door.secure
         )
 
     async def _begin(self, request: Request) -> Response:
@@ -187,7 +187,7 @@ class ListeningApp:
             return refused
         self._start(secret, link.role if link else "contributor", collects)
         response = JSONResponse({})
-        self._remember(response, secret, link)
+        self._remember(response, secret)
         return response
 
     def _from_here(self, request: Request) -> bool:

@@ -23,6 +23,7 @@ EXPIRES = "30d"
 _EVERY = ("0.0.0.0", "::")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNIT_S = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+_NOT_ITS_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
 _SOMEWHERE_ELSE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 """Addresses kept for documentation: nothing is ever sent there."""
 
@@ -183,7 +184,7 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         # Without a password given, OpenSSL would stop and ask the terminal for one.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
-        if error.reason == "KEY_VALUES_MISMATCH":
+        if error.reason in _NOT_ITS_KEY:
             raise UserError(f"--tls-key {key}: is not the key of {certificate}; give the one it was made with") from error
         raise UserError(
             f"--tls-cert {certificate}, --tls-key {key}: are no certificate and key in PEM without a passphrase"

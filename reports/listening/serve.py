@@ -121,7 +121,7 @@ def _announced(door: Door, links: list[Invitation], expires_s: float | None) -> 
     lines = [f"{link.role} {link.id}: {door.origin}{link.path}{until}" for link in links]
     lines.append(f"Listening test at {door.origin}/ for holders of a link alone, those given out before among them.")
     if door.url is None and door.origin.split("//")[1].startswith("localhost"):
-        lines.append("This machine has no address on a network: these links work on it alone. Where it has one, give --url.")
+        lines.append("These links work on this machine alone; give --url with the address that others reach it at.")
     if not door.secure:
         lines.append(
             "Not encrypted: who is on the way can read links and answers, and browsers lend no microphone. "

@@ -85,7 +85,7 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
             assert time.monotonic() < end
             time.sleep(0.01)
         servers.append((server, thread))
-        address = here.origin if name else f"{here.scheme}://127.0.0.1:{here.port}"
+        address = here.origin if name else f"http{'s' * bool(here.certificate)}://127.0.0.1:{here.port}"
         return Served(address, votes, material, store, design)
 
     yield started

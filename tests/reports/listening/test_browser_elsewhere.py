@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import soundfile
 
+from reports.listening import headphones
 from reports.listening.serve import invite
 from tests.reports.listening.conftest import NAME
 from tests.reports.listening.test_browser import begin, hear_all, one_step
@@ -164,8 +165,6 @@ def test_who_fails_the_headphone_trial_is_told_before_the_first_conversation(ser
 
 def page_tone(served: Any) -> int:
     """The right answer to the trial that is due."""
-    from reports.listening import headphones
-
     (rater,) = served.votes.raters()
     position = served.votes.position(rater)
     item = headphones.in_round(
