@@ -66,7 +66,7 @@ def check_turn(timing: TurnTiming, recording: Recording, samples: np.ndarray, le
     if timing.first_byte_ms is not None:
         came = [(a.arrival_ns - recording.caller.t0_ns) / 1e6 - timing.spoken_end_ms for a in recording.arrivals]
         assert min(abs(ms - timing.first_byte_ms) for ms in came) < 0.01
-    assert timing.ttft_ms is None or 0 <= timing.ttft_ms
+    assert timing.ttft_ms is None or timing.ttft_ms >= 0
     assert timing.yield_ms is None or timing.yield_ms >= 0
     if timing.waterfall is not None and timing.ttfa_ms is not None:
         stages = timing.waterfall.stages
