@@ -176,7 +176,8 @@ def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], u
 def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:
     if answer.kind == "breath":
         # A breath has no pitch; what it leads into must have one.
-        answer = next(s for s in vocal if s.start >= answer.end)
+        after = (s for s in session.sounds if s.start >= answer.end and s.kind != "nonvocal")
+        answer = next(after, answer)
     before = [s.end for s in vocal if s.end <= answer.start]
     return disagreement(session.track.samples, answer.start, max(before, default=0))
 
@@ -200,7 +201,7 @@ def _audible(session: _Session, answer: Sound, times: _Times) -> tuple[int, Piec
     rate = session.recording.agent_rate_hz
     half_sample_ns = samples_to_ns(1, HEARD_RATE_HZ)
     for piece in session.track.pieces:
-        if onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
+        if piece.count_samples and onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
             return onset_ns, piece
     return None
 
