@@ -30,7 +30,7 @@ from harness.store.judgment import Judgment, Presentation
 from harness.store.manifest import Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.step_failure import StepFailure, attempt
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import TurnTiming, crosses_clocks_unsurely
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 
@@ -267,6 +267,7 @@ def _warnings(
         notes.append(f"{silent} comparisons were decided by silence: nothing was heard from one side.")
     busy = {n: p for n, p in manifest.idle_cpu_percent.items() if p > IDLE_PERCENT}
     notes += [f"{name} used up to {percent:.0f} % of a core while it waited." for name, percent in sorted(busy.items())]
+    notes += _uncertain_clocks(sessions)
     missing = {f.session for f in store.step_failures()}
     if missing:
         notes.append(
@@ -280,6 +281,21 @@ def _warnings(
         notes.append(
             f"{unfinished} of the planned sessions are not finished; `harness run --resume --out {store.folder}` plays them."
         )
+    return notes
+
+
+def _uncertain_clocks(sessions: Sequence[Session]) -> list[str]:
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock."""
+    notes = []
+    for name in sorted({s.key.agent for s in sessions}):
+        doubtful = [t for s in sessions if s.key.agent == name for t in s.turn_timings if crosses_clocks_unsurely(t)]
+        if doubtful:
+            worst = max(t.waterfall.clock_uncertainty_ms for t in doubtful if t.waterfall is not None)
+            notes.append(
+                f"{name}: on {len(doubtful)} turns its clock is known to ±{worst:,.0f} ms at worst, which is more than what was "
+                "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. "
+                "TTFA and TTFT are not concerned."
+            )
     return notes
 
 
