@@ -292,9 +292,9 @@ def _uncertain_clocks(sessions: Sequence[Session]) -> list[str]:
         if doubtful:
             worst = max(t.waterfall.clock_uncertainty_ms for t in doubtful if t.waterfall is not None)
             notes.append(
-                f"{name}: on {len(doubtful)} turns its clock is known to ±{worst:,.0f} ms at worst, which is more than what was "
-                "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. "
-                "TTFA and TTFT are not concerned."
+                f"{name}: on {len(doubtful)} turns its clock is known to ±{worst:,.0f} ms at worst, more than what was measured "
+                "across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and TTFT are "
+                "not concerned."
             )
     return notes
 

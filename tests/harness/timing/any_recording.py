@@ -159,7 +159,7 @@ def plausible(rng: Random) -> Recording:
         clears += (arrivals[int(rng.integers(len(arrivals)))].arrival_ns + int(rng.choice([0, 1, 10**7])),)
     rate_hz = AGENT_HZ if rng.random() < 0.7 else int(rng.choice(AGENT_RATES_HZ))
     said = any_marks(rng, end_ns) if rng.random() < 0.4 else a_turn_s_marks(rng, end_ns)
-    words = (Transcript(end_ns, "assistant", "some\x00 words \ud800", True),) if rng.random() < 0.2 else ()
+    words = (Transcript(end_ns, "assistant", "some\x00 words \u202e\ufffd", True),) if rng.random() < 0.2 else ()
     return Recording(caller, rate_hz, agent, arrivals, clears, said, words, loop_lag_ms=(0.1,))
 
 

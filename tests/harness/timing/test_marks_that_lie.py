@@ -37,9 +37,7 @@ def timed(found: list[Mark]) -> TurnTiming:
 
 
 @pytest.mark.parametrize("offset_ns", [0, ELSEWHERE_NS, -ELSEWHERE_NS])
-@pytest.mark.parametrize(
-    ("lie_s", "why"), [(7.0, "stamped after it had arrived"), (-9.0, "stamped before the session began")]
-)
+@pytest.mark.parametrize(("lie_s", "why"), [(7.0, "stamped after it had arrived"), (-9.0, "stamped before the session began")])
 def test_one_lie_is_refused_by_name_and_moves_no_other_mark(offset_ns: int, lie_s: float, why: str) -> None:
     for k, honest in enumerate(stamped(offset_ns)):
         found = stamped(offset_ns)
