@@ -75,7 +75,13 @@ class CallerProcess:
         if result.failure_kind in ("caller_died", "caller_error"):
             remove(folder)
         else:
-            await asyncio.to_thread(lambda: save(take_raw(folder), folder))
+            try:
+                await asyncio.to_thread(lambda: save(take_raw(folder), folder))
+            except OSError:
+                raise  # the disk's fault, and the next session would fare no better
+            except Exception as error:
+                remove(folder)
+                return SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
         return result
 
     async def stop(self, within_s: float = STOP_TIMEOUT_S) -> None:

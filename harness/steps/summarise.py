@@ -36,6 +36,7 @@ from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.step_failure import StepFailure, attempt
+from harness.timing.figures import crosses_clocks_unsurely
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
@@ -284,6 +285,18 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
+        unsure_clocks=_unsure_clocks(selection.sessions),
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
+
+
+def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, and the worst bound in ms."""
+    found: dict[str, tuple[int, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
+                turns, worst_ms = found.get(session.key.agent, (0, 0.0))
+                found[session.key.agent] = turns + 1, max(worst_ms, turn.waterfall.clock_uncertainty_ms)
+    return found
