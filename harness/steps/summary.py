@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from harness.judging.trust import Trust
 from harness.steps.cautions import Caution, Circumstances, cautions
+from harness.timing.figures import BUDGET_MS
 
 
 class _Model(BaseModel):
@@ -149,7 +150,7 @@ class RunSummary(_Model):
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
     circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
     judges: list[JudgeSummary] = Field(default_factory=list)

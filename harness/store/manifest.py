@@ -12,6 +12,8 @@ from typing import Literal
 import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.timing.figures import BUDGET_MS
+
 _REPORTED_PACKAGES = (
     "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "onnxruntime",
     "numpy", "scipy", "soxr", "websockets", "altair",
@@ -63,7 +65,7 @@ class RunManifest(_Model):
     seed: int
     concurrency: int = 1
     barge_in_ms: float | None = None
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     machine: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
