@@ -35,6 +35,8 @@ _PROBE_S: Final = 0.1
 _OWN_READY_TIMEOUT_S: Final = 180.0
 """Loading a recogniser, a language model and a voice takes seconds on two cores; a cold disk is slower."""
 _KILL_MARGIN_S: Final = 3.0
+IMPATIENT_S: Final = 1.5
+"""What an agent has to end by itself when somebody has pressed Ctrl-C and waits."""
 
 
 class AgentFailed(Exception):
@@ -132,12 +134,15 @@ class AgentProcess:
         self._launch = launch
         try:
             await self._start(launch)
-        except BaseException:
-            await self.stop()
+        except BaseException as error:
+            await self.stop(at_once=isinstance(error, asyncio.CancelledError))
             raise
 
-    async def stop(self) -> None:
-        """End the agent and everything that it started: SIGTERM, then SIGKILL. Safe to call twice."""
+    async def stop(self, *, at_once: bool = False) -> None:
+        """End the agent and everything that it started: SIGTERM, then SIGKILL. Safe to call twice.
+
+        `at_once`: somebody waits for the end, so SIGKILL follows after `IMPATIENT_S` at the latest.
+        """
         self._stopped = True
         supervisor, launch = self._supervisor, self._launch
         if supervisor is None or launch is None:
@@ -148,6 +153,10 @@ class AgentProcess:
         with contextlib.suppress(ProcessLookupError):
             supervisor.terminate()
         try:
+            if at_once and launch.settings.stop_timeout_s > IMPATIENT_S:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    await asyncio.to_thread(supervisor.wait, IMPATIENT_S)
+                supervisor.terminate()  # a second time: no more grace
             await asyncio.to_thread(supervisor.wait, launch.settings.stop_timeout_s + _KILL_MARGIN_S)
         except subprocess.TimeoutExpired:
             supervisor.kill()

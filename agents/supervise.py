@@ -9,8 +9,9 @@ itself be killed, the kernel kills the agent (`PR_SET_PDEATHSIG`).
 It imports the standard library only and is run by file name in Python's isolated mode, so that nothing of the harness
 is on the agent's path and nothing of the agent's on this one's.
 
-Protocol: standard input is the life line. On the status pipe it writes one JSON line with the agent's `pid`, or the
-`error` that kept it from starting, and one with its `exit` code (negative: the signal) when it has ended.
+Protocol: standard input is the life line; SIGTERM cuts it too, and a second one ends the grace that the agent has. On the
+status pipe it writes one JSON line with the agent's `pid`, or the `error` that kept it from starting, and one with its
+`exit` code (negative: the signal) when it has ended.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -34,6 +36,8 @@ _ORPHAN_CHECK_S = 1.0
 _BLIND_CHECK_S = 0.1
 LOG_LIMIT_BYTES = 64 * 1024 * 1024
 """Hours of a talkative bot. One that prints as fast as it can may pass it by what a disk takes in a second."""
+
+_impatient = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,12 @@ def _bound(log: Path) -> None:
 
 
 def _close_the_life_line(*_: object) -> None:
+    signal.signal(signal.SIGTERM, _end_the_grace)
     os.close(0)
+
+
+def _end_the_grace(*_: object) -> None:
+    _impatient.set()
 
 
 def _start(orders: Orders) -> "subprocess.Popen[bytes]":
@@ -139,7 +148,7 @@ def _end_all(agent: "subprocess.Popen[bytes]", grace_s: float) -> int:
     left = _descendants()
     _signal_all(left, signal.SIGTERM)
     deadline = time.monotonic() + grace_s
-    while left and time.monotonic() < deadline:
+    while left and time.monotonic() < deadline and not _impatient.is_set():
         time.sleep(0.02)
         agent.poll()
         _reap(agent.pid)

@@ -53,7 +53,7 @@ def render(view: PageView) -> str:
                 name: {"label": label, "colour": colour}
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
             },
-            "points": [{k: row[k] for k in ("metric", "percentile", "subset")} for row in elo_latency.rows(view)],
+            "points": [{k: row[k] for k in ("condition", "metric", "percentile", "subset")} for row in elo_latency.rows(view)],
             "charts": specs,
             "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
         }
@@ -74,7 +74,7 @@ def render(view: PageView) -> str:
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if anchor != "baseline" or view.baseline],
             cautions=cautions(view),
             verdicts=verdicts(view),
-            boards={subset: board(view, subset) for subset in SUBSETS},
+            boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
             method_words=method_words(view),
             losses=losses(view),

@@ -47,7 +47,7 @@ class Estimate:
     high: float | None = None
 
     @classmethod
-    def of(cls, value: float | None, interval: tuple[float, float] | None) -> "Estimate":
+    def of(cls, value: float | None, interval: tuple[float | None, float | None] | None) -> "Estimate":
         """A figure as everything below this room gives it: with a pair of bounds, or none."""
         return cls(value, *(interval or (None, None)))
 
@@ -108,6 +108,8 @@ class AgentView:
     family: str
     spoken: bool
     slices: Mapping[Subset, SliceView]
+    condition: str = ""
+    """The line condition of this cell; each has a board of its own."""
     profile_hash: str = ""
     own_family_judgments: int = 0
     total_judgments: int = 0
@@ -127,6 +129,8 @@ class ReferenceView:
     system: str
     author: str
     ratings: Mapping[Subset, RatingView]
+    condition: str = ""
+    """Of the board that it stands on; each condition has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +362,11 @@ class PageView:
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The line conditions of the page, in the order of the run."""
+        return tuple(dict.fromkeys(agent.condition for agent in self.agents))
 
     @property
     def judgments(self) -> int:

@@ -77,15 +77,15 @@ class CallerProcess:
             await asyncio.to_thread(lambda: save(take_raw(folder), folder))
         return result
 
-    async def stop(self) -> None:
-        """End the process. Safe to call twice."""
+    async def stop(self, within_s: float = STOP_TIMEOUT_S) -> None:
+        """End the process, by force if it has not ended within that time. Safe to call twice."""
         process = self._process
         if process is None:
             return
         if process.returncode is None and process.stdin is not None:
             process.stdin.close()
             try:
-                async with asyncio.timeout(STOP_TIMEOUT_S):
+                async with asyncio.timeout(within_s):
                     await process.wait()
             except TimeoutError:
                 process.kill()

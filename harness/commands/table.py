@@ -7,8 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Code, Level
-from harness.steps.summary import AgentSummary, Quantiles, RunSummary
+from harness.steps.summary import Cell, RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 
 _DASH = "–"
@@ -35,15 +36,21 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
-    ranked = sorted(summary.agents.items(), key=lambda item: (item[1].elo is None, -(item[1].elo or 0), item[0]))
-    for name, agent in ranked:
-        table.add_row(name, *_cells(agent))
-    for name, reference in sorted(summary.references.items(), key=lambda item: -(item[1].elo or 0)):
-        cells = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
-        table.add_row(Text(name, style="dim"), *cells)
+    several = len(summary.conditions) > 1
+    for condition in summary.conditions:
+        mine = [cell for cell in summary.whole if cell.condition == condition]
+        if several:
+            table.add_row(Text(condition, style="italic"))
+        for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
+            table.add_row(cell.agent, *_figures(cell))
+        board = summary.board(condition)
+        references = board.references if board is not None else {}
+        for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
+            figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
+            table.add_row(Text(name, style="dim"), *figures)
     console.print(table)
-    for name, agent in ranked:
-        if line := _substance(name, agent):
+    for cell in summary.whole:
+        if line := _substance(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
     for caution in cautions_for_people(summary):
         console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
@@ -59,7 +66,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"report  {summary.report}"), soft_wrap=True)
 
 
-def _cells(agent: AgentSummary) -> list[str]:
+def _figures(agent: Cell) -> list[str]:
     share = agent.within_budget.ttfa
     return [
         milliseconds(agent.ttfa_ms, "p50"),
@@ -74,7 +81,7 @@ def _cells(agent: AgentSummary) -> list[str]:
     ]
 
 
-def _substance(name: str, agent: AgentSummary) -> str | None:
+def _substance(name: str, agent: Cell) -> str | None:
     """What a good TTFA may be bought with: stock words first. None where nothing was heard."""
     if agent.common_opening is None:
         return None
@@ -97,8 +104,12 @@ def _elo(elo: float | None) -> str:
     return f"{elo:.0f}" if elo is not None else _DASH
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return f"{interval[0]:.0f}–{interval[1]:.0f}" if interval else _DASH
+def _interval(interval: tuple[float | None, float | None] | None) -> str:
+    """`1480–1530`, or the bound of an agent that won or lost every comparison."""
+    low, high = interval or (None, None)
+    if low is not None and high is not None:
+        return f"{low:.0f}–{high:.0f}"
+    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else _DASH
 
 
 def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:

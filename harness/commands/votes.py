@@ -21,6 +21,10 @@ def votes(
     presentation: Annotated[
         str, typer.Option(help=f"What raters met, where a file does not say: one of {', '.join(_PRESENTATIONS)}.")
     ] = "written",
+    condition: Annotated[
+        str | None,
+        typer.Option(help="Over which line the replies were heard, where a file does not say and the run has several."),
+    ] = None,
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Count the excluded raters too; without it they are out again.")
     ] = False,
@@ -36,7 +40,7 @@ def votes(
     store = RunStore.open(run)
     with store.lock():
         for path in add or ():
-            add_votes(store, path, chosen)
+            add_votes(store, path, chosen, condition)
         found = count_votes(store, keep_excluded=keep_excluded)
     if not found.raters:
         raise UserError(f"{run}: holds no votes from files yet; take some in with --add FILE.csv")

@@ -21,6 +21,8 @@ class Completion:
     family: str | None = None
     turns: tuple[Turn, ...] | None = None
     """The conversation it answers, where that is one of its own (a replayed one); None: the context's."""
+    lost: str = ""
+    """Why there is no reply that could compete (nothing heard, the agent crashed): it loses to any reply, without a call."""
 
 
 def normalised(text: str) -> str:

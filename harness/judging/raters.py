@@ -44,6 +44,8 @@ class Vote(BaseModel):
     check: Option | None = None
     """On a quality check: the answer that is right; such a vote is not a verdict on systems."""
     presentation: Presentation = "written"
+    condition: Annotated[str, StringConstraints(max_length=500)] = ""
+    """The line condition that the replies were heard in; empty: the run's only one."""
 
 
 def read_votes(
@@ -91,22 +93,24 @@ def vote_row(
     steps: int,
     shown_first: Literal["a", "b"] | None,
     presentation: Presentation,
+    condition: str,
     reason: str,
 ) -> Judgment:
     """One vote as a row. `steps`: from −2 (a is much better) to 2 (b is)."""
     winner: Winner = "tie" if steps == 0 else "a" if steps < 0 else "b"
     return Judgment(
         context=context, subset=subset, system_a=system_a, system_b=system_b, source="human", judge=rater, winner=winner,
-        strength=_STRENGTH[abs(steps)], shown_first=shown_first, presentation=presentation, rationale=reason,
+        strength=_STRENGTH[abs(steps)], shown_first=shown_first, presentation=presentation, condition=condition,
+        rationale=reason,
     )  # fmt: skip
 
 
 def numbered(rows: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """The rows, the second vote of a rater on one pair and presentation told from the first."""
+    """The rows, the second vote of a rater on one pair, presentation and condition told from the first."""
     seen: Counter[tuple[str, ...]] = Counter()
     found = []
     for row in rows:
-        key = (row.context, row.presentation, row.judge, *sorted((row.system_a, row.system_b)))
+        key = (row.context, row.condition, row.presentation, row.judge, *sorted((row.system_a, row.system_b)))
         found.append(row.model_copy(update={"repeat": seen[key]}) if seen[key] else row)
         seen[key] += 1
     return tuple(found)
@@ -130,6 +134,7 @@ def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple
             steps=_STEPS[vote.vote],
             shown_first=vote.shown_first,
             presentation=vote.presentation,
+            condition=vote.condition,
             reason=vote.reason,
         )
         for vote in votes

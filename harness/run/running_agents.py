@@ -48,15 +48,15 @@ class Fleet:
                 self._progress.status(name)
                 await self._start(name)
                 self._progress.step(name)
-        except BaseException:
-            await self._stop_all()
+        except BaseException as error:
+            await self._stop_all(at_once=_is_a_stop(type(error)))
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stop_all()
+        await self._stop_all(at_once=_is_a_stop(kind))
 
     def connection(self, name: str) -> ConnectionSpec:
         """How the caller reaches the agent of that name."""
@@ -120,8 +120,13 @@ class Fleet:
         except AgentFailed as error:
             raise AgentError(str(error)) from error
 
-    async def _stop_all(self) -> None:
-        await asyncio.gather(*(agent.stop() for agent in self._agents.values()), return_exceptions=True)
+    async def _stop_all(self, *, at_once: bool) -> None:
+        await asyncio.gather(*(agent.stop(at_once=at_once) for agent in self._agents.values()), return_exceptions=True)
+
+
+def _is_a_stop(kind: type[BaseException] | None) -> bool:
+    """Whether somebody asked for the end and waits for it."""
+    return kind is not None and issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
 
 
 def _group_cpu_s(pid: int) -> float:

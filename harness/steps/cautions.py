@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
-    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
+    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -58,6 +58,8 @@ class Circumstances(BaseModel):
     """CPU of each agent while it waited, in percent of one core."""
     unfinished: dict[str, int] = Field(default_factory=dict)
     """Planned sessions that are not finished, by the run's folder."""
+    not_analysed: dict[str, int] = Field(default_factory=dict)
+    """Sessions that a step after the call could not cope with, by the run's folder."""
     onset_error_ms: float | None = None
     """95th percentile of the onset error in calibration; None where any run was not calibrated."""
     human_baseline: bool = False
@@ -81,6 +83,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         silent=sum(one.silent for one in each),
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
         human_baseline=human_baseline,
     )
@@ -159,7 +162,7 @@ def _size(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             f"This run has {counted(len(known.contexts), 'conversation')}. Under {FEWEST_CONTEXTS} no interval is given, and "
             "an order of agents can turn round with the next conversation.",
         )
-    turns = max((agent.turns for agent in summary.agents.values()), default=0)
+    turns = max((cell.turns for cell in summary.whole), default=0)
     if turns < TURNS_FOR_P95:
         yield _said(
             "no_p95",
@@ -178,7 +181,7 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "Failed sessions",
             f"{counted(len(summary.failures), 'session')} failed ({agents}). They are listed by kind.",
         )
-    silent = [f"{name} on {a.no_reply} of {counted(a.turns, 'turn')}" for name, a in summary.agents.items() if a.no_reply]
+    silent = [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]
     if silent:
         yield _said(
             "no_reply",
@@ -186,7 +189,7 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "No reply",
             f"Nothing within {NO_REPLY_TEXT}: {', '.join(silent)}. Such turns count as an agent's slowest.",
         )
-    dropped = [f"{name} {sum(a.discarded.values())} of {a.turns}" for name, a in summary.agents.items() if a.discarded]
+    dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]
     if dropped:
         yield _said(
             "discarded",
@@ -207,6 +210,15 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "warn",
             "Unfinished",
             f"{count} of the planned sessions are not finished; `harness run --resume --out {folder}` plays them.",
+        )
+
+    for folder, count in known.not_analysed.items():
+        yield _said(
+            "not_analysed",
+            "warn",
+            "Not analysed",
+            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `harness retime {folder}` "
+            f"times them again, `harness run --resume --out {folder}` does the rest.",
         )
 
 

@@ -27,8 +27,10 @@ class CountedVotes:
     """Votes on file, without quality checks."""
 
 
-def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
+def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> None:
     """Check a CSV of votes against the run and keep it there, in place of an earlier file of the same name.
+
+    `condition`: of lines that name none; a run of one condition needs neither.
 
     Raises:
         UserError: a bad file, or a vote on what the run does not hold; names file and line.
@@ -37,7 +39,15 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
     known = {agent.name for agent in store.manifest.agents}
     references = {(c.id, reference_name(r.id)) for c in store.contexts() for r in c.references}
 
+    conditions = store.manifest.conditions
+    unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
+
     def problem(vote: Vote) -> str | None:
+        if (vote.condition or unsaid) not in conditions:
+            played = ", ".join(conditions)
+            return (
+                f"condition: {vote.condition or unsaid!r} is not one of {played}; add a column `condition`, or --condition NAME"
+            )
         if vote.context not in subset:
             return f"context: {vote.context!r} is not part of {store.folder}"
         if vote.subset != subset[vote.context]:
@@ -47,7 +57,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
                 return f"{side}: {system!r} gave no reply to {vote.context!r} in {store.folder}"
         return None
 
-    votes = read_votes(path, presentation, problem)
+    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read_votes(path, presentation, problem)]
     folder = store.folder / FOLDER
     folder.mkdir(exist_ok=True)
     kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
@@ -74,7 +84,7 @@ def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:
-    stood = {(r.judge, r.presentation) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
-    for judge, presentation in sorted(stood | {(r.judge, r.presentation) for r in rows}):
-        mine = [r for r in rows if (r.judge, r.presentation) == (judge, presentation)]
-        store.replace_judgments(judge, mine, presentation)
+    stood = {(r.judge, r.presentation, r.condition) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
+    for judge, presentation, condition in sorted(stood | {(r.judge, r.presentation, r.condition) for r in rows}):
+        mine = [r for r in rows if (r.judge, r.presentation, r.condition) == (judge, presentation, condition)]
+        store.replace_judgments({judge}, mine, presentation, condition)

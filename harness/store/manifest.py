@@ -41,7 +41,7 @@ class Pacing(_Model):
 
     p99_error_ms: float
     max_error_ms: float
-    realtime_ratio: float
+    realtime_ratio: float | None
     frames: int
     loop_lag_max_ms: float | None = None
 

@@ -8,12 +8,10 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 """
 
 import fcntl
-import hashlib
 import os
-import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,8 @@ from harness.recording import files as recording_files
 from harness.recording.record import Recording
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest
+from harness.store.paths import plain_name
+from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Reference
 
@@ -43,6 +43,8 @@ CREATE TABLE IF NOT EXISTS judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NUL
 CREATE INDEX IF NOT EXISTS judgments_by_judge ON judgments (judge);
 CREATE TABLE IF NOT EXISTS judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
+CREATE TABLE IF NOT EXISTS step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL,
+  PRIMARY KEY (session, step));
 """
 _TIMING = TypeAdapter(TurnTiming)
 _TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
@@ -64,10 +66,7 @@ class SessionKey:
     @property
     def session_id(self) -> str:
         """A name fit for a folder, unique within a run."""
-        plain = re.sub(r"[^a-zA-Z0-9.+-]", "-", self.condition)
-        if plain != self.condition:  # a file's path: two that look alike must not share a folder
-            plain = f"{plain[-40:]}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
-        return "__".join((self.context_id, self.agent, self.mode, plain, f"r{self.repeat}"))
+        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +232,7 @@ class RunStore:
                     _TIMINGS.dump_json(timings).decode(),
                 ),
             )  # fmt: skip
+            self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
     def sessions(self) -> list[Session]:
@@ -279,17 +279,34 @@ class RunStore:
                 (text, _WORDS.dump_json(tuple(words)).decode(), session_id),
             )
 
+    def set_step_failure(self, failure: StepFailure) -> None:
+        """Keep that a step after the call could not be done for a session; a later failure of the same step replaces it."""
+        with self._db:
+            row = (failure.session, failure.step, failure.kind, failure.detail)
+            self._db.execute("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", row)
+
+    def clear_step_failure(self, session_id: str, step: str) -> None:
+        """The step has been done for the session after all."""
+        with self._db:
+            self._db.execute("DELETE FROM step_failures WHERE session = ? AND step = ?", (session_id, step))
+
+    def step_failures(self) -> list[StepFailure]:
+        """What is missing of which session through no fault of its agent."""
+        rows = self._db.execute("SELECT session, step, kind, detail FROM step_failures ORDER BY session, step").fetchall()
+        return [StepFailure(*row) for row in rows]
+
     def add_judgments(self, rows: Iterable[Judgment]) -> None:
         """Add verdicts. Those of earlier judges stay; asking the same judge again is the judging core's business."""
         with self._db:
             self._insert_judgments(rows)
 
-    def replace_judgments(self, judge: str, rows: Sequence[Judgment], presentation: str) -> None:
-        """Keep one judge's verdicts on one presentation in place of its earlier ones, in one transaction."""
+    def replace_judgments(self, judges: Collection[str], rows: Sequence[Judgment], presentation: str, condition: str) -> None:
+        """Keep verdicts of one board by these judges in place of their earlier ones, in one transaction."""
         with self._db:
-            self._db.execute(
-                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?",
-                (judge, presentation),
+            self._db.executemany(
+                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?"
+                " AND json_extract(json, '$.condition') = ?",
+                [(judge, presentation, condition) for judge in sorted(judges)],
             )
             self._insert_judgments(rows)
 

@@ -29,6 +29,8 @@ from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-2"
+MOST_REPORTED: Final = 1e9
+"""No rate, factor or length that an agent reports of one reply is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +256,18 @@ def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
     if reply is None:
         return {}
     done = stamps.done(marks.LLM_DONE, reply.request)
-    found = {k: float(v) for k, v in (done.mark.detail if done else {}).items() if isinstance(v, int | float)}
+    found = {k: number for k, v in (done.mark.detail if done else {}).items() if (number := _number(v)) is not None}
     pieces = [s.mark.detail for s in stamps.all if s.name == marks.TTS_DONE and s.request == reply.request]
-    factors = [(p.get("real_time_factor"), p.get("audio_ms")) for p in pieces]
-    known = [(f, ms) for f, ms in factors if isinstance(f, int | float) and isinstance(ms, int | float)]
+    factors = [(_number(p.get("real_time_factor")), _number(p.get("audio_ms"))) for p in pieces]
+    known = [(f, ms) for f, ms in factors if f is not None and ms is not None]
     audio_ms = sum(ms for _, ms in known)
     if audio_ms > 0:
         found["real_time_factor"] = sum(f * ms for f, ms in known) / audio_ms
     return found
+
+
+def _number(said: object) -> float | None:
+    """A quantity that an agent reports, if it can be one; sums and products of it stay finite."""
+    if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= MOST_REPORTED:
+        return None
+    return float(said)

@@ -62,6 +62,7 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Map
                 steps=choice if shown[0] == first else -choice,
                 shown_first="a" if shown[0] == first else "b",
                 presentation=design.presentation(item.with_delay),
+                condition=design.condition,
                 reason=str(answer.answer.get("reason", "")),
             )
         )

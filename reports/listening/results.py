@@ -8,15 +8,16 @@ from pathlib import Path
 from harness.judging.exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
+from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection
 from reports.listening import analysis
 from reports.listening.analysis import DelayEffect, Opinion
 from reports.listening.answers import Answer, VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.quality import Words, raters_of
 from reports.listening.serve import vote_folders
-from reports.shown_runs import reply_texts
 from reports.view import Estimate
 
 
@@ -104,7 +105,9 @@ def _words(store: RunStore, design: ListeningDesign) -> Words:
     """Of what raters read; none of what they heard."""
     if design.medium != "text":
         return {}
-    return {reply: len(text.split()) for reply, text in reply_texts(store.contexts(), store.sessions()).items()}
+    selection = Selection(store)
+    texts = selection.reply_texts(chosen_condition(selection, design.condition or None), HEARD)
+    return {(context, system): len(text.split()) for (context, system, repeat), text in texts.items() if repeat == 0}
 
 
 def _subsets(store: RunStore) -> dict[str, str]:
@@ -143,7 +146,8 @@ def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
     """Agreement needs both sides to have met the same thing: the text that judges read."""
     read = [row for row in people if row.presentation == "heard_text"]
-    judged = [row for row in store.judgments() if row.presentation == "heard_text" and row.purpose == "main"]
+    selection = Selection(store)
+    judged = [row for condition in selection.conditions for row in selection.rows(condition, "heard_text")]
     if not read or not judged:
         return None
     figure = agreement([*judged, *read]).judge_human

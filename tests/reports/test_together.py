@@ -129,7 +129,7 @@ def test_a_page_of_one_run_keeps_that_runs_own_figures(run: Run) -> None:
     store = run("one", {"quick": 400.0, "slow": 900.0})
     summary = summarise(store)
     view = assemble(alone(store, summary), Path("unused"), audio=False)
-    assert {a.name: a.whole.rating.elo.value for a in view.agents} == {n: a.elo for n, a in summary.agents.items()}
+    assert {a.name: a.whole.rating.elo.value for a in view.agents} == {c.agent: c.elo for c in summary.whole}
     assert not view.differences
 
 

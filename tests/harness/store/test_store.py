@@ -109,10 +109,10 @@ def test_another_judges_verdicts_stay_when_one_judges_again(store: RunStore) -> 
         )
 
     store.add_judgments([row("one", "a"), row("two", "a")])
-    store.replace_judgments("one", [row("one", "b")], "written")
+    store.replace_judgments({"one"}, [row("one", "b")], "written", "")
     assert sorted((j.judge, j.winner) for j in store.judgments()) == [("one", "b"), ("two", "a")]
     heard = row("one", "a").model_copy(update={"presentation": "heard_text"})
-    store.replace_judgments("one", [heard], "heard_text")
+    store.replace_judgments({"one"}, [heard], "heard_text", "")
     assert sorted(j.presentation for j in store.judgments() if j.judge == "one") == ["heard_text", "written"]
 
 
