@@ -4,17 +4,17 @@ Position and length are looked at in the run's own verdicts, not only on gold pa
 pairs may still lean when two replies are close.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from harness.ranking import RatingModel, bias, leaderboard
+from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
-from harness.store.judgment import AXES, Judgment
-from reports.clustered import clustered_mean
+from harness.ranking.clustered import clustered_share
+from harness.ranking.verdicts import Texts
+from harness.steps.summary import RunSummary
+from harness.store.judgment import AXES, Judgment, is_reference
+from harness.store.selection import HEARD
 from reports.view import Estimate, Finding
 from reports.wording import elo, system_name
-
-Texts = Mapping[tuple[str, str], str]
-"""(conversation, system) → its reply as judged."""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
@@ -42,7 +42,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             name,
-            Estimate(f.value, *(f.interval or (None, None))),
+            Estimate.of(f.value, f.interval),
             f.pairs,
             "share" if unit == "share" else "coefficient",
             why,
@@ -59,7 +59,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
     found = [
         Finding(
             audit.name[:1].upper() + audit.name[1:],
-            Estimate(audit.effect, *(audit.interval or (None, None))),
+            Estimate.of(audit.effect, audit.interval),
             audit.rows,
             "coefficient",
             _effect_words(audit),
@@ -85,27 +85,27 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
             "an axis is marked only where the advantage is clear",
         ),
     ]
-    found += [Finding(name, _share(seen), len(seen), "share", why) for name, seen, why in shares if seen]
+    found += [Finding(name, Estimate.of(*clustered_share(seen)), len(seen), "share", why) for name, seen, why in shares if seen]
     return tuple(found)
 
 
-def with_length(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
-    """Each system's Elo if the fit had a length term, beside the quoted one, which has none. `rows`: of the quoted board."""
-    words = {key: len(text.split()) for key, text in texts.items() if text}
-    if not rows or not words:
-        return ()
-    quoted, other = leaderboard(rows), leaderboard(rows, RatingModel(lengths=words))
-    if "length" not in other.terms:
-        return ()
+def with_length(summary: RunSummary) -> tuple[Finding, ...]:
+    """Each system's Elo if the fit had a length term, beside the quoted one, which has none."""
+    found = [(cell.agent, cell.elo, cell.elo_with_length, cell.condition) for cell in summary.whole]
+    for board in summary.boards:
+        if board.subset == "all" and board.presentation == HEARD:
+            found += [(name, r.elo, r.elo_with_length, board.condition) for name, r in board.references.items()]
+    several = len(summary.conditions) > 1
     return tuple(
         Finding(
-            f"Elo of {system_name(row.system)} with a length term",
-            Estimate(row.elo, *(row.interval or (None, None))),
-            row.judgments,
+            f"Elo of {system_name(name)} with a length term" + (f" ({condition})" if several and is_reference(name) else ""),
+            Estimate(longer),
+            None,
             "count",
-            f"as if replies were equally long; quoted is {elo(quoted[row.system].elo)}, without the term: what was preferred",
+            f"as if replies were equally long; quoted is {elo(quoted)}, without the term: what was preferred",
         )
-        for row in other.systems
+        for name, quoted, longer, condition in found
+        if longer is not None
     )
 
 
@@ -114,11 +114,3 @@ def _effect_words(audit: bias.Audit) -> str:
     if audit.share is not None:
         words += f"; that side won {100 * audit.share:.0f} %, uncorrected"
     return words if audit.p_adjusted is None else f"{words}; adjusted p = {audit.p_adjusted:.2g}"
-
-
-def _share(values: Sequence[tuple[str, float]]) -> Estimate:
-    """A mean with an interval that resamples conversations."""
-    found = clustered_mean(values)
-    if found.low is None or found.high is None:
-        return found
-    return Estimate(found.value, max(0.0, found.low), min(1.0, found.high))

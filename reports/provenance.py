@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.steps.summary import RunSummary
 from harness.store.manifest import RunManifest
+from harness.wording import UNKNOWN_TEXT
 from reports.shown_runs import Part
-from reports.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
 _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
@@ -41,8 +41,8 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
         ("Budgets", _pairs({name.upper(): f"{value:.0f} ms" for name, value in manifest.budgets_ms.items()})),
         (
             "Pacing",
-            f"p99 error {pacing.p99_error_ms:.2f} ms, worst {pacing.max_error_ms:.2f} ms over {pacing.frames:,} frames; "
-            f"{pacing.realtime_ratio:.4f}× real time"
+            f"p99 error {pacing.p99_error_ms:.2f} ms, worst {pacing.max_error_ms:.2f} ms over {pacing.frames:,} frames"
+            + (f"; {pacing.realtime_ratio:.4f}× real time" if pacing.realtime_ratio is not None else "")
             if pacing is not None
             else UNKNOWN_TEXT,
         ),

@@ -17,6 +17,7 @@ _METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 def rank(
     target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
     presentation: Annotated[str | None, typer.Option(help=f"Only one of: {', '.join(_PRESENTATIONS)}.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Line condition, where there are several.")] = None,
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's own, 0 for a file.")] = None,
@@ -46,6 +47,7 @@ def rank(
 
     ranking = rank_target(
         target,
+        condition=condition,
         presentation=cast(Presentation | None, presentation),
         votes=_listened(target, keep_excluded),
         keep_excluded=keep_excluded,

@@ -1,6 +1,5 @@
 """`harness run`: play, time, transcribe, judge, rank, report."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -53,7 +52,7 @@ def run(
     options = options_to_resume(out, named) if resume and out else RunOptions(**named)  # type: ignore[arg-type]
     request = RunRequest(options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",))
     with RunProgress() as progress:
-        store, summary = asyncio.run(run_all(request, progress))
+        store, summary = run_all(request, progress)
         progress.phase("Writing the report")
         from reports.joint import write_report
 
@@ -77,7 +76,7 @@ def _mode(mode: str | None) -> Literal["seeded", "replay"] | None:
 def _outcome(summary: RunSummary) -> int:
     if not summary.failures:
         return 0
-    if summary.agents and all(a.turns == 0 for a in summary.agents.values()):
+    if summary.cells and all(not cell.turns or cell.failed == cell.turns for cell in summary.whole):
         first = summary.failures[0]
         raise AgentError(f"no session could be finished; the first failed with {first.kind}: {first.detail}")
     return 3

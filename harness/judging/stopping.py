@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from harness.judging.completion import REFERENCE_PREFIX, Completion
+from harness.judging.completion import Completion
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.separation import Gap, gaps
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, is_reference
 
 Goal = Literal["best", "order"]
 """`best`: one system stands above every other. `order`: every two systems are told apart."""
@@ -82,8 +82,8 @@ class UntilSeparated:
 
 def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:
     """Every two systems under test; where there is only one, it against each reference reply."""
-    tested = sorted({s for s in systems if not s.startswith(REFERENCE_PREFIX)})
+    tested = sorted({s for s in systems if not is_reference(s)})
     if len(tested) > 1:
         return list(combinations(tested, 2))
-    references = sorted({s for s in systems if s.startswith(REFERENCE_PREFIX)})
+    references = sorted({s for s in systems if is_reference(s)})
     return [(tested[0], r) for r in references] if tested else list(combinations(references, 2))

@@ -21,10 +21,9 @@ from agents.message import Message
 from audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
 from harness.load.result import LoadResult, LoadStep
+from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.recording.files import load as load_recording
 from harness.recording.record import Recording
-from harness.steps.latency import quantiles_of
-from harness.steps.summary import Quantiles
 from harness.timing import measure
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 
@@ -130,5 +129,6 @@ def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: Voc
 
 
 def _worst_ratio(recordings: Sequence[Recording]) -> float:
-    ratios = [paced.realtime_ratio for r in recordings if (paced := pacing(r.caller)) is not None]
+    found = (pacing(r.caller) for r in recordings)
+    ratios = [p.realtime_ratio for p in found if p is not None and p.realtime_ratio is not None]
     return max(ratios, key=lambda ratio: abs(ratio - 1), default=1.0)

@@ -12,8 +12,10 @@ import numpy as np
 
 from harness.ranking.board import Board, Ends
 from harness.ranking.joint import JointFigure
+from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
 from harness.store.judgment import AXES
+from harness.timing.figures import OVER_LIMIT_TEXT
 
 NOTABLE = 0.05
 """Adjusted p under which a leaning of the verdicts is said on the terminal; all of them stand in the JSON."""
@@ -46,7 +48,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
         if joint:
             p = points.get(row.system)
             cells += (
-                [""] * 5 if p is None else [p.ttfa_p50_ms, *_pair(p.ttfa_p50_interval), p.p_frontier, p.p_best_within_budget]
+                [""] * 5 if p is None else [p.latency.p50, *_pair(p.latency.p50_interval), p.p_frontier, p.p_best_within_budget]
             )
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
@@ -71,7 +73,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
         ]
         if joint:
             p = points.get(row.system)
-            cells += ["–"] * 3 if p is None else [_ms(p.ttfa_p50_ms), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
+            cells += ["–"] * 3 if p is None else [_ms(p.latency), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",
@@ -133,8 +135,10 @@ def _around(interval: tuple[float, float] | None, form: str) -> str:
     return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
 
 
-def _ms(value: float | None) -> str:
-    return "–" if value is None else "> 15 s" if value == float("inf") else f"{value:.0f} ms"
+def _ms(latency: Quantiles) -> str:
+    if latency.p50_over_limit:
+        return OVER_LIMIT_TEXT
+    return "–" if latency.p50 is None else f"{latency.p50:.0f} ms"
 
 
 def _pair(interval: Ends | None) -> tuple[object, object]:

@@ -26,8 +26,9 @@ from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
-from harness.ranking.verdicts import Lengths, each_once, select
+from harness.ranking.verdicts import Lengths, Texts, each_once, select
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.timing.figures import BUDGET_MS
 
 LENGTH_WORDS = {
     "without": "Quoted is the rating without a length term, since it says what was preferred; with one it says what would be "
@@ -82,10 +83,10 @@ def rank(
     *,
     other_latencies: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     presentation: str | None = None,
     model: RatingModel = PRIMARY,
-    texts: Mapping[tuple[str, str], str] | None = None,
+    texts: Texts | None = None,
     is_human: Callable[[str], bool] | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     families: Mapping[str, str] | None = None,
@@ -93,9 +94,9 @@ def rank(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
-    """Rank. `latencies`: system → context → TTFA in ms (None: no reply). `model`: of every rating here.
+    """Rank. `latencies`: system → context → TTFA of each turn in ms (infinite: no reply). `model`: of every rating here.
 
-    `texts`: (context, system) → reply, for the audits and for the board with a length term beside the one without. `is_human`:
+    `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
     which systems are people's replies (default: names that begin with `human:`). `external`: score → system → value, for
     correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family, for
     the audit of self-preference. `checks`: what is known of the judges.
@@ -190,8 +191,8 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
             f.latency: {
                 "points": {
                     p.system: {
-                        "p50_ms": _number(p.ttfa_p50_ms),
-                        "p50_interval": _ends(p.ttfa_p50_interval),
+                        "p50_ms": p.latency.p50,
+                        "p50_interval": _ends(p.latency.p50_interval),
                         "p_frontier": p.p_frontier,
                         "p_best_within_budget": p.p_best_within_budget,
                     }
@@ -311,16 +312,16 @@ def _point(p: JointPoint) -> dict[str, Any]:
         "p_best_within_budget": p.p_best_within_budget,
         "elo": p.elo,
         "elo_interval": _ends(p.elo_interval),
-        "turns": p.turns,
-        "ttfa_p50_ms": _number(p.ttfa_p50_ms),
-        "ttfa_p50_interval": _ends(p.ttfa_p50_interval),
-        "ttfa_p50_over_limit": p.ttfa_p50_ms is not None and math.isinf(p.ttfa_p50_ms),
-        "ttfa_p95_ms": _number(p.ttfa_p95_ms),
-        "ttfa_p95_interval": _ends(p.ttfa_p95_interval),
-        "ttfa_p95_over_limit": p.ttfa_p95_ms is not None and math.isinf(p.ttfa_p95_ms),
+        "turns": p.latency.n,
+        "ttfa_p50_ms": p.latency.p50,
+        "ttfa_p50_interval": _ends(p.latency.p50_interval),
+        "ttfa_p50_over_limit": p.latency.p50_over_limit,
+        "ttfa_p95_ms": p.latency.p95,
+        "ttfa_p95_interval": _ends(p.latency.p95_interval),
+        "ttfa_p95_over_limit": p.latency.p95_over_limit,
         "cut_in_rate": _number(p.cut_in_rate),
         "cut_in_interval": _ends(p.cut_in_interval),
-        "others": {name: {"p50": _number(v.value), "interval": _ends(v.interval)} for name, v in p.others.items()},
+        "others": {name: {"p50": v.p50, "interval": _ends(v.p50_interval)} for name, v in p.others.items()},
     }
 
 

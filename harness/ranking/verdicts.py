@@ -16,12 +16,14 @@ from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
 from harness.ranking.scale import Floats, Ints
-from harness.store.judgment import AXES, Judgment
+from harness.store.judgment import AXES, Judgment, is_rule
 
 SOURCES = ("judge", "human")
 Source = Literal["judge", "human"]
-Lengths = Mapping[tuple[str, str], int]
-"""(context, system) → length of the reply in words."""
+Texts = Mapping[tuple[str, str, int], str]
+"""(context, system, repeat) → the reply as judged."""
+Lengths = Mapping[tuple[str, str, int], int]
+"""(context, system, repeat) → length of the reply in words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,27 +54,47 @@ def select(
     judgments: Iterable[Judgment],
     *,
     presentation: str | None = None,
+    condition: str | None = None,
     source: Source | None = None,
     subset: str | None = None,
 ) -> list[Judgment]:
-    """The rows of one presentation, and on request of one source and one subset; audits of a judge are left out.
+    """The rows of one presentation and condition, and on request of one source and one subset; audits of a judge are left out.
 
-    Raises UserError when rows of several presentations are given and none is chosen.
+    A comparison that a rule decided, because one side gave no reply, stands on people's board as well: silence must not pay
+    there either.
+
+    Raises UserError when rows of several presentations or conditions are given and none is chosen.
     """
     rows = [
         row
         for row in judgments
         if row.purpose == "main"
         and (presentation is None or row.presentation == presentation)
-        and (source is None or row.source == source)
+        and (condition is None or row.condition == condition)
         and (subset is None or row.subset == subset)
     ]
+    if source is not None:
+        rows = _of_source(rows, source)
+    over = sorted({row.condition for row in rows if row.condition})
+    if len(over) > 1:
+        raise UserError(
+            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a board of its own: choose one"
+        )
     seen = sorted({row.presentation for row in rows})
     if len(seen) > 1:
         raise UserError(
             f"the judgments hold several presentations ({', '.join(seen)}), which never share a ranking: choose one"
         )
     return rows
+
+
+def _of_source(rows: Sequence[Judgment], source: Source) -> list[Judgment]:
+    own = [row for row in rows if row.source == source]
+    if source == "judge":
+        return own
+    rules = sorted({row.judge for row in rows if is_rule(row.judge)})
+    voted = {row.context for row in own}
+    return own + [row for row in rows if rules and row.judge == rules[0] and row.context in voted]
 
 
 def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
@@ -162,7 +184,7 @@ def gather(
     known = lengths or {}
 
     def words(row: Judgment) -> float:
-        a, b = known.get((row.context, row.system_a)), known.get((row.context, row.system_b))
+        a, b = (known.get((row.context, system, row.replicate)) for system in (row.system_a, row.system_b))
         return 0.0 if a is None or b is None else float(np.log1p(a) - np.log1p(b))
 
     table = np.array(

@@ -2,24 +2,28 @@
 
 The order is the protocol: nothing is analysed while a call is on, the judge's model is not loaded before the last call
 is over, and every phase reads what the one before left in the store, so that an interrupted run goes on where it stopped.
+Only calls and judging run in an event loop: elsewhere Ctrl-C must not have to wait for one.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from agents.process import IMPATIENT_S
 from audio.vocal import silero
 from harness import models
 from harness.calibrate import newest
 from harness.caller import CallerProcess
 from harness.extras import require_local
 from harness.progress import RunProgress
-from harness.run.caller_turns import render_turns
+from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.running_agents import Fleet
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
+from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.telemetry import Telemetry
-from harness.steps.judge import RunJudging, judge_run, load_judges
+from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
 from harness.steps.summarise import summarise, with_pacing
 from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
@@ -39,7 +43,7 @@ class RunRequest:
     runs_folder: Path = Path("runs")
 
 
-async def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, RunSummary]:
+def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, RunSummary]:
     """Play, time, transcribe, judge, rank. The store stays open; the report is written by who calls.
 
     Raises:
@@ -48,15 +52,17 @@ async def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, Run
     """
     plan, folder = _decide(request)
     require_local("speaking to an agent and hearing it")
-    load_judges(request.judges)
+    judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder)
-    with store.lock():
+    with sigterm_as_ctrl_c(), store.lock():
         weights = weights_of(plan, progress)
-        not_played = await _play(plan, store, weights, progress)
+        not_played = _play(plan, store, weights, progress)
         measure_missing(store, silero(), progress)
         store.set_manifest(with_pacing(store))
         transcribe_all(store, progress)
-        await judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress)
+        for name in judges:
+            weights_for(name, progress)
+        asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
         summary = summarise(store)
     return store, _with_unplayed(summary, not_played)
 
@@ -73,7 +79,7 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
     Raises:
         UserError: there is no run to resume.
     """
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     try:
         began = options_of(store.manifest, ())
     finally:
@@ -84,15 +90,21 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
 def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
     if not request.resume:
         return RunStore.create(folder, new_manifest(plan), plan.contexts)
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     refuse_changes(plan, store.manifest, store.contexts_as_played())
     return store
 
 
-async def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
+def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
     if store.finished_ids() >= {key.session_id for key in plan.session_keys()}:
         return ()
     turns = render_turns(plan, progress)
+    return asyncio.run(_call(plan, store, turns, weights, progress))
+
+
+async def _call(
+    plan: RunPlan, store: RunStore, turns: CallerTurns, weights: Mapping[str, Path], progress: RunProgress
+) -> Sequence[NotPlayed]:
     vocal = silero()
     caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
     try:
@@ -103,6 +115,9 @@ async def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], pro
             with Telemetry(store.telemetry_file, watched):
                 not_played = await player.play_all()
             idle = fleet.idle_cpu_percent
+    except asyncio.CancelledError:
+        await caller.stop(IMPATIENT_S)
+        raise
     finally:
         await caller.stop()
     manifest, calibration = store.manifest, newest()
@@ -126,5 +141,14 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [Failure(context=n.key.context_id, agent=n.key.agent, kind="not_played", detail=n.reason) for n in not_played]
+    told: set[str] = set()
+    failures = []
+    for left in not_played:
+        # An agent's last words once, and not with every session that it was to play.
+        detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
+        told.add(left.key.agent)
+        key = left.key
+        failures.append(
+            Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
+        )
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

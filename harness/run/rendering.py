@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from audio.prosody import Speaker
@@ -53,7 +53,10 @@ def render_missing(
                 done.result()
                 if step is not None:
                     step()
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):  # somebody waits for the end
+                for child in active_children():
+                    child.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 

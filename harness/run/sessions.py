@@ -3,12 +3,17 @@
 A session's row is written before the next call starts, and what cannot be played becomes a *named failure* of that
 session, never the end of the run. Analysis happens between calls when they come one at a time, and after all of them
 when several run at once: it would take the processor from an agent that is being timed.
+
+A run that is stopped (by a person, or by an error in one of its lanes) ends every lane before any agent is closed, so that
+no session can fail of agents that were taken away from it: what was not finished leaves no row, and `--resume` plays it.
 """
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agents.profile import TextProfile
@@ -16,6 +21,7 @@ from agents.text import TextFailed, TextReply
 from audio.vocal import VocalDetector
 from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.clock import now_ns
+from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.recording.agent_words import said, understood
 from harness.recording.record import Recording
@@ -23,9 +29,13 @@ from harness.run.caller_turns import CallerTurns, history_of
 from harness.run.plan import RunPlan
 from harness.run.running_agents import Fleet
 from harness.run.text_agents import ask, timing_of
+from harness.steps.measuring import Timings, keep_timings, timings_of
 from harness.store.run_store import RunStore, Session, SessionKey
-from harness.timing import measure_turns
+from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
+
+LOG_ON_ITS_WAY_S = 0.2
+"""An agent's last line passes through its supervisor into its log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +74,32 @@ class SessionPlayer:
         self._progress.phase("Calls", len(pending))
         if done:
             self._progress.note(f"{len(done)} finished session(s) kept, {len(pending)} to play")
-        lanes = asyncio.Semaphore(self._plan.options.concurrency)
-        outcomes = await asyncio.gather(*(self._in_lane(lanes, key) for key in pending))
-        return [outcome for outcome in outcomes if outcome is not None]
+        waiting = iter(pending)
+        not_played: list[NotPlayed] = []
+        try:
+            async with asyncio.TaskGroup() as lanes:
+                for _ in range(min(self._plan.options.concurrency, len(pending))):
+                    lanes.create_task(self._lane(waiting, not_played))
+        except BaseExceptionGroup as stopped:
+            # The other lanes were only cancelled: the first error is what happened.
+            raise stopped.exceptions[0] from stopped
+        return not_played
 
-    async def _in_lane(self, lanes: asyncio.Semaphore, key: SessionKey) -> NotPlayed | None:
-        async with lanes:
+    async def _lane(self, waiting: Iterator[SessionKey], not_played: list[NotPlayed]) -> None:
+        """One call after another; lanes share what is waiting."""
+        for key in waiting:
             profile = self._plan.profile(key.agent)
             self._progress.status(f"{key.context_id} · {key.agent}")
             if not await self._fleet.revive(key.agent):
                 self._progress.step(f"{_place(key)}: agent does not run, not played", keep=True)
-                return NotPlayed(key, "the agent died and was given up")
-            if isinstance(profile, TextProfile):
+                not_played.append(NotPlayed(key, self._fleet.why_given_up(key.agent)))
+            elif isinstance(profile, TextProfile):
                 await self._ask(key, profile)
             else:
                 await self._call(key)
-            return None
 
     async def _call(self, key: SessionKey) -> None:
-        partial = self._store.partial_folder(key)
+        folder = self._store.partial_folder(key)
         context = self._plan.context(key.context_id)
         connection = self._fleet.connection(key.agent)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
@@ -93,14 +110,17 @@ class SessionPlayer:
             history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
-        started_ns = now_ns()
+        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
         with self._fleet.watching_idle(but=key.agent):
-            outcome = await self._caller.play(plan, partial)
-        outcome = self._named(outcome, key.agent)
-        recording = self._read(partial)
+            outcome = await self._caller.play(plan, folder)
+        outcome = await self._named(outcome, key.agent, log_end)
+        try:
+            recording = _read(folder)
+        except UserError as error:
+            recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
         session = self._store.commit_session(
             key,
-            partial=partial,
+            partial=folder,
             failure_kind=outcome.failure_kind,
             failure_detail=outcome.detail if outcome.failure_kind else "",
             written_text=said(recording) if recording else None,
@@ -110,15 +130,15 @@ class SessionPlayer:
         if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
             self._progress.step(_line(session, None), keep=True)
             return
-        timings = await asyncio.to_thread(measure_turns, recording, self._vocal)
-        self._store.set_timing(session.id, timings)
-        self._progress.step(_line(session, timings[-1]), keep=True)
+        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, self._vocal)
+        keep_timings(self._store, session.id, found)
+        self._progress.step(_measured_line(session, found), keep=True)
 
     async def _ask(self, key: SessionKey, profile: TextProfile) -> None:
-        partial = self._store.partial_folder(key)
+        folder = self._store.partial_folder(key)
         reply: TextReply | None = None
         failure: TextFailed | None = None
-        started_ns = now_ns()
+        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
         try:
             reply = await ask(profile, self._plan.context(key.context_id), self._fleet.url(key.agent))
         except TextFailed as error:
@@ -126,26 +146,32 @@ class SessionPlayer:
         timing = timing_of(reply) if reply else None
         session = self._store.commit_session(
             key,
-            partial=partial,
-            failure_kind="endpoint_failed" if failure else None,
-            failure_detail=str(failure) if failure else "",
+            partial=folder,
+            failure_kind=f"endpoint_{failure.kind}" if failure else None,
+            failure_detail=await self._with_words(str(failure), key.agent, log_end) if failure else "",
             written_text=reply.text if reply else None,
             started_ns=started_ns,
             timing=timing,
         )
         self._progress.step(_line(session, timing), keep=True)
 
-    def _named(self, outcome: SessionOutcome, agent: str) -> SessionOutcome:
-        if outcome.failure_kind is None or self._fleet.alive(agent):
+    async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
+        if outcome.failure_kind is None:
             return outcome
-        return SessionOutcome("failed", "agent_died", f"{outcome.detail}; its last log lines:\n{self._fleet.last_words(agent)}")
+        detail = await self._with_words(outcome.detail, agent, log_end)
+        return SessionOutcome("failed", outcome.failure_kind if self._fleet.alive(agent) else "agent_died", detail)
 
-    def _read(self, folder: Path) -> Recording | None:
-        from harness.recording.files import load
+    async def _with_words(self, detail: str, agent: str, log_end: int) -> str:
+        """What went wrong, and below it the end of what the agent logged meanwhile."""
+        await asyncio.sleep(LOG_ON_ITS_WAY_S)
+        words = self._fleet.words_since(agent, log_end)
+        return f"{detail}; what it logged meanwhile:\n{words}" if words else detail
 
-        if not any(folder.iterdir()):
-            return None
-        return load(folder)
+
+def _read(folder: Path) -> Recording | None:
+    from harness.recording.files import load
+
+    return load(folder) if any(folder.iterdir()) else None
 
 
 def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress) -> None:
@@ -156,9 +182,9 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
         return
     progress.phase("Measuring", len(sessions))
     for session in sessions:
-        timings = measure_turns(store.recording(session), vocal)
-        store.set_timing(session.id, timings)
-        progress.step(_line(session, timings[-1]), keep=True)
+        found = timings_of(session.id, partial(store.recording, session), vocal)
+        keep_timings(store, session.id, found)
+        progress.step(_measured_line(session, found), keep=True)
 
 
 def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
@@ -172,13 +198,24 @@ def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
     names = sorted({name for profile in plan.profiles for name in profile.weights})
     progress.phase("Model weights", len(names))
 
+    stopped = threading.Event()
+
+    def tell(what: str, done: int, total: int | None) -> None:
+        if stopped.is_set():
+            raise InterruptedError("the run was stopped")
+        progress.status(_bytes(what, done, total))
+
     def bring(name: str) -> Path:
-        path = models.resolve(name, progress=lambda what, done, total: progress.status(_bytes(what, done, total)))
+        path = models.resolve(name, progress=tell)
         progress.step(name)
         return path
 
     with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
-        return dict(zip(names, pool.map(bring, names), strict=True))
+        try:
+            return dict(zip(names, pool.map(bring, names), strict=True))
+        except BaseException:
+            stopped.set()
+            raise
 
 
 def _bytes(what: str, done: int, total: int | None) -> str:
@@ -191,6 +228,12 @@ def _place(key: SessionKey) -> str:
         f" · {part}" for part in (key.condition, f"#{key.repeat + 1}" if key.repeat else "") if part not in ("", "clean")
     )
     return f"{key.context_id} · {key.agent}{extra}"
+
+
+def _measured_line(session: Session, found: Timings | StepFailure) -> str:
+    if isinstance(found, StepFailure):
+        return f"{_place(session.key)}: could not be measured ({found.detail})"
+    return _line(session, found[-1])
 
 
 def _line(session: Session, timing: TurnTiming | None) -> str:

@@ -6,12 +6,16 @@ they were, and by which method, is returned, so that nobody has to guess why a t
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from audio.vocal import VocalDetector
-from harness.store.run_store import RunStore
+from audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.errors import UserError
+from harness.steps.measuring import keep_timings, timings_of
+from harness.store.run_store import RunStore, Session
+from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
-from harness.timing.measure import METHOD, measure_turns
+from harness.timing.measure import METHOD
 from harness.timing.words import with_words
 
 CHANGED_MS: Final = 0.05
@@ -39,6 +43,8 @@ class Retimed:
     sessions: int
     methods_before: tuple[str, ...]
     changes: tuple[Change, ...]
+    failures: tuple[StepFailure, ...] = ()
+    """Sessions that could not be measured; they are missing from the run until this program can."""
 
     def to_json(self) -> dict[str, Any]:
         """The object that `harness retime --json` prints."""
@@ -56,39 +62,52 @@ class Retimed:
                 }
                 for c in self.changes
             ],
+            "failed": [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in self.failures],
         }  # fmt: skip
 
 
 def retime(
     store: RunStore, *, vocal: VocalDetector | None = None, progress: Callable[[int, int], None] | None = None
 ) -> Retimed:
-    """Measure every finished spoken session of a run again and store the new figures.
+    """Measure every finished spoken session of a run again and store the new figures; what fails is named and kept.
 
     Raises:
-        UserError: a recording cannot be read, or the speech detector is not installed.
+        UserError: the speech detector is not installed.
     """
+    try:
+        detector = vocal or silero()
+    except DetectorMissing as error:
+        raise UserError(str(error)) from error
     sessions = [s for s in store.sessions() if s.status == "finished" and (s.folder / "recording.json").exists()]
     changes: list[Change] = []
+    failures: list[StepFailure] = []
     for k, session in enumerate(sessions):
-        timings = measure_turns(store.recording(session), vocal)
-        before = session.timing
-        after = timings[-1] if timings else None
-        if after is not None:
+        found = timings_of(session.id, partial(store.recording, session), detector)
+        if isinstance(found, StepFailure):
+            failures.append(found)
+        else:
             if session.heard_words:
-                after = with_words(after, session.heard_words)
-            store.set_timing(session.id, (*timings[:-1], after))
-            if _moved(before, after):
-                changes.append(
-                    Change(
-                        session.id, session.key.context_id, session.key.agent,
-                        before.ttfa_ms if before else None, after.ttfa_ms,
-                        before.discarded if before else None, after.discarded,
-                    )
-                )  # fmt: skip
+                found = (*found[:-1], with_words(found[-1], session.heard_words))
+            if _moved(session.timing, found[-1]):
+                changes.append(_change(session, found[-1]))
+        keep_timings(store, session.id, found)
         if progress is not None:
             progress(k + 1, len(sessions))
     methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
-    return Retimed(str(store.folder), len(sessions), methods, tuple(changes))
+    return Retimed(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
+
+
+def _change(session: Session, after: TurnTiming) -> Change:
+    before = session.timing
+    return Change(
+        session.id,
+        session.key.context_id,
+        session.key.agent,
+        before.ttfa_ms if before else None,
+        after.ttfa_ms,
+        before.discarded if before else None,
+        after.discarded,
+    )
 
 
 def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:

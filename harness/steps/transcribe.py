@@ -5,6 +5,7 @@ the same for every agent, and it never runs while a call is on.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,8 @@ from harness import models
 from harness.progress import RunProgress
 from harness.recording import playout
 from harness.recording.record import Recording
-from harness.store.run_store import RunStore
+from harness.store.run_store import RunStore, Session
+from harness.store.step_failure import StepFailure, attempt
 from harness.timing.words import Word, with_words
 
 TRANSCRIBER = "whisper-base"
@@ -55,8 +57,10 @@ def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tupl
     return text, tuple(words)
 
 
-def transcribe_all(store: RunStore, progress: RunProgress) -> None:
-    """Transcribe every finished session that has not been, and give its timing the first words.
+def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcribe | None = None) -> None:
+    """Transcribe every finished session that has not been, and give its timing the first words; what fails is named and kept.
+
+    `transcribe` is the one that ships unless another is given.
 
     Raises:
         UserError: the transcriber's weights cannot be had.
@@ -65,13 +69,24 @@ def transcribe_all(store: RunStore, progress: RunProgress) -> None:
     waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
     if not waiting:
         return
-    from audio.transcribe import Transcriber
+    if transcribe is None:
+        from audio.transcribe import Transcriber
 
-    transcriber = Transcriber(models.resolve(TRANSCRIBER))
+        transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
     progress.phase("Transcribing what was heard", len(waiting))
     for session in waiting:
-        text, words = reply_heard(store.recording(session), transcriber.transcribe)
+        found = attempt(session.id, "transcribing", partial(_heard, store, session, transcribe))
+        if isinstance(found, StepFailure):
+            store.set_step_failure(found)
+            progress.step(f"{session.id}: could not be transcribed ({found.detail})", keep=True)
+            continue
+        text, words = found
         store.set_heard(session.id, text, words)
+        store.clear_step_failure(session.id, "transcribing")
         if session.turn_timings:
             store.set_timing(session.id, (*session.turn_timings[:-1], with_words(session.turn_timings[-1], words)))
         progress.step(session.key.context_id)
+
+
+def _heard(store: RunStore, session: Session, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
+    return reply_heard(store.recording(session), transcribe)

@@ -72,7 +72,10 @@ def breath_before(samples: NDArray[np.float32], onset: int, end: int, earliest: 
 def _first_pitch(samples: NDArray[np.float32], onset: int, end: int) -> int | None:
     narrow = samples[onset : min(end, onset + round(_PITCH_WITHIN_S * HEARD_RATE_HZ))]
     pitched = voicing(soxr.resample(narrow, HEARD_RATE_HZ, PITCH_HZ, quality="HQ").astype(np.float32)) >= VOICED
-    run = np.flatnonzero(np.convolve(pitched, np.ones(_PITCH_RUN))[_PITCH_RUN - 1 :] >= _PITCH_RUN - 0.5)
+    if len(pitched) < _PITCH_RUN:
+        # Broken off before a voiced sound could end; the cross-check says whether it counts.
+        return None
+    run = np.flatnonzero(np.convolve(pitched, np.ones(_PITCH_RUN), "valid") >= _PITCH_RUN - 0.5)
     if not len(run):
         return None
     # A frame may be pitched by its last third alone.

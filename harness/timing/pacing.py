@@ -27,7 +27,8 @@ class PacingFigures:
 
     p99_error_ms: float
     max_error_ms: float
-    realtime_ratio: float
+    realtime_ratio: float | None
+    """None where the frames did not leave one after another; their error then says enough."""
 
 
 def errors_ms(caller: CallerTrack) -> NDArray[np.float64]:
@@ -46,7 +47,7 @@ def pacing(caller: CallerTrack) -> PacingFigures | None:
     # A straight line through all departures: the first and the last alone would call one late frame a drift.
     frames = np.arange(len(errors)) - (len(errors) - 1) / 2
     per_frame_ms = float(frames @ (caller.departures_ns - caller.departures_ns[0])) / float(frames @ frames) / NS_PER_MS
-    ratio = FRAME_MS / per_frame_ms if per_frame_ms > 0 else float("inf")
+    ratio = FRAME_MS / per_frame_ms if per_frame_ms > 0 else None
     return PacingFigures(float(np.percentile(errors, 99)), float(errors.max()), ratio)
 
 

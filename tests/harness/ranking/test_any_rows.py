@@ -65,7 +65,7 @@ def test_every_board_is_finite(method, rows):
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 def test_every_ranking_can_be_written(rows):
-    latencies = {"u": {f"c{k}": 300.0 + k if k % 3 else None for k in range(10)}, "w": {}}
+    latencies = {"u": {f"c{k}": [300.0 + k if k % 3 else math.inf] for k in range(10)}, "w": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = rank(rows, latencies, draws=20)

@@ -51,10 +51,10 @@ def test_length_term_takes_the_lean_to_long_replies(simulate):
     rows = simulate(100, 3, 2, seed=3, spread=0.0)
     # All three are equally good; verdicts lean to the longer reply, and s2 is long-winded.
     rng = np.random.default_rng(0)
-    lengths = {(f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
+    lengths = {(f"c{c:03}", f"s{s}", 0): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
 
     def lean(row):
-        y = 1.2 * np.log(lengths[row.context, row.system_a] / lengths[row.context, row.system_b]) + rng.logistic()
+        y = 1.2 * np.log(lengths[row.context, row.system_a, 0] / lengths[row.context, row.system_b, 0]) + rng.logistic()
         return row.model_copy(update={"winner": "a" if y > 0 else "b", "strength": min(5, 1 + int(abs(y)))})
 
     swayed = [lean(row) for row in rows]

@@ -1,0 +1,36 @@
+"""Timing one session of a run: its figures, or why this program could not find them.
+
+The figures are kept where they are found, so that a session that could not be measured is named once and mended by
+measuring again, whichever command does it.
+"""
+
+from collections.abc import Callable
+
+from audio.vocal import VocalDetector
+from harness.recording.record import Recording
+from harness.store.run_store import RunStore
+from harness.store.step_failure import StepFailure, attempt
+from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming
+
+Timings = tuple[TurnTiming, ...]
+
+
+def timings_of(session: str, read: Callable[[], Recording], vocal: VocalDetector) -> Timings | StepFailure:
+    """The figures of every caller turn of a session. Touches no store, so it may run in another thread."""
+    return attempt(session, "timing", lambda: _some(measure_turns(read(), vocal)))
+
+
+def keep_timings(store: RunStore, session: str, found: Timings | StepFailure) -> None:
+    """Write down what `timings_of` gave. A failure leaves earlier figures as they are, and names them unfit."""
+    if isinstance(found, StepFailure):
+        store.set_step_failure(found)
+        return
+    store.set_timing(session, found)
+    store.clear_step_failure(session, "timing")
+
+
+def _some(timings: Timings) -> Timings:
+    if not timings:
+        raise ValueError("the recording holds no caller turn to measure")
+    return timings
