@@ -10,11 +10,8 @@ from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
 from harness.ranking.clustered import clustered_share
 from harness.ranking.verdicts import Texts
-from harness.steps.summary import RunSummary
-from harness.store.judgment import AXES, Judgment, is_reference
-from harness.store.selection import HEARD
+from harness.store.judgment import AXES, Judgment
 from reports.view import Estimate, Finding
-from reports.wording import elo, system_name
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
@@ -87,26 +84,6 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
     ]
     found += [Finding(name, Estimate.of(*clustered_share(seen)), len(seen), "share", why) for name, seen, why in shares if seen]
     return tuple(found)
-
-
-def with_length(summary: RunSummary) -> tuple[Finding, ...]:
-    """Each system's Elo if the fit had a length term, beside the quoted one, which has none."""
-    found = [(cell.agent, cell.elo, cell.elo_with_length, cell.condition) for cell in summary.whole]
-    for board in summary.boards:
-        if board.subset == "all" and board.presentation == HEARD:
-            found += [(name, r.elo, r.elo_with_length, board.condition) for name, r in board.references.items()]
-    several = len(summary.conditions) > 1
-    return tuple(
-        Finding(
-            f"Elo of {system_name(name)} with a length term" + (f" ({condition})" if several and is_reference(name) else ""),
-            Estimate(longer),
-            None,
-            "count",
-            f"as if replies were equally long; quoted is {elo(quoted)}, without the term: what was preferred",
-        )
-        for name, quoted, longer, condition in found
-        if longer is not None
-    )
 
 
 def _effect_words(audit: bias.Audit) -> str:

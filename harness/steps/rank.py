@@ -18,6 +18,7 @@ from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
+from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
 from harness.steps.summary import Subset
 from harness.store import judgment_files as files
@@ -75,7 +76,7 @@ class Rated:
     board: Board | None
     points: Mapping[str, JointPoint]
     with_length: Board | None = None
-    """The same verdicts rated with a length term, which is shown and never quoted; None where lengths tell nothing."""
+    """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -97,15 +98,15 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
     if not rows:
         return Rated(None, {})
     board = leaderboard(rows, seed=seed)
-    other = leaderboard(rows, RatingModel(lengths={key: len(text.split()) for key, text in found.texts.items()}))
-    longer = other if "length" in other.terms else None
+    adjusted = leaderboard(rows, RatingModel(lengths=lengths_of(found.texts)), seed=seed)
+    with_length = adjusted if "length" in adjusted.terms else None
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
     if not ttfa or board.presentation == "audio_with_delay":
-        return Rated(board, {}, longer)
-    # The draws know every latency, as those of `rank` do, so that both take the same conversations.
+        return Rated(board, {}, with_length)
+    # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(rows, found.latencies.values(), board=board, seed=seed)
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
-    return Rated(board, {point.system: point for point in figure.points}, longer)
+    return Rated(board, {point.system: point for point in figure.points}, with_length)
 
 
 def rank_condition(

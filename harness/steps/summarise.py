@@ -91,7 +91,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         calibration=manifest.calibration,
         judges=_judges(store, main),
         cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
-        boards=[b for place, found in boards.items() if (b := board_summary(found, place, manifest.mode)) is not None],
+        boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
         failures=[
             Failure(
                 context=s.key.context_id,
@@ -134,12 +134,10 @@ def is_main(place: Place) -> bool:
     return place.subset == "all" and place.presentation == HEARD
 
 
-def board_summary(found: Rated, place: Place, mode: str) -> BoardSummary | None:
+def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
     """A board as the summary holds it; None where nothing was judged."""
-    board = found.board
     if board is None:
         return None
-    longer = _elo_with_length(found)
     return BoardSummary(
         condition=place.condition,
         mode=mode,
@@ -150,13 +148,7 @@ def board_summary(found: Rated, place: Place, mode: str) -> BoardSummary | None:
         judgments=board.judgments,
         contexts=board.contexts,
         references={
-            r.system: ReferenceSummary(
-                elo=r.elo,
-                elo_interval=r.interval,
-                elo_with_length=longer.get(r.system),
-                win_rate=r.win_rate,
-                axes=dict(r.axes),
-            )
+            r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
             for r in board.systems
             if is_reference(r.system)
         },
@@ -185,23 +177,21 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
     board, point = found.board, found.points.get(agent)
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
-        return {"elo": None, "elo_method": None, "elo_interval": None, "elo_with_length": None, "elo_over": {},
-                "win_rate": None, "axes": {}, "p_frontier": None, "p_best_within_budget": None}  # fmt: skip
+        return {
+            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
+            "axes": {}, "p_frontier": None, "p_best_within_budget": None,
+        }  # fmt: skip
     return {
         "elo": rating.elo,
+        "elo_with_length": found.with_length[agent].elo if found.with_length is not None else None,
         "elo_method": board.method,
         "elo_interval": rating.interval,
-        "elo_with_length": _elo_with_length(found).get(agent),
         "elo_over": _over_references(board, agent),
         "win_rate": rating.win_rate,
         "axes": dict(rating.axes),
         "p_frontier": point.p_frontier if point else None,
         "p_best_within_budget": point.p_best_within_budget if point else None,
     }
-
-
-def _elo_with_length(found: Rated) -> dict[str, float]:
-    return {} if found.with_length is None else {row.system: row.elo for row in found.with_length.systems}
 
 
 def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
