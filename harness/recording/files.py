@@ -8,12 +8,12 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import soundfile
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from harness.errors import UserError
 from harness.recording.parts import put_together, taken_apart
@@ -24,6 +24,11 @@ RECORDING_FILE = "recording.json"
 DRY_FILE = "caller_dry.flac"
 PLAYED_FILE = "caller_played.flac"
 AGENT_FILE = "agent.flac"
+
+
+_Rate = Annotated[int, Field(ge=1, le=655_350)]
+"""What FLAC can say."""
+_Count = Annotated[int, Field(ge=0)]
 
 
 class _Model(BaseModel):
@@ -52,7 +57,7 @@ class _Turn(_Model):
 
 
 class _Caller(_Model):
-    rate_hz: int
+    rate_hz: _Rate
     t0_ns: int
     lateness_ns: list[int]
     """Of each frame: departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
@@ -66,8 +71,8 @@ class _Caller(_Model):
 class _File(_Model):
     schema_version: Literal[1] = 1
     caller: _Caller
-    agent_rate_hz: int
-    arrivals: list[tuple[int, int, int]]
+    agent_rate_hz: _Rate
+    arrivals: list[tuple[int, _Count, _Count]]
     clears_ns: list[int]
     marks: list[_Mark]
     transcripts: list[_Transcript]
@@ -124,6 +129,8 @@ def load(folder: Path) -> Recording:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{folder / RECORDING_FILE}: {where}: {first['msg']}") from error
+    if any(offset + count > len(agent) for _, offset, count in file.arrivals):
+        raise UserError(f"{folder}: the recording is damaged ({AGENT_FILE} is shorter than what arrived)")
     lateness_ns = np.array(file.caller.lateness_ns, np.int64)
     arrays: dict[str, NDArray[Any]] = {
         "dry": dry,

@@ -100,3 +100,13 @@ class TurnTiming:
     realtime_ratio: float | None = None
     loop_lag_max_ms: float | None = None
     labels: tuple[str, ...] = field(default=())
+
+
+def crosses_clocks_unsurely(turn: TurnTiming) -> bool:
+    """Whether a figure from the caller's clock to the agent's is smaller than what is not known of the agent's clock."""
+    if turn.waterfall is None or not turn.waterfall.clock_uncertainty_ms:
+        return False
+    across = [s.duration_ms for s in turn.waterfall.stages if s.name == "endpointing"]
+    if turn.ttft_from_spoken_end_ms is not None:
+        across.append(abs(turn.ttft_from_spoken_end_ms))
+    return any(figure < turn.waterfall.clock_uncertainty_ms for figure in across)

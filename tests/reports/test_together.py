@@ -72,7 +72,7 @@ def run(tmp_path: Path) -> Run:
         )
         for n, item in enumerate(items):
             for agent, ttfa_ms in agents.items():
-                key = SessionKey(item.id, "c", agent, "h", "seeded", "clean", 0)
+                key = SessionKey(item.id, "c", agent, "h", "seeded", store.manifest.conditions[0], 0)
                 store.commit_session(
                     key, partial=store.partial_folder(key), written_text="I am here.", started_ns=SECOND_NS * (n + 1),
                     timing=timing(ttfa_ms + n),

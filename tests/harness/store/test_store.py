@@ -161,7 +161,7 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
             store = RunStore.open(Path(sys.argv[1]))
             print("ready", flush=True)
             for n in range(100_000):
-                key = SessionKey("c1", "h", "agent", "p", "seeded", "clean", n)
+                key = SessionKey("c1", "h", "agent-x", "p", "seeded", "clean", n)
                 partial = store.partial_folder(key)
                 (partial / "recording.json").write_text("{" + "x" * 200_000 + "}")
                 store.commit_session(key, partial=partial)
