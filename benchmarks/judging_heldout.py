@@ -13,9 +13,9 @@ from pathlib import Path
 from harness import models
 from harness.judging.checks import ask_pairs, summarise
 from harness.judging.embedded import HELD_OUT_PATH, load_head
-from harness.judging.intervals import clustered_mean
 from harness.judging.labelled import LabelledPair, load_pairs, set_hash
 from harness.judging.opening import open_judge
+from harness.ranking.clustered import clustered_share
 
 RECORD = Path(__file__).parents[1] / "harness" / "judging" / HELD_OUT_PATH
 KEYWORDS = re.compile(
@@ -47,10 +47,7 @@ def main() -> None:
     check = summarise(judge, checked, seed=1)
     scores = [(c.pair, c.score) for c in checked if c.score is not None]
     per_subset = {
-        name: clustered_mean(
-            [s for p, s in scores if (p.escalation is not None) == adversarial],
-            [p.conversation_id for p, s in scores if (p.escalation is not None) == adversarial],
-        )[0]
+        name: clustered_share([(p.conversation_id, s) for p, s in scores if (p.escalation is not None) == adversarial])[0]
         for name, adversarial in (("regular", False), ("adversarial", True))
     }
     record = {

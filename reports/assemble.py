@@ -4,23 +4,20 @@ Figures over a whole run are taken from its summary, so that the page, the termi
 summary does not hold (subsets, single turns, verdicts) is read from the store.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.ranking import JointPoint
-from harness.steps.latency import summarise_latency
-from harness.steps.summarise import turns_of
-from harness.steps.summary import AgentSummary, Quantiles, RunSummary
-from harness.store.judgment import Judgment
-from harness.store.manifest import RunManifest
-from harness.store.run_store import Session
-from reports import audits, ratings, strategies, telemetry
+from harness.ranking.percentiles import Quantiles
+from harness.steps.summary import BoardSummary, Cell, RunSummary
+from harness.store.judgment import Judgment, reference_name
+from harness.store.selection import HEARD
+from reports import audits, strategies, telemetry
 from reports.listening.section import listening_views
 from reports.provenance import provenance
 from reports.runs_differ import onset_error_ms
-from reports.shown_runs import Gathered, Part, measured_on_page, reply_texts
+from reports.shown_runs import ShownRuns, heard_rows, reply_texts
 from reports.turns import first_start_ns, turns
 from reports.view import (
     METRICS,
@@ -44,29 +41,16 @@ from reports.view import (
 )
 from scenarios.context import Context
 
-Boards = Mapping[Subset, Mapping[str, RatingView]]
-Frontiers = Mapping[Subset, Mapping[str, JointPoint]]
 
-
-def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
+def assemble(gathered: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
     """The whole view of a page.
 
     With `audio`, writes each session's stereo file under `page_folder/report-audio`; with `bundle`, the view carries the sound
     itself instead of its path.
     """
-    summary, rows = gathered.summary, gathered.ranked
-    sessions = [session for part in gathered.parts for session in part.sessions]
+    summary = gathered.summary
     judgments = [row for part in gathered.parts for row in part.judgments]
     manifests = [part.store.manifest for part in gathered.parts]
-    boards = {subset: ratings.ratings(ratings.of_subset(rows, subset)) for subset in SUBSETS}
-    subset_of = {context.id: context.subset for context in gathered.contexts}
-    ttfa = measured_on_page(gathered.parts).ttfa
-    frontiers = {
-        subset: ratings.points(
-            ratings.of_subset(rows, subset), _of_subset(ttfa, subset_of, subset), summary.budgets_ms.get("ttfa", 500.0)
-        )
-        for subset in SUBSETS[1:]
-    }
     shown = turns(gathered, page_folder, audio=audio, bundle=bundle)
     verdicts: dict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
@@ -74,9 +58,11 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
     planned: dict[str, list[str]] = defaultdict(list)
     for part, manifest in zip(gathered.parts, manifests, strict=True):
         for context in manifest.context_ids:
-            planned[context] += [part.names.get(agent.name, agent.name) for agent in manifest.agents]
+            planned[context] += [
+                part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
+            ]
     errors = [onset_error_ms(part) for part in gathered.parts]
-    everything = ratings.joint_rows(row for part in gathered.parts for row in part.counted)
+    everything = [row for part in gathered.parts for row in heard_rows(part)]
     return PageView(
         run=gathered.title,
         created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
@@ -84,21 +70,17 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
         invalid_reasons=_invalid(gathered),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
-        elo_method=next((a.elo_method for a in summary.agents.values() if a.elo_method), ""),
-        agents=tuple(
-            _agent(name, summary.agents[name], part, subset_of, everything, boards, frontiers)
-            for part in gathered.parts
-            for name in (part.names.get(own, own) for own in part.summary.agents)
-        ),
-        references=_references(gathered.contexts, boards, summary),
+        elo_method=next((board.method for board in summary.boards), ""),
+        agents=tuple(_agent(cell, gathered, everything) for cell in summary.whole),
+        references=_references(gathered.contexts, summary),
         judges=_judges(gathered),
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
         contexts=tuple(
             _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in gathered.contexts
         ),
-        warnings=tuple(summary.warnings),
+        cautions=summary.cautions,
         agreement=audits.agreements(everything),
-        audits=audits.audits(everything, reply_texts(gathered.contexts, sessions)),
+        audits=audits.audits(everything, reply_texts(gathered)),
         strategies=strategies.used(gathered),
         listening=_listening(gathered),
         telemetry=_telemetry(gathered),
@@ -110,7 +92,7 @@ def assemble(gathered: Gathered, page_folder: Path, *, audio: bool = True, bundl
     )
 
 
-def _invalid(gathered: Gathered) -> tuple[str, ...]:
+def _invalid(gathered: ShownRuns) -> tuple[str, ...]:
     stored = [
         f"{part.label}: {reason}" if gathered.several else reason
         for part in gathered.parts
@@ -119,7 +101,7 @@ def _invalid(gathered: Gathered) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*gathered.summary.invalid, *stored]))
 
 
-def _listening(gathered: Gathered) -> tuple[ListeningView, ...]:
+def _listening(gathered: ShownRuns) -> tuple[ListeningView, ...]:
     return tuple(
         replace(found, title=f"{found.title} ({part.label})") if gathered.several else found
         for part in gathered.parts
@@ -127,7 +109,7 @@ def _listening(gathered: Gathered) -> tuple[ListeningView, ...]:
     )
 
 
-def _telemetry(gathered: Gathered) -> tuple[SeriesView, ...]:
+def _telemetry(gathered: ShownRuns) -> tuple[SeriesView, ...]:
     return tuple(
         replace(line, name=f"{part.label}: {line.name}") if gathered.several else line
         for part in gathered.parts
@@ -135,90 +117,56 @@ def _telemetry(gathered: Gathered) -> tuple[SeriesView, ...]:
     )
 
 
-def _agent(
-    name: str,
-    agent: AgentSummary,
-    part: Part,
-    subset_of: Mapping[str, str],
-    rows: Sequence[Judgment],
-    boards: Boards,
-    frontiers: Frontiers,
-) -> AgentView:
-    mine = [row for row in rows if name in (row.system_a, row.system_b)]
-    sessions = [s for s in part.sessions if s.key.agent == name and s.key.condition == part.store.manifest.conditions[0]]
-    slices: dict[Subset, SliceView] = {"all": _whole(agent, boards["all"].get(name, RatingView()))}
-    for subset in SUBSETS[1:]:
-        point = frontiers[subset].get(name)
-        slices[subset] = _slice(
-            agent,
-            part.store.manifest,
-            [s for s in sessions if subset_of.get(s.key.context_id) == subset],
-            boards[subset].get(name, RatingView()),
-            point.p_frontier if point is not None else None,
-        )
+def _agent(whole: Cell, gathered: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
+    mine = [row for row in rows if whole.agent in (row.system_a, row.system_b)]
+    cells = [c for c in gathered.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
+    boards = {subset: gathered.summary.board(whole.condition, subset) for subset in SUBSETS}
+    judged = Counter(name for row in mine for name in ("all", row.subset))
+    hashes = (s.key.profile_hash for part in gathered.parts for s in part.sessions if s.key.agent == whole.agent)
     return AgentView(
-        name=name,
-        family=agent.family or "",
-        spoken=agent.kind != "text",
-        slices=slices,
-        profile_hash=next((s.key.profile_hash for s in sessions), ""),
+        name=whole.agent,
+        family=whole.family or "",
+        spoken=whole.kind != "text",
+        condition=whole.condition,
+        slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, gathered.contexts),
+        profile_hash=next(hashes, ""),
         own_family_judgments=sum(row.own_family for row in mine),
         total_judgments=len(mine),
-        common_opening=agent.common_opening,
+        common_opening=whole.common_opening,
     )
 
 
-def _whole(agent: AgentSummary, board: RatingView) -> SliceView:
-    rating = RatingView(
-        elo=Estimate(agent.elo, *(agent.elo_interval or (None, None))),
-        win_rate=agent.win_rate,
-        axes={axis: value for axis, value in agent.axes.items() if value is not None},
-        judgments=board.judgments,
-        contexts=board.contexts,
-    )
+def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context]) -> dict[Subset, SliceView]:
+    """A run of one subset alone has no cells for the subsets: one is the whole, the other empty."""
+    return {
+        subset: slices.get(subset)
+        or (slices["all"] if all(c.subset == subset for c in contexts) else SliceView(0, {}, RatingView()))
+        for subset in SUBSETS
+    }
+
+
+def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
     return SliceView(
-        agent.turns,
-        {metric: _quantiles(getattr(agent, f"{metric}_ms")) for metric in METRICS},
-        rating,
-        agent.p_frontier,
-        no_reply=agent.no_reply,
-        failed=agent.failed,
-        discarded=sum(agent.discarded.values()),
-        within_ttft=agent.within_budget.ttft,
-        within_ttfa=agent.within_budget.ttfa,
-        cut_in_rate=agent.cut_in_rate,
-        false_start_rate=agent.false_start_rate,
-        pauses_cut=agent.pauses_cut[0],
-        pauses_marked=agent.pauses_cut[1],
-        underruns=agent.underruns,
-    )
-
-
-def _slice(
-    agent: AgentSummary,
-    manifest: RunManifest,
-    sessions: Sequence[Session],
-    rating: RatingView,
-    p_frontier: float | None,
-) -> SliceView:
-    """A subset by the very rules of the whole run."""
-    found = summarise_latency(turns_of(sessions), budgets_ms=manifest.budgets_ms, seed=manifest.seed)
-    spoken = agent.kind != "text"
-    return SliceView(
-        found.turns,
-        {metric: _quantiles(found.quantiles[metric]) for metric in METRICS},
-        rating,
-        p_frontier,
-        no_reply=found.no_reply,
-        failed=sum(s.status == "failed" for s in sessions),
-        discarded=sum(found.discarded.values()),
-        within_ttft=found.within_ttft,
-        within_ttfa=found.within_ttfa if spoken else None,
-        cut_in_rate=found.cut_in_rate if spoken else None,
-        false_start_rate=found.false_start_rate if spoken else None,
-        pauses_cut=found.pauses_cut[0],
-        pauses_marked=found.pauses_cut[1],
-        underruns=found.underruns,
+        cell.turns,
+        {metric: _quantiles(getattr(cell, f"{metric}_ms")) for metric in METRICS},
+        RatingView(
+            elo=Estimate(cell.elo, *(cell.elo_interval or (None, None))),
+            win_rate=cell.win_rate,
+            axes={axis: value for axis, value in cell.axes.items() if value is not None},
+            judgments=judgments,
+            contexts=board.contexts if board is not None else 0,
+        ),
+        cell.p_frontier,
+        no_reply=cell.no_reply,
+        failed=cell.failed,
+        discarded=sum(cell.discarded.values()),
+        within_ttft=cell.within_budget.ttft,
+        within_ttfa=cell.within_budget.ttfa,
+        cut_in_rate=cell.cut_in_rate,
+        false_start_rate=cell.false_start_rate,
+        pauses_cut=cell.pauses_cut[0],
+        pauses_marked=cell.pauses_cut[1],
+        underruns=cell.underruns,
     )
 
 
@@ -232,34 +180,34 @@ def _quantiles(found: Quantiles) -> LatencyView:
     )
 
 
-def _of_subset(
-    latencies: Mapping[str, Mapping[str, float | None]], subset_of: Mapping[str, str], subset: Subset
-) -> dict[str, dict[str, float | None]]:
-    return {
-        agent: {context: value for context, value in values.items() if subset_of.get(context) == subset}
-        for agent, values in latencies.items()
-    }
-
-
-def _references(contexts: Sequence[Context], boards: Boards, summary: RunSummary) -> tuple[ReferenceView, ...]:
+def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[ReferenceView, ...]:
     authors: dict[str, list[str]] = defaultdict(list)
     for context in contexts:
         for reference in context.references:
-            if reference.author not in authors[f"ref:{reference.id}"]:
-                authors[f"ref:{reference.id}"].append(reference.author)
-    found = []
-    for system, row in summary.references.items():
-        whole = RatingView(
-            elo=Estimate(row.elo, *(row.elo_interval or (None, None))),
-            win_rate=row.win_rate,
-            axes={axis: value for axis, value in row.axes.items() if value is not None},
+            if reference.author not in authors[reference_name(reference.id)]:
+                authors[reference_name(reference.id)].append(reference.author)
+    several = len(summary.conditions) > 1
+    found: dict[tuple[str, str], dict[Subset, RatingView]] = defaultdict(dict)
+    for board in summary.boards:
+        if board.presentation == HEARD:
+            for system, row in board.references.items():
+                found[system, board.condition][board.subset] = RatingView(
+                    elo=Estimate(row.elo, *(row.elo_interval or (None, None))),
+                    win_rate=row.win_rate,
+                    axes={axis: value for axis, value in row.axes.items() if value is not None},
+                )
+    return tuple(
+        ReferenceView(
+            f"{system} ({condition})" if several else system,
+            ", ".join(authors.get(system, ["unknown author"])),
+            ratings,
+            condition,
         )
-        subsets = {subset: boards[subset][system] for subset in SUBSETS[1:] if system in boards[subset]}
-        found.append(ReferenceView(system, ", ".join(authors.get(system, ["unknown author"])), {"all": whole, **subsets}))
-    return tuple(found)
+        for (system, condition), ratings in found.items()
+    )
 
 
-def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
+def _judges(gathered: ShownRuns) -> tuple[JudgeView, ...]:
     checks = {}
     for part in gathered.parts:
         for known in part.store.judge_checks():
@@ -277,7 +225,6 @@ def _judges(gathered: Gathered) -> tuple[JudgeView, ...]:
                 trusted=judge.trusted,
                 judgments=judge.judgments,
                 note=judge.note,
-                excluded=check.excluded if check is not None else False,
             )
         )
     return tuple(found)
@@ -292,7 +239,7 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
         problem=context.problem,
         situation=context.situation,
         history=tuple((turn.role, turn.text) for turn in context.turns),
-        references=tuple((f"ref:{r.id}", r.author, r.text) for r in context.references),
+        references=tuple((reference_name(r.id), r.author, r.text) for r in context.references),
         turns=tuple(turns),
         planned=tuple(planned),
         judgments=tuple(_judgment(row) for row in rows if row.purpose == "main"),

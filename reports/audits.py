@@ -4,16 +4,14 @@ Position and length are looked at in the run's own verdicts, not only on gold pa
 pairs may still lean when two replies are close.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
+from harness.ranking.clustered import clustered_share
+from harness.ranking.verdicts import Texts
 from harness.store.judgment import AXES, Judgment
-from reports.clustered import clustered_mean
 from reports.view import Estimate, Finding
-
-Texts = Mapping[tuple[str, str], str]
-"""(conversation, system) → its reply as judged."""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
@@ -84,7 +82,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
             "an axis is marked only where the advantage is clear",
         ),
     ]
-    found += [Finding(name, _share(seen), len(seen), "share", why) for name, seen, why in shares if seen]
+    found += [Finding(name, Estimate.of(*clustered_share(seen)), len(seen), "share", why) for name, seen, why in shares if seen]
     return tuple(found)
 
 
@@ -93,11 +91,3 @@ def _effect_words(audit: bias.Audit) -> str:
     if audit.share is not None:
         words += f"; that side won {100 * audit.share:.0f} %, uncorrected"
     return words if audit.p_adjusted is None else f"{words}; adjusted p = {audit.p_adjusted:.2g}"
-
-
-def _share(values: Sequence[tuple[str, float]]) -> Estimate:
-    """A mean with an interval that resamples conversations."""
-    found = clustered_mean(values)
-    if found.low is None or found.high is None:
-        return found
-    return Estimate(found.value, max(0.0, found.low), min(1.0, found.high))

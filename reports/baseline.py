@@ -12,10 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from reports.clustered import clustered_mean
+from harness.ranking.clustered import clustered_mean
+from harness.store.judgment import is_reference
+from harness.wording import milliseconds, share
 from reports.paired import figures, paired
 from reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
-from reports.wording import milliseconds, share
 
 ByConversation = Mapping[str, list[float]]
 _RANK = {"worse": 0, "unclear": 1, "better": 2}
@@ -80,7 +81,7 @@ def _difference(new: ByConversation, old: ByConversation, centre: str) -> Estima
     if centre == "median":
         found = paired(new, old)
         return found.difference if found is not None else Estimate()
-    return clustered_mean([(c, float(np.mean(new[c])) - float(np.mean(old[c]))) for c in sorted(new)])
+    return Estimate.of(*clustered_mean([(c, float(np.mean(new[c])) - float(np.mean(old[c]))) for c in sorted(new)]))
 
 
 def _centre(values: list[float], centre: str) -> float:
@@ -154,7 +155,7 @@ def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
             sides = (row.system_a, row.system_b)
             if agent not in sides or row.presentation == "audio_with_delay":
                 continue
-            if not sides[1 - sides.index(agent)].startswith("ref:"):
+            if not is_reference(sides[1 - sides.index(agent)]):
                 continue
             yield context.id, 0.5 if row.winner == "tie" else float(row.winner == "ab"[sides.index(agent)])
 

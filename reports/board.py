@@ -2,17 +2,9 @@
 
 from dataclasses import dataclass
 
+from harness.wording import UNKNOWN_TEXT, counted, share
 from reports.view import AgentView, PageView, ReferenceView, SliceView, Subset
-from reports.wording import (
-    UNKNOWN_TEXT,
-    counted,
-    elo,
-    elo_interval,
-    latency,
-    latency_interval,
-    share,
-    system_name,
-)
+from reports.wording import elo, elo_interval, latency, latency_interval, system_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +26,18 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-def board(view: PageView, subset: Subset = "all") -> tuple[Row, ...]:
-    """Agents and references by their Elo on these conversations, best first; those without a rating last, by name."""
+def board(view: PageView, condition: str | None = None, subset: Subset = "all") -> tuple[Row, ...]:
+    """Agents and references of one condition (None: the first) by their Elo on these conversations, best first; those without
+    a rating last, by name."""
+    condition = view.conditions[0] if condition is None and view.conditions else condition
     rated: list[tuple[float | None, Row]] = [
-        (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents
+        (a.slices[subset].rating.elo.value, _agent(a, a.slices[subset], view)) for a in view.agents if a.condition == condition
     ]
-    rated += [(r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset)) for r in view.references]
+    rated += [
+        (r.ratings[subset].elo.value if subset in r.ratings else None, _reference(r, subset))
+        for r in view.references
+        if r.condition == condition
+    ]
     rated.sort(key=lambda pair: (pair[0] is None, -(pair[0] or 0.0), pair[1].name))
     return tuple(row for _, row in rated)
 

@@ -1,8 +1,10 @@
 """The evaluation conditions in one line, to travel with every picture, table and summary."""
 
-from reports.cautions import judge_sentence
+from harness.store.judgment import reference_id
+from harness.wording import counted
 from reports.view import NOT_JOINT, PageView
-from reports.wording import counted
+from reports.wording import judge_sentence
+from scenarios.context import by_a_person
 
 
 def conditions(view: PageView) -> str:
@@ -28,9 +30,9 @@ def _setting(view: PageView) -> str:
 def human_baseline(view: PageView) -> str:
     """Where people's replies stand on this board, or that none does."""
     people = [
-        f"{r.system.removeprefix('ref:')} ({r.author}) {r.ratings['all'].elo.value:.0f}"
+        f"{reference_id(r.system)} ({r.author}) {r.ratings['all'].elo.value:.0f}"
         for r in view.references
-        if (r.author == "original" or r.author.startswith("human"))
+        if any(by_a_person(author) for author in r.author.split(", "))
         and "all" in r.ratings
         and r.ratings["all"].elo.value is not None
     ]

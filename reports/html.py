@@ -10,9 +10,10 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
+from harness.wording import counted
 from reports import payload
 from reports.board import board, method_words
-from reports.cautions import cautions, judge_sentence
+from reports.cautions import cautions
 from reports.charts import elo_latency, theme
 from reports.charts.registry import charts
 from reports.conditions import conditions
@@ -20,7 +21,7 @@ from reports.embedding import content_policy, packed, safe_json, script_text
 from reports.losses import losses
 from reports.verdict import verdicts
 from reports.view import METRICS, SUBSETS, PageView, Subset
-from reports.wording import counted, finding_interval, finding_value
+from reports.wording import finding_interval, finding_value, judge_sentence
 
 _SCRIPTS = ("el.js", "dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
@@ -52,7 +53,7 @@ def render(view: PageView) -> str:
                 name: {"label": label, "colour": colour}
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
             },
-            "points": [{k: row[k] for k in ("metric", "percentile", "subset")} for row in elo_latency.rows(view)],
+            "points": [{k: row[k] for k in ("condition", "metric", "percentile", "subset")} for row in elo_latency.rows(view)],
             "charts": specs,
             "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
         }
@@ -73,7 +74,7 @@ def render(view: PageView) -> str:
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if anchor != "baseline" or view.baseline],
             cautions=cautions(view),
             verdicts=verdicts(view),
-            boards={subset: board(view, subset) for subset in SUBSETS},
+            boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
             method_words=method_words(view),
             losses=losses(view),

@@ -13,7 +13,7 @@ from reports.baseline import compare, most_telling_first
 from reports.export import write_exports
 from reports.html import render
 from reports.listening.people import write_human_completions
-from reports.shown_runs import Gathered, alone
+from reports.shown_runs import ShownRuns, alone
 from reports.together import together
 from reports.view import BaselineView, PageView
 
@@ -76,14 +76,20 @@ def write_joint_report(
     return Written(page, gathered.summary.model_copy(update={"report": str(page)}), written)
 
 
-def _since(gathered: Gathered, view: PageView, baseline: Run, folder: Path) -> BaselineView:
+def _since(gathered: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
     """Each run against the baseline by itself, since an agent is compared under the name it has in its own run."""
-    before = assemble(alone(*baseline), folder, audio=False)
+    before = assemble(alone(*baseline, beside=gathered), folder, audio=False)
     if not gathered.several:
         return compare(view, before)
     changes, missing = [], []
     for part in gathered.parts:
-        found = compare(assemble(alone(part.store, part.summary), folder, audio=False), before)
-        changes += [replace(change, agent=part.names.get(change.agent, change.agent)) for change in found.changes]
+        own = alone(part.store, part.summary, beside=gathered)
+        page_names = {
+            own.parts[0].names.of(agent.name, condition): part.names.of(agent.name, condition)
+            for agent in part.store.manifest.agents
+            for condition in part.selection.conditions
+        }
+        found = compare(assemble(own, folder, audio=False), before)
+        changes += [replace(change, agent=page_names[change.agent]) for change in found.changes]
         missing += [f"{part.label}: {text}" for text in found.missing]
     return BaselineView(before.run, most_telling_first(changes), tuple(missing))

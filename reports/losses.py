@@ -1,5 +1,6 @@
 """Everything that gives no figure, and why: a report that hides its losses is worth less than the losses."""
 
+from harness.timing.figures import NO_REPLY_TEXT
 from reports.view import PageView
 
 Loss = tuple[str, str, str, str]
@@ -13,7 +14,7 @@ def losses(view: PageView) -> tuple[Loss, ...]:
     for context in view.contexts:
         for turn in context.turns:
             if turn.no_reply:
-                found.append(("no reply", turn.agent, context.id, "nothing heard within 15 s of the spoken end"))
+                found.append(("no reply", turn.agent, context.id, f"nothing heard within {NO_REPLY_TEXT} of the spoken end"))
             if turn.discarded:
                 found.append(("discarded turn", turn.agent, context.id, turn.discarded))
             if turn.refused:

@@ -39,7 +39,7 @@ def markdown(view: PageView) -> str:
         ] or ["- No clear change."]
         lines += [f"- {plain(text)}" for text in view.baseline.missing]
     lines += ["", "| " + " | ".join(_HEAD) + " |", "|" + "---|" * len(_HEAD)]
-    for row in board(view):
+    for row in (row for condition in view.conditions for row in board(view, condition)):
         cells = [
             plain(" ".join(part for part in (cell.text, f"({cell.small})" if cell.small else "") if part)) for cell in row.cells
         ]

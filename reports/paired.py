@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.clustered import SEED
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.timing.figures import NO_REPLY_MS
-from reports.clustered import DRAWS, SEED
 from reports.view import Estimate, Metric, PageView
 
 ByConversation = Mapping[str, Sequence[float]]

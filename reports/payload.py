@@ -3,6 +3,7 @@
 from typing import Any
 
 from reports.view import ContextView, PageView, Span, TurnView
+from reports.wording import system_name
 
 OVER, CUT, SILENT, FAILED, DISCARDED = 1, 2, 4, 8, 16
 """What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""
@@ -49,13 +50,13 @@ def conversation(context: ContextView) -> Json:
     return {
         "situation": context.situation,
         "history": [list(turn) for turn in context.history],
-        "references": [list(reference) for reference in context.references],
+        "references": [[system_name(system), author, text] for system, author, text in context.references],
         "turns": [_turn(turn) for turn in context.turns],
         "judgments": [
             {
-                "system_a": row.system_a, "system_b": row.system_b, "judge": row.judge, "human": row.human,
-                "winner": row.winner, "strength": row.strength, "shown_first": row.shown_first,
-                "presentation": row.presentation, "rationale": row.rationale,
+                "system_a": system_name(row.system_a), "system_b": system_name(row.system_b),
+                "judge": row.judge, "human": row.human, "winner": row.winner, "strength": row.strength,
+                "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale,
                 "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
             }
             for row in context.judgments[:MOST_VERDICTS]

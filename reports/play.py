@@ -19,8 +19,8 @@ from rich.text import Text
 from harness.errors import UserError
 from harness.recording import playout
 from harness.store.run_store import RunStore, Session
+from harness.wording import milliseconds
 from reports.drawing import envelope
-from reports.wording import milliseconds
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FRAME_S = 0.05

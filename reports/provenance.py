@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from harness.steps.summary import RunSummary
 from harness.store.manifest import RunManifest
+from harness.wording import UNKNOWN_TEXT
 from reports.shown_runs import Part
-from reports.wording import UNKNOWN_TEXT
 
 Fact = tuple[str, str]
 _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")

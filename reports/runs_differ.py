@@ -5,10 +5,11 @@ Nothing here is a reason to refuse; every one is a reason why a gap between agen
 
 from collections.abc import Callable, Iterator, Sequence
 
-from harness.steps.judge import NO_REPLY_RULE
+from harness.steps import summary
+from harness.store.judgment import is_rule
 from harness.store.manifest import RunManifest
+from harness.wording import milliseconds
 from reports.shown_runs import Part
-from reports.wording import milliseconds
 
 
 def differences(parts: Sequence[Part]) -> tuple[tuple[str, str], ...]:
@@ -26,7 +27,7 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
     manifests = {p.label: p.store.manifest for p in parts}
     timing = {p.label: _method(p) for p in parts}
     calibration = {p.label: _calibration(p) for p in parts}
-    judges = {p.label: ", ".join(sorted({row.judge for row in p.judgments} - {NO_REPLY_RULE})) or "none" for p in parts}
+    judges = {p.label: ", ".join(sorted({row.judge for row in p.judgments if not is_rule(row.judge)})) or "none" for p in parts}
     every: list[tuple[str, dict[str, str], str]] = [
         (what, {label: of(manifest) for label, manifest in manifests.items()}, why) for what, of, why in _FACTS
     ]
@@ -68,7 +69,7 @@ def _calibration(part: Part) -> str:
 
 _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
     ("Pack", lambda m: f"{m.pack} {m.pack_hash[:8]}", "Only conversations that both hold are paired."),
-    ("Line conditions", lambda m: m.conditions[0], "Agents heard their callers over different lines."),
+    ("Line conditions", lambda m: ", ".join(m.conditions), "Agents heard their callers over different lines."),
     ("Machine", _machine, "A gap in latency between the runs may be the machines'."),
     ("Callers at once", lambda m: str(m.concurrency), "More callers at once make every agent slower."),
     ("Transcriber", lambda m: m.transcriber or "none", "Replies were judged as different ears heard them."),
@@ -79,5 +80,4 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
 
 def onset_error_ms(part: Part) -> float | None:
     """95th percentile of the onset error from the run's calibration; None where it was not calibrated."""
-    found = (part.summary.calibration or part.store.manifest.calibration or {}).get("ttfa_p95_error_ms")
-    return float(found) if isinstance(found, int | float) else None
+    return summary.onset_error_ms(part.summary.calibration or part.store.manifest.calibration)

@@ -1,20 +1,41 @@
 """What one page is about: the runs it shows, under the names that their agents have on it.
 
-A page of one run is the plain case of a page of several, so that everything behind this seam is written once. Agents keep
-their names unless two runs have the same one; then each is called after its run as well, because two recordings of one
-profile, on two days or two machines, are two measurements and not one with twice the turns.
+A page of one run is the plain case of a page of several, so that everything behind this seam is written once. Whatever has
+figures of its own has a name of its own: an agent that two runs have is called after its run as well, and on a page of
+several conditions every agent is called after its condition, because each is a cell with a board and latencies of its own and
+not one agent with twice the turns.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.steps.judge import HEARD
-from harness.steps.rank import Measured, counted_rows, measured
+from harness.steps.rank import Measured, measured
 from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore, Session
-from reports import ratings
+from harness.store.selection import HEARD, Selection, Texts, board_rows
+from reports.listening.results import human_rows
 from scenarios.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names on the page of one run's agents.
+
+    `also`: what is added to an agent's own name, by agent. `unsaid`: the one condition that goes without saying; None on a
+    page of several, where each is named.
+    """
+
+    also: Mapping[str, str]
+    unsaid: str | None
+
+    def of(self, agent: str, condition: str) -> str:
+        """An agent's name on the page; a system that is no agent (a reference) keeps its own."""
+        if agent not in self.also:
+            return agent
+        more = [words for words in (self.also[agent], "" if condition == self.unsaid else condition) if words]
+        return f"{agent} ({', '.join(more)})" if more else agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +43,25 @@ class Part:
     """One run of a page. `sessions` and `judgments` carry the names that agents have on the page."""
 
     store: RunStore
+    selection: Selection
     summary: RunSummary
     label: str
-    names: Mapping[str, str]
-    """The run's own name of an agent → its name on the page."""
+    names: Names
     sessions: tuple[Session, ...]
     judgments: tuple[Judgment, ...]
+    """Every verdict, also of judges that failed their checks."""
     counted: tuple[Judgment, ...]
-    """The judgments without those of judges that failed their checks."""
+    """Those that count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """The runs of a page, put together. `ranked`: the verdicts its ratings are made of; none where there is no joint one."""
+class ShownRuns:
+    """The runs of a page, put together. `summary` has one cell for every name on the page."""
 
     title: str
     parts: tuple[Part, ...]
     summary: RunSummary
     contexts: tuple[Context, ...]
-    ranked: tuple[Judgment, ...]
     differences: tuple[tuple[str, str], ...] = ()
     """(what the runs differ in, what that means for the reader)."""
 
@@ -50,62 +71,83 @@ class Gathered:
         return len(self.parts) > 1
 
 
-def alone(store: RunStore, summary: RunSummary) -> Gathered:
-    """A page of one run."""
-    only = part(store, summary, store.folder.name, {agent.name: agent.name for agent in store.manifest.agents})
-    return Gathered(store.folder.name, (only,), summary, store.contexts(), tuple(ratings.joint_rows(only.counted)))
+def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None) -> ShownRuns:
+    """A page of one run; `beside`: named so that it can be compared with that page."""
+    unsaid = _unsaid(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
+    names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
+    only = part(store, summary, store.folder.name, names)
+    cells = [cell.model_copy(update={"agent": names.of(cell.agent, cell.condition)}) for cell in summary.cells]
+    return ShownRuns(store.folder.name, (only,), summary.model_copy(update={"cells": cells}), store.contexts())
 
 
-def part(store: RunStore, summary: RunSummary, label: str, names: Mapping[str, str]) -> Part:
+def names_of(stores: Mapping[str, RunStore]) -> dict[str, Names]:
+    """Label → the names of that run's agents on a page of all these runs."""
+    seen = Counter(agent.name for store in stores.values() for agent in store.manifest.agents)
+    unsaid = _unsaid([condition for store in stores.values() for condition in store.manifest.conditions])
+    return {
+        label: Names({a.name: label if seen[a.name] > 1 else "" for a in store.manifest.agents}, unsaid)
+        for label, store in stores.items()
+    }
+
+
+def _unsaid(conditions: Sequence[str]) -> str | None:
+    return conditions[0] if len(set(conditions)) == 1 else None
+
+
+def part(store: RunStore, summary: RunSummary, label: str, names: Names) -> Part:
     """A run with its agents called by their names on the page."""
-
-    def on_page(name: str) -> str:
-        return names.get(name, name)
-
-    def renamed(rows: Sequence[Judgment]) -> tuple[Judgment, ...]:
-        return tuple(
-            row.model_copy(update={"system_a": on_page(row.system_a), "system_b": on_page(row.system_b)}) for row in rows
-        )
-
+    selection = Selection(store, human_rows(store))
+    every = Selection(store, human_rows(store), keep_excluded=True)
     return Part(
         store=store,
+        selection=selection,
         summary=summary,
         label=label,
         names=names,
-        sessions=tuple(replace(s, key=replace(s.key, agent=on_page(s.key.agent))) for s in store.sessions()),
-        judgments=renamed(store.judgments()),
-        counted=renamed(counted_rows(store)),
+        sessions=tuple(replace(s, key=replace(s.key, agent=names.of(s.key.agent, s.key.condition))) for s in store.sessions()),
+        judgments=_renamed(every.verdicts, names),
+        counted=_renamed(selection.verdicts, names),
     )
 
 
-def measured_on_page(parts: Sequence[Part]) -> Measured:
-    """What was measured in all runs, by the names on the page: of each run its first condition and repeat."""
-    whole = Measured({}, {}, {}, {})
-    for each in parts:
-        found = measured(each.store, HEARD)
-
-        def shown(name: str, names: Mapping[str, str] = each.names) -> str:
-            return names.get(name, name)
-
-        whole = Measured(
-            {**whole.ttfa, **{shown(name): values for name, values in found.ttfa.items()}},
-            {
-                figure: {
-                    **whole.others.get(figure, {}),
-                    **{shown(n): v for n, v in found.others.get(figure, {}).items()},
-                }
-                for figure in (*whole.others, *(f for f in found.others if f not in whole.others))
-            },
-            {**whole.cut_ins, **{shown(name): values for name, values in found.cut_ins.items()}},
-            {**whole.texts, **{(context, shown(name)): text for (context, name), text in found.texts.items()}},
+def _renamed(rows: Sequence[Judgment], names: Names) -> tuple[Judgment, ...]:
+    return tuple(
+        row.model_copy(
+            update={
+                "system_a": names.of(row.system_a, row.condition),
+                "system_b": names.of(row.system_b, row.condition),
+            }
         )
-    return whole
+        for row in rows
+    )
 
 
-def reply_texts(contexts: Sequence[Context], sessions: Sequence[Session]) -> dict[tuple[str, str], str]:
-    """(conversation, system) → its reply as judged: heard where it was transcribed, else as written."""
-    found = {(c.id, f"ref:{r.id}"): r.text for c in contexts for r in c.references}
-    for session in sessions:
-        text = session.heard_text if session.heard_text is not None else session.written_text
-        found[session.key.context_id, session.key.agent] = text or ""
+def heard_rows(part: Part) -> list[Judgment]:
+    """The verdicts of a run on what was heard, in all its conditions, with the names of the page."""
+    return [row for condition in part.selection.conditions for row in board_rows(part.counted, condition, HEARD)]
+
+
+def measured_on_page(parts: Sequence[Part], condition: str, contexts: frozenset[str] | None = None) -> Measured:
+    """What was measured in one condition of all runs that have it, by the names on the page."""
+    latencies: dict[str, dict[str, Mapping[str, Sequence[float]]]] = {}
+    cut_ins: dict[str, Mapping[str, Sequence[bool]]] = {}
+    texts: Texts = {}
+    for each in parts:
+        if condition not in each.selection.conditions:
+            continue
+        found = measured(each.selection, condition, HEARD, contexts)
+        for figure, systems in found.latencies.items():
+            shown = {each.names.of(name, condition): values for name, values in systems.items()}
+            latencies.setdefault(figure, {}).update(shown)
+        cut_ins |= {each.names.of(name, condition): values for name, values in found.cut_ins.items()}
+        texts |= {(context, each.names.of(name, condition), n): text for (context, name, n), text in found.texts.items()}
+    return Measured(latencies, cut_ins, texts)
+
+
+def reply_texts(shown: ShownRuns) -> Texts:
+    """The replies of a page as judged, by the names on it."""
+    found: Texts = {}
+    for each in shown.parts:
+        for condition in each.selection.conditions:
+            found |= measured_on_page([each], condition).texts
     return found

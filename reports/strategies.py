@@ -4,20 +4,19 @@ The labels are another program's or a person's work; a label that claims a strat
 reply counts as uncertain (see `harness.ranking.strategies`).
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
-from reports.shown_runs import Gathered, reply_texts
+from reports.shown_runs import Part, ShownRuns, reply_texts
 from reports.view import StrategiesView
 
 LABELS_FILE = "strategies.jsonl"
 
 
-def used(gathered: Gathered) -> StrategiesView | None:
+def used(gathered: ShownRuns) -> StrategiesView | None:
     """Usage by system; None where nothing was labelled.
 
     Raises:
@@ -27,7 +26,7 @@ def used(gathered: Gathered) -> StrategiesView | None:
     for part in gathered.parts:
         path = part.store.folder / LABELS_FILE
         if path.is_file():
-            labels += backed(_labels(path, part.names), reply_texts(gathered.contexts, part.sessions))
+            labels += backed(_labels(path, part), _labelled_texts(gathered))
     if not labels:
         return None
     found = usage(labels)
@@ -41,7 +40,12 @@ def used(gathered: Gathered) -> StrategiesView | None:
     )
 
 
-def _labels(path: Path, names: Mapping[str, str]) -> list[StrategyLabel]:
+def _labelled_texts(shown: ShownRuns) -> dict[tuple[str, str], str]:
+    """What was labelled: of several repeats the first."""
+    return {(context, system): text for (context, system, repeat), text in reply_texts(shown).items() if repeat == 0}
+
+
+def _labels(path: Path, part: Part) -> list[StrategyLabel]:
     labels = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.strip():
@@ -49,4 +53,5 @@ def _labels(path: Path, names: Mapping[str, str]) -> list[StrategyLabel]:
                 labels.append(StrategyLabel.model_validate_json(line))
             except ValidationError as error:
                 raise UserError(f"{path}, line {number}: is not a strategy label ({error.errors()[0]['msg']})") from error
-    return [label.model_copy(update={"system": names.get(label.system, label.system)}) for label in labels]
+    only = part.selection.conditions[0]
+    return [label.model_copy(update={"system": part.names.of(label.system, label.condition or only)}) for label in labels]

@@ -11,21 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.ranking.ranking import Ranking, rank
-from harness.steps.judge import HEARD, NO_REPLY_RULE
-from harness.steps.summary import AgentSummary, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
-from harness.store.judgment import Judgment
+from harness.steps import cautions
+from harness.steps.rank import Place, Rated, rated_rows
+from harness.steps.summarise import board_summary, is_main, quality_figures
+from harness.steps.summary import JudgeSummary, PacingSummary, RunSummary
+from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
 from harness.store.run_store import RunStore
-from reports import ratings
+from harness.store.selection import HEARD, board_rows
 from reports.runs_differ import differences
-from reports.shown_runs import Gathered, Part, measured_on_page, part
-from reports.view import NOT_JOINT
-from scenarios.context import Context
+from reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part
+from reports.view import NOT_JOINT, SUBSETS
+from scenarios.context import Context, by_a_person
 
 Run = tuple[RunStore, RunSummary]
 
 
-def together(runs: Sequence[Run]) -> Gathered:
+def together(runs: Sequence[Run]) -> ShownRuns:
     """Two or more runs as the material of one page.
 
     Raises:
@@ -33,42 +34,37 @@ def together(runs: Sequence[Run]) -> Gathered:
     """
     labels = _labels([store.folder for store, _ in runs])
     _refuse(dict(zip(labels, runs, strict=True)))
-    seen = Counter(agent.name for store, _ in runs for agent in store.manifest.agents)
-    parts = tuple(
-        part(
-            store,
-            summary,
-            label,
-            {a.name: a.name if seen[a.name] == 1 else f"{a.name} ({label})" for a in store.manifest.agents},
-        )
-        for label, (store, summary) in zip(labels, runs, strict=True)
-    )
+    names = names_of({label: store for label, (store, _) in zip(labels, runs, strict=True)})
+    parts = tuple(part(store, summary, label, names[label]) for label, (store, summary) in zip(labels, runs, strict=True))
     contexts = _contexts(parts)
-    ranked, why_not = joint_rows(parts)
-    ranking = _ranking(parts, ranked) if ranked else None
-    return Gathered(
+    ranked: dict[str, list[Judgment]] = {}
+    reasons: list[str] = []
+    for condition in dict.fromkeys(c for p in parts for c in p.selection.conditions):
+        ranked[condition], why_not = joint_rows(parts, condition)
+        reasons += [why_not] if why_not else []
+    return ShownRuns(
         title=" + ".join(labels),
         parts=parts,
-        summary=_summary(parts, ranked, ranking),
+        summary=_summary(parts, ranked, contexts),
         contexts=contexts,
-        ranked=tuple(ranked),
-        differences=(*differences(parts), *([(NOT_JOINT, why_not)] if why_not else [])),
+        differences=(*differences(parts), *((NOT_JOINT, why_not) for why_not in dict.fromkeys(reasons))),
     )
 
 
-def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
-    """The verdicts that rank all judged runs together; or none, and why."""
-    rows = {p.label: ratings.joint_rows(p.counted) for p in parts}
+def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
+    """The verdicts that rank all judged runs together in one condition; or none, and why."""
+    rows = {p.label: board_rows(p.counted, condition, HEARD) for p in parts}
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""
-    shared = set.intersection(*({row.judge for row in found} - {NO_REPLY_RULE} for found in judged.values()))
+    shared = set.intersection(*({row.judge for row in found if not is_rule(row.judge)} for found in judged.values()))
     if not shared:
         return [], (
             "The runs were judged by different judges, whose scales are not one; so this page has no Elo. Judge the runs with "
             "the same judge, or read the rating of each in its own report."
         )
-    kept = {label: [r for r in found if r.judge in shared or r.judge == NO_REPLY_RULE] for label, found in judged.items()}
+    by_rule = {no_reply_rule(judge) for judge in shared}
+    kept = {label: [r for r in found if r.judge in shared | by_rule] for label, found in judged.items()}
     apart = _unconnected(kept)
     if apart:
         return [], (
@@ -81,7 +77,7 @@ def joint_rows(parts: Sequence[Part]) -> tuple[list[Judgment], str]:
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
     """Two runs that no chain of shared reference replies joins; None where all are joined."""
     anchors = {
-        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if system.startswith("ref:")}
+        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
         for label, found in rows.items()
     }
     first, *others = anchors
@@ -167,65 +163,56 @@ def _contexts(parts: Sequence[Part]) -> tuple[Context, ...]:
     return tuple(found.values())
 
 
-def _ranking(parts: Sequence[Part], rows: Sequence[Judgment]) -> Ranking:
-    found = measured_on_page(parts)
-    manifest = parts[0].store.manifest
-    return rank(
-        rows,
-        found.ttfa,
-        other_latencies=found.others,
-        cut_ins=found.cut_ins,
-        budget_ms=manifest.budgets_ms["ttfa"],
-        presentation=HEARD,
-        texts=found.texts,
-        seed=manifest.seed,
-    )
-
-
-def _summary(parts: Sequence[Part], rows: Sequence[Judgment], ranking: Ranking | None) -> RunSummary:
-    """The figures of all runs in one object; ratings are those of the joint ranking, or absent."""
-    board = ranking.board if ranking is not None else None
-    points = {p.system: p for p in ranking.joint.points} if ranking is not None and ranking.joint is not None else {}
-    rated = {row.system: row for row in board.systems} if board is not None else {}
-    agents: dict[str, AgentSummary] = {}
+def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], contexts: Sequence[Context]) -> RunSummary:
+    """The figures of all runs in one object; ratings are those of the joint rankings, or absent."""
+    base = parts[0].store.manifest
+    subsets = {s: frozenset(c.id for c in contexts if s in ("all", c.subset)) for s in SUBSETS}
+    boards: dict[Place, Rated] = {}
+    for condition, rows in ranked.items():
+        for subset, inside in subsets.items():
+            if any(c.subset == subset for p in parts for c in p.summary.cells):
+                boards[Place(condition, HEARD, subset)] = rated_rows(
+                    [row for row in rows if row.context in inside],
+                    measured_on_page(parts, condition, inside),
+                    budget_ms=base.budgets_ms["ttfa"],
+                    seed=base.seed,
+                )
+    cells = []
     for p in parts:
-        for name, agent in p.summary.agents.items():
-            shown = p.names.get(name, name)
-            row, point = rated.get(shown), points.get(shown)
-            agents[shown] = agent.model_copy(
-                update={
-                    "elo": row.elo if row else None,
-                    "elo_method": board.method if board and row else None,
-                    "elo_interval": row.interval if row else None,
-                    "win_rate": row.win_rate if row else None,
-                    "axes": dict(row.axes) if row else {},
-                    "p_frontier": point.p_frontier if point else None,
-                    "p_best_within_budget": point.p_best_within_budget if point else None,
-                }
-            )
+        for cell in p.summary.cells:
+            rated = boards.get(Place(cell.condition, cell.presentation, cell.subset))
+            if rated is not None:
+                name = p.names.of(cell.agent, cell.condition)
+                cells.append(cell.model_copy(update={"agent": name, **quality_figures(rated, name)}))
     pacing = [p.summary.pacing for p in parts]
+    quoted = [found.board for place, found in boards.items() if found.board is not None and is_main(place)]
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    judged_by = {row.judge for rows in ranked.values() for row in rows}
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
         invalid=[f"{p.label}: {reason}" for p in parts for reason in p.summary.invalid],
-        warnings=[
-            *(f"{p.label}: {text}" for p in parts for text in p.summary.warnings),
-            *(board.warnings if board else ()),
-        ],
+        circumstances=cautions.together(
+            [_by_names(p) for p in parts],
+            [text for board in quoted for text in board.warnings],
+            any(row.system in people for board in quoted for row in board.systems),
+        ),
         budgets_ms=parts[0].summary.budgets_ms,
         pacing=PacingSummary(
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
             realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
         ),
-        judges=list(_judges(parts, {row.judge for row in rows})),
-        agents=agents,
-        references={
-            system: ReferenceSummary(elo=row.elo, elo_interval=row.interval, win_rate=row.win_rate, axes=dict(row.axes))
-            for system, row in rated.items()
-            if system.startswith("ref:")
-        },
-        failures=[f.model_copy(update={"agent": p.names.get(f.agent, f.agent)}) for p in parts for f in p.summary.failures],
+        judges=list(_judges(parts, judged_by)),
+        cells=cells,
+        boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
+        failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _by_names(part: Part) -> cautions.Circumstances:
+    """A run's circumstances under the names that its agents have on the page."""
+    known, only = part.summary.circumstances, part.names.unsaid or ""
+    return known.model_copy(update={"idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()}})
 
 
 def _worst(values: Sequence[float | None]) -> float | None:

@@ -13,14 +13,14 @@ from harness.store.run_store import Session
 from harness.timing.figures import HiddenWork, Stage, TurnTiming
 from reports import drawing
 from reports.drawing import Drawing
-from reports.shown_runs import Gathered, Part
+from reports.shown_runs import Part, ShownRuns
 from reports.view import METRICS, Span, TurnView
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
 """Shown with a turn, not offered as an axis of the joint chart."""
 
 
-def turns(gathered: Gathered, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
+def turns(gathered: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
     """Conversation → its turns, run by run. See `reports.assemble.assemble` for the options."""
     contexts = {context.id: context for context in gathered.contexts}
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}

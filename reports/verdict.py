@@ -7,8 +7,10 @@ error and the accuracy of the judges. A fact that is not known is named as missi
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.timing.figures import NO_REPLY_TEXT
+from harness.wording import counted, milliseconds, share
 from reports.view import AgentView, PageView
-from reports.wording import counted, elo, elo_interval, latency, latency_interval, milliseconds, share
+from reports.wording import elo, elo_interval, latency, latency_interval
 
 Outcome = Literal["within", "over", "unknown"]
 
@@ -55,7 +57,7 @@ def _speed_words(agent: AgentView, view: PageView) -> tuple[Outcome, str]:
     )
     figure = agent.whole.latency["ttfa" if metric == "ttfa" else "ttft"]
     if figure.p50_over:
-        return "over", f"gives no reply within 15 s on at least half of {counted(agent.whole.turns, 'turn')}"
+        return "over", f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.turns, 'turn')}"
     if figure.p50.value is None:
         return "unknown", f"no {name} could be measured"
     outcome: Outcome = "within" if figure.p50.value <= budget else "over"

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from harness.steps.cautions import Caution
+
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
 
@@ -42,6 +44,11 @@ class Estimate:
     value: float | None = None
     low: float | None = None
     high: float | None = None
+
+    @classmethod
+    def of(cls, value: float | None, interval: tuple[float | None, float | None] | None) -> "Estimate":
+        """A figure as everything below this room gives it: with a pair of bounds, or none."""
+        return cls(value, *(interval or (None, None)))
 
 
 UNKNOWN = Estimate()
@@ -100,6 +107,8 @@ class AgentView:
     family: str
     spoken: bool
     slices: Mapping[Subset, SliceView]
+    condition: str = ""
+    """The line condition of this cell; each has a board of its own."""
     profile_hash: str = ""
     own_family_judgments: int = 0
     total_judgments: int = 0
@@ -119,6 +128,8 @@ class ReferenceView:
     system: str
     author: str
     ratings: Mapping[Subset, RatingView]
+    condition: str = ""
+    """Of the board that it stands on; each condition has one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +143,6 @@ class JudgeView:
     trusted: bool
     judgments: int
     note: str = ""
-    excluded: bool = False
-    """It failed its check, and no rating is made of its verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +346,7 @@ class PageView:
     judges: tuple[JudgeView, ...]
     failures: tuple[FailureView, ...]
     contexts: tuple[ContextView, ...]
-    warnings: tuple[str, ...] = ()
+    cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error_ms: float | None = None
     """95th percentile of the onset error from calibration; None when the run was not calibrated."""
@@ -354,11 +363,11 @@ class PageView:
     comfort_ms: float = 1_000.0
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """The line conditions of the page, in the order of the run."""
+        return tuple(dict.fromkeys(agent.condition for agent in self.agents))
+
+    @property
     def judgments(self) -> int:
         """Verdicts on all pairs of all contexts."""
         return sum(len(context.judgments) for context in self.contexts)
-
-    @property
-    def has_human_reference(self) -> bool:
-        """A person's reply, or the source's own, competes on this board."""
-        return any(r.author.startswith("human") or r.author == "original" for r in self.references)

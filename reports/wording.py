@@ -1,28 +1,16 @@
-"""Figures as people read them: one place decides how many digits a number deserves and what stands for the unknown.
+"""The page's own figures as people read them, over the words that every door shares (`harness.wording`)."""
 
-A dash means "not known". It never means zero, and nothing here ever turns a missing figure into one.
-"""
-
-from harness.timing.figures import NO_REPLY_MS
-from reports.view import Estimate, Finding, LatencyView
-
-UNKNOWN_TEXT = "—"
-OVER_LIMIT = f"> {NO_REPLY_MS / 1000:.0f} s"
-
-
-def milliseconds(value: float | None) -> str:
-    """`474 ms` below a second, `1.10 s` above; a minus sign for sound that began too early."""
-    if value is None:
-        return UNKNOWN_TEXT
-    if abs(value) < 1_000:
-        return f"{value:.0f} ms".replace("-", "−")
-    return f"{value / 1_000:.2f} s".replace("-", "−")
+from harness.judging.trust import judge_sentence as sentence_of
+from harness.store.judgment import is_reference, reference_id
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
+from reports.view import Estimate, Finding, JudgeView, LatencyView
 
 
 def latency(figure: LatencyView, percentile: str = "p50") -> str:
     """A percentile of a latency, with `> 15 s` where it falls on a turn without reply."""
     estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
-    return OVER_LIMIT if over else milliseconds(estimate.value)
+    return OVER_LIMIT_TEXT if over else milliseconds(estimate.value)
 
 
 def latency_interval(estimate: Estimate) -> str:
@@ -42,32 +30,24 @@ def elo(value: float | None) -> str:
 
 
 def elo_interval(estimate: Estimate) -> str:
-    """`1480–1530`, or nothing where there is no interval."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.0f}–{estimate.high:.0f}"
-
-
-def share(value: float | None) -> str:
-    """A share as a whole percentage."""
-    return UNKNOWN_TEXT if value is None else f"{100 * value:.0f} %"
+    """`1480–1530`, `≥ 1720` or `≤ 1280` where one end is known, or nothing where there is no interval."""
+    if estimate.low is not None and estimate.high is not None:
+        return f"{estimate.low:.0f}–{estimate.high:.0f}"
+    if estimate.low is not None:
+        return f"≥ {estimate.low:.0f}"
+    return f"≤ {estimate.high:.0f}" if estimate.high is not None else ""
 
 
 def share_interval(estimate: Estimate) -> str:
     """`61–84 %`, or nothing where there is no interval."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{100 * estimate.low:.0f}–{100 * estimate.high:.0f} %"
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """`1 turn`, `12 turns`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+    return share_band((estimate.low, estimate.high))
 
 
 def system_name(system: str) -> str:
-    """A system as people read it: references compete as `ref:<id>`."""
-    return f"reference “{system.removeprefix('ref:')}”" if system.startswith("ref:") else system
+    """A system as people read it: a reference by its id."""
+    return f"reference “{reference_id(system)}”" if is_reference(system) else system
 
 
 def finding_value(finding: Finding) -> str:
@@ -84,3 +64,10 @@ def finding_interval(finding: Finding) -> str:
     if figure.low is None or figure.high is None:
         return ""
     return share_interval(figure) if finding.unit == "share" else f"{figure.low:.2f}–{figure.high:.2f}"
+
+
+def judge_sentence(judge: JudgeView) -> str:
+    """How good a judge proved, in one line, to stand beside every Elo it produced."""
+    accuracy = judge.accuracy
+    interval = None if accuracy.low is None or accuracy.high is None else (accuracy.low, accuracy.high)
+    return sentence_of(judge.name, accuracy.value, interval, judge.flip_rate.value, judge.pairs)

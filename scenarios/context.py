@@ -46,6 +46,11 @@ class Turn(_Model):
         return without_pauses(self.text)
 
 
+def by_a_person(author: str) -> bool:
+    """Whether a reference's author is a person: a contributor, or the source's own supporter."""
+    return author == "original" or author.startswith("human:")
+
+
 class Reference(_Model):
     """A reply known beforehand. `author`: `original`, `human:<id>`, or `authored` (written for the pack)."""
 

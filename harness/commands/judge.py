@@ -137,7 +137,7 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
     with RunProgress() as progress, store.lock():
         outcomes = asyncio.run(judge_run(store, how, progress))
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
-    stops = [r.stop for key, r in read_records(run).items() if key[0] in judged and key[1] == presentation]
+    stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == presentation]
     return _Found(
         outcomes,
         store.judge_checks(),

@@ -18,6 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Label support strategies and reaso
 Target = Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")]
 Pack = Annotated[str, typer.Option(help="For a file of completions: the pack they answer.")]
 Reads = Annotated[str, typer.Option(help="Of a run: heard (the audio's transcript) or written replies.")]
+Condition = Annotated[str | None, typer.Option(help="Of a run of several line conditions: the one to label.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 SHEETS = ("labeller-1.csv", "labeller-2.csv")
 SETTLED = "to-settle.csv"
@@ -30,6 +31,7 @@ def strategies(
     judge: Annotated[str, typer.Option(help="Judge behind an endpoint: a shipped name or a .toml file.")],
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
+    condition: Condition = None,
     as_json: JsonFlag = False,
 ) -> int:
     """Label the fifteen strategies in every reply; what is called present must be quoted."""
@@ -37,7 +39,7 @@ def strategies(
     from harness.steps.label import label_replies, labelling_judge, material
 
     settings = labelling_judge(judge)
-    found = material(target, pack, _presentation(reads))
+    found = material(target, pack, _presentation(reads), condition)
     with RunProgress() as progress:
         labels, missing = asyncio.run(label_replies(found, settings, progress))
     used = usage(labels)
@@ -103,6 +105,7 @@ def export(
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the sheets' orders.")] = 1,
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
+    condition: Condition = None,
 ) -> None:
     """Write a blinded sample as two sheets, one for each of two people."""
     from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
@@ -112,7 +115,7 @@ def export(
         raise UserError(f"--size {size}: must be at least 1")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"--out {out}: is not an empty folder; choose a new one")
-    found = material(target, pack, _presentation(reads))
+    found = material(target, pack, _presentation(reads), condition)
     sample = sample_for_people(found.contexts, found.completions, size, seed)
     if not sample:
         raise UserError(f"{target}: holds no replies to label")
@@ -132,6 +135,7 @@ def score(
     sheets: Annotated[Path, typer.Argument(help="Folder of the filled-in sheets.")],
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
+    condition: Condition = None,
     as_json: JsonFlag = False,
 ) -> int:
     """Compare two people's sheets, then every judge's labels with what the two settled on."""
@@ -139,7 +143,7 @@ def score(
     from harness.ranking.strategies import check_labeller
     from harness.steps.label import labels_by_judge, material, read_key
 
-    found = material(target, pack, _presentation(reads))
+    found = material(target, pack, _presentation(reads), condition)
     key = read_key(found.folder)
     first, second = (read_sheet(sheets / name, list(key)) for name in SHEETS)
     both = compare(first, second)

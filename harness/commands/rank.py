@@ -17,9 +17,10 @@ _METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 def rank(
     target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
     presentation: Annotated[str | None, typer.Option(help=f"Only one of: {', '.join(_PRESENTATIONS)}.")] = None,
+    condition: Annotated[str | None, typer.Option(help="Line condition, where there are several.")] = None,
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's own, 0 for a file.")] = None,
     scores: Annotated[
         Path | None, typer.Option(help="CSV of what is known elsewhere: system, family, and columns of numbers.")
     ] = None,
@@ -39,19 +40,21 @@ def rank(
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.ranking.export import board_csv, board_markdown, extras
+    from harness.ranking.model import RatingModel
     from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
     from harness.steps.rank import rank_target
 
     ranking = rank_target(
         target,
+        condition=condition,
         presentation=cast(Presentation | None, presentation),
         votes=_listened(target, keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
-        method=_method(method),
+        model=RatingModel(_method(method)),
         draws=draws,
-        seed=seed,
+        **({} if seed is None else {"seed": seed}),
     )
     for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
         if path is not None:

@@ -24,12 +24,13 @@ def report(
     from harness.steps.summarise import summarise
     from harness.store.run_store import RunStore
     from reports.joint import write_joint_report
+    from reports.listening.results import human_rows
 
     with RunProgress() as progress:
         progress.phase("Reading")
-        opened = [(store, summarise(store)) for store in map(RunStore.open, runs)]
+        opened = [(store, summarise(store, human_rows(store))) for store in map(RunStore.open, runs)]
         earlier = RunStore.open(baseline) if baseline is not None else None
-        before = (earlier, summarise(earlier)) if earlier is not None else None
+        before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")
         progress.phase("Writing the report")

@@ -76,7 +76,7 @@ def _mode(mode: str | None) -> Literal["seeded", "replay"] | None:
 def _outcome(summary: RunSummary) -> int:
     if not summary.failures:
         return 0
-    if summary.agents and all(a.turns == 0 for a in summary.agents.values()):
+    if summary.cells and all(not cell.turns or cell.failed == cell.turns for cell in summary.whole):
         first = summary.failures[0]
         raise AgentError(f"no session could be finished; the first failed with {first.kind}: {first.detail}")
     return 3

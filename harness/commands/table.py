@@ -1,12 +1,22 @@
 """The table a run ends on: one line an agent, the same figures as the report's, and what weakens them in words below."""
 
+from collections.abc import Iterator, Mapping
+from typing import Final
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.steps.summary import AgentSummary, Quantiles, RunSummary
+from harness.ranking.percentiles import Quantiles
+from harness.steps.cautions import Caution, Code, Level
+from harness.steps.summary import Cell, RunSummary
+from harness.timing.figures import OVER_LIMIT_TEXT
 
 _DASH = "–"
+_STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
+_UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
+    {"judge", "no_p95", "discarded", "measurement_error", "not_calibrated", "no_human_baseline"}
+)
 _COLUMNS = (
     "TTFA\np50",
     "\np95",
@@ -21,23 +31,29 @@ _COLUMNS = (
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
-    """Print the table, the warnings, and where the report is."""
+    """Print the table, the cautions, and where the report is."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
-    ranked = sorted(summary.agents.items(), key=lambda item: (item[1].elo is None, -(item[1].elo or 0), item[0]))
-    for name, agent in ranked:
-        table.add_row(name, *_cells(agent))
-    for name, reference in sorted(summary.references.items(), key=lambda item: -(item[1].elo or 0)):
-        cells = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
-        table.add_row(Text(name, style="dim"), *cells)
+    several = len(summary.conditions) > 1
+    for condition in summary.conditions:
+        mine = [cell for cell in summary.whole if cell.condition == condition]
+        if several:
+            table.add_row(Text(condition, style="italic"))
+        for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
+            table.add_row(cell.agent, *_figures(cell))
+        board = summary.board(condition)
+        references = board.references if board is not None else {}
+        for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
+            figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
+            table.add_row(Text(name, style="dim"), *figures)
     console.print(table)
-    for name, agent in ranked:
-        if line := _substance(name, agent):
+    for cell in summary.whole:
+        if line := _substance(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
-    for text in _sentences(summary):
-        console.print(Text(text, style="yellow"), soft_wrap=True)
+    for caution in cautions_for_people(summary):
+        console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
     for failure in summary.failures:
         first, *rest = failure.detail.splitlines() or [""]
         console.print(
@@ -50,7 +66,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         console.print(Text(f"report  {summary.report}"), soft_wrap=True)
 
 
-def _cells(agent: AgentSummary) -> list[str]:
+def _figures(agent: Cell) -> list[str]:
     share = agent.within_budget.ttfa
     return [
         milliseconds(agent.ttfa_ms, "p50"),
@@ -65,7 +81,7 @@ def _cells(agent: AgentSummary) -> list[str]:
     ]
 
 
-def _substance(name: str, agent: AgentSummary) -> str | None:
+def _substance(name: str, agent: Cell) -> str | None:
     """What a good TTFA may be bought with: stock words first. None where nothing was heard."""
     if agent.common_opening is None:
         return None
@@ -79,7 +95,7 @@ def _substance(name: str, agent: AgentSummary) -> str | None:
 def milliseconds(figures: Quantiles, which: str) -> str:
     """A percentile for people: "512", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
     if getattr(figures, f"{which}_over_limit"):
-        return "> 15 s"
+        return OVER_LIMIT_TEXT
     value = getattr(figures, which)
     return f"{value:,.0f}" if value is not None else _DASH
 
@@ -88,10 +104,14 @@ def _elo(elo: float | None) -> str:
     return f"{elo:.0f}" if elo is not None else _DASH
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return f"{interval[0]:.0f}–{interval[1]:.0f}" if interval else _DASH
+def _interval(interval: tuple[float | None, float | None] | None) -> str:
+    """`1480–1530`, or the bound of an agent that won or lost every comparison."""
+    low, high = interval or (None, None)
+    if low is not None and high is not None:
+        return f"{low:.0f}–{high:.0f}"
+    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else _DASH
 
 
-def _sentences(summary: RunSummary) -> list[str]:
-    invalid = [f"INVALID RUN: {reason}" for reason in summary.invalid]
-    return [*invalid, *summary.warnings]
+def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:
+    """What weakens the figures above, and what a figure above rests on; what is true of every run stands on the page."""
+    return (caution for caution in summary.cautions if caution.level != "note" or caution.code in _UNDER_A_FIGURE)

@@ -21,6 +21,10 @@ def votes(
     presentation: Annotated[
         str, typer.Option(help=f"What raters met, where a file does not say: one of {', '.join(_PRESENTATIONS)}.")
     ] = "written",
+    condition: Annotated[
+        str | None,
+        typer.Option(help="Over which line the replies were heard, where a file does not say and the run has several."),
+    ] = None,
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Count the excluded raters too; without it they are out again.")
     ] = False,
@@ -36,7 +40,7 @@ def votes(
     store = RunStore.open(run)
     with store.lock():
         for path in add or ():
-            add_votes(store, path, chosen)
+            add_votes(store, path, chosen, condition)
         found = count_votes(store, keep_excluded=keep_excluded)
     if not found.raters:
         raise UserError(f"{run}: holds no votes from files yet; take some in with --add FILE.csv")
@@ -45,10 +49,10 @@ def votes(
         raters = [
             {
                 "rater": q.rater,
-                "votes": q.votes,
+                "votes": q.answers,
                 "checks": q.checks,
-                "checks_failed": q.checks_failed,
-                "median_seconds": q.median_seconds,
+                "checks_failed": q.failed,
+                "median_seconds": q.median_s,
                 "excluded": q.excluded,
                 "reasons": list(q.reasons),
             }
@@ -61,9 +65,9 @@ def votes(
     for name in ("rater", "votes", "checks failed", "median s", "counts"):
         table.add_column(name)
     for q in found.raters:
-        seconds = "–" if q.median_seconds is None else f"{q.median_seconds:.0f}"
+        seconds = "–" if q.median_s is None else f"{q.median_s:.0f}"
         state = "yes" if not q.excluded else f"{'kept, though' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
-        table.add_row(q.rater, str(q.votes), f"{q.checks_failed} of {q.checks}", seconds, state)
+        table.add_row(q.rater, str(q.answers), f"{q.failed} of {q.checks}", seconds, state)
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))

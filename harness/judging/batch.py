@@ -1,7 +1,11 @@
 """Running a plan: judge × comparison → `Judgment` rows, with nothing lost and nothing counted twice.
 
-Every question of the plan ends in exactly one of four boxes: a row, a tie without a call (the replies are the same), a
-row from the cache, or *missing* with the kind of its failure. Questions run concurrently within each judge's own limit, so
+Every question of the plan ends in exactly one of five boxes: a row, a tie without a call (the replies are the same), a
+row by rule (one side has no reply and loses, or both have none and tie), a row from the cache, or *missing* with the kind
+of its failure. A rule's row stands where a judge's would have stood, once for each judge, so that silence weighs what a
+bad answer weighs; it is under a name of its own, because no judge said it.
+
+Questions run concurrently within each judge's own limit, so
 a slow endpoint holds up nobody else; rows come back in the order of the plan, whatever order the answers came in.
 
 Own family: a judge does not judge a pair with exactly one side of its own model family. Where that leaves no judge, all
@@ -16,11 +20,11 @@ from typing import Literal
 
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
-from harness.judging.completion import REFERENCE_PREFIX, Completion, identical
+from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.stopping import planned_looks
-from harness.store.judgment import AxisMark, Judgment, Presentation
+from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule, reference_name
 from scenarios.context import Context
 
 Progress = Callable[[int, int, str], None]
@@ -67,13 +71,13 @@ class _Task:
 class _Done:
     task: _Task
     verdict: Verdict | None
-    how: Literal["call", "cache", "same", "missing"]
+    how: Literal["call", "cache", "same", "lost", "missing"]
     failure: JudgeFailure | None = None
 
 
 def reference_completions(contexts: Sequence[Context]) -> list[Completion]:
-    """The contexts' references as competitors, named `ref:<id>`."""
-    return [Completion(c.id, REFERENCE_PREFIX + r.id, r.text) for c in contexts for r in c.references]
+    """The contexts' references as competitors."""
+    return [Completion(c.id, reference_name(r.id), r.text) for c in contexts for r in c.references]
 
 
 def judge_pairs(
@@ -157,7 +161,7 @@ async def judge_pairs_async(
                 for one, (done, canary_results) in zip(judges, answers, strict=True):
                     finished.update((id(d.task), d) for d in done)
                     heard[id(one)].extend(canary_results)
-                so_far = _outcome([finished[id(t)] for t in tasks if id(t) in finished], by_id, presentation)
+                so_far = _outcome([finished[id(t)] for t in tasks if id(t) in finished], by_id, replies, presentation)
                 if enough is not None and enough(so_far.judgments):
                     break
     finally:
@@ -212,6 +216,8 @@ class _Asker:
         c = task.comparison
         context = self._contexts[c.context_id]
         a, b = self._replies[c.context_id][c.system_a], self._replies[c.context_id][c.system_b]
+        if a.lost or b.lost:
+            return _Done(task, None, "lost")
         if identical(a.text, b.text) and a.turns == b.turns:
             return _Done(task, None, "same")
         question = Question.of(context, a, b) if c.shown_first == "a" else Question.of(context, b, a)
@@ -256,18 +262,27 @@ def _tasks(plan: Sequence[Comparison], replies: Mapping[str, Mapping[str, Comple
     for c in plan:
         families = (replies[c.context_id][c.system_a].family, replies[c.context_id][c.system_b].family)
         free = [j for j in judges if families.count(j.family) != 1]
+        settled = any(replies[c.context_id][system].lost for system in (c.system_a, c.system_b))
         for j in free or judges:
-            audit_is_idle = c.purpose != "main" and j.orders_itself
+            audit_is_idle = c.purpose != "main" and (j.orders_itself or settled)
             if not audit_is_idle:
                 tasks.append(_Task(j, c, own_family=not free))
     return tasks
 
 
-def _outcome(done: Sequence[_Done], contexts: Mapping[str, Context], presentation: Presentation) -> JudgingOutcome:
+def _outcome(
+    done: Sequence[_Done],
+    contexts: Mapping[str, Context],
+    replies: Mapping[str, Mapping[str, Completion]],
+    presentation: Presentation,
+) -> JudgingOutcome:
     rows, missing = [], []
     for d in done:
         if d.failure is not None:
             missing.append(Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts))
+        elif d.how == "lost":
+            block = replies[d.task.comparison.context_id]
+            rows.append(_lost_row(d, block, contexts[d.task.comparison.context_id].subset, presentation))
         else:
             rows.append(_row(d, contexts[d.task.comparison.context_id].subset, presentation))
     asked = [d.verdict for d in done if d.how == "call" and d.verdict is not None]
@@ -280,6 +295,25 @@ def _outcome(done: Sequence[_Done], contexts: Mapping[str, Context], presentatio
         ties_without_call=sum(d.how == "same" for d in done),
         tokens_in=sum(v.tokens_in for v in asked),
         tokens_out=sum(v.tokens_out for v in asked),
+    )
+
+
+def _lost_row(done: _Done, block: Mapping[str, Completion], subset: str, presentation: Presentation) -> Judgment:
+    c = done.task.comparison
+    a, b = block[c.system_a], block[c.system_b]
+    return Judgment(
+        context=c.context_id,
+        subset=subset,
+        system_a=c.system_a,
+        system_b=c.system_b,
+        source="judge",
+        judge=no_reply_rule(done.task.judge.id),
+        winner="tie" if a.lost and b.lost else "b" if a.lost else "a",
+        strength=1 if a.lost and b.lost else 5,
+        presentation=presentation,
+        rationale=a.lost or b.lost,
+        repeat=c.draw,
+        purpose=c.purpose,
     )
 
 

@@ -2,9 +2,8 @@
 
 Accuracy is the share of right verdicts (a judge that is asked in one order counts each order by half); the flip rate is
 the share of pairs whose *single-order* verdict changes with the order. Position bias is how far its first place is
-favoured, length bias how far longer replies are. Intervals resample conversations. `trusted` asks for a lower bound of
-accuracy above 60 % and flips under 20 %; a judge with half or more of the pairs wrong is excluded, as people who fail
-the checks are.
+favoured, length bias how far longer replies are. Intervals resample conversations. What the figures mean for the judge's
+ratings is said in `trust`.
 """
 
 import asyncio
@@ -14,17 +13,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from harness.judging.embedded import EmbeddedJudge, held_out_record
-from harness.judging.intervals import clustered_mean
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, load_pairs
+from harness.judging.trust import IN_WORDS, trust
+from harness.ranking.clustered import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck
 
 _Key = TypeVar("_Key", bound=str)
-TRUSTED_LOWER_BOUND = 0.60
-TRUSTED_FLIPS_BELOW = 0.20
-EXCLUDED_FROM_WRONG = 0.50
-MISSING_TOLERATED = 0.20
-"""A judge that leaves more of the gold unanswered has not been checked, whatever it answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +105,15 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
             judge=judge.id, family=judge.family, pairs=0, accuracy=0.0, accuracy_interval=None, flip_rate=1.0,
             trusted=False, excluded=True, missing=missing, note="It answered none of the pairs with known answers.",
         )  # fmt: skip
-    accuracy, interval = _clustered([(c, score) for c, score in answered], seed)
-    flip_rate, flip_interval = _clustered([(c, float(c.flipped)) for c, _ in answered], seed)
-    position, position_interval = _clustered([(c, sum(c.first_chosen) / 2 - 0.5) for c, _ in answered], seed)
-    pulls = [(c, _length_pull(c.pair, score)) for c, score in answered if _longer(c.pair) is not None]
-    length, length_interval = _clustered(pulls, seed) if pulls else (None, None)
+    accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered], seed=seed)
+    flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered], seed=seed)
+    position, position_interval = clustered_mean(
+        [(c.pair.conversation_id, sum(c.first_chosen) / 2 - 0.5) for c, _ in answered], seed=seed
+    )
+    pulls = [(c.pair.conversation_id, _length_pull(c.pair, score)) for c, score in answered if _longer(c.pair) is not None]
+    length, length_interval = clustered_mean(pulls, seed=seed) if pulls else (None, None)
     record = held_out_record() if isinstance(judge, EmbeddedJudge) else {}
-    enough = missing <= MISSING_TOLERATED * len(checked)
-    trusted = enough and interval[0] > TRUSTED_LOWER_BOUND and flip_rate < TRUSTED_FLIPS_BELOW
+    found = trust(accuracy, interval, flip_rate, answered=len(answered), missing=missing)
     return JudgeCheck(
         judge=judge.id,
         family=judge.family,
@@ -126,8 +122,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         accuracy_interval=interval,
         flip_rate=flip_rate,
         flip_interval=flip_interval,
-        trusted=trusted,
-        excluded=accuracy <= EXCLUDED_FROM_WRONG,
+        trusted=found == "trusted",
+        excluded=found == "excluded",
         position_bias=position,
         position_interval=position_interval,
         length_bias=length,
@@ -137,12 +133,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         by_difficulty=_share_by([(c.pair.difficulty, score) for c, score in answered]),
         held_out_accuracy=record.get("accuracy"),
         held_out_interval=record.get("interval"),
-        note=_note(accuracy, interval, flip_rate, missing, len(checked), trusted=trusted),
+        note=IN_WORDS[found],
     )
-
-
-def _clustered(values: Sequence[tuple[CheckedPair, float]], seed: int) -> tuple[float, tuple[float, float]]:
-    return clustered_mean([v for _, v in values], [c.pair.conversation_id for c, _ in values], seed=seed)
 
 
 def _longer(pair: LabelledPair) -> bool | None:
@@ -162,18 +154,3 @@ def _share_by(answered: Sequence[tuple[_Key, float]]) -> dict[_Key, float]:
     for key, score in answered:
         groups[key].append(score)
     return {key: sum(groups[key]) / len(groups[key]) for key in sorted(groups)}
-
-
-def _note(accuracy: float, interval: tuple[float, float], flips: float, missing: int, asked: int, *, trusted: bool) -> str:
-    if trusted:
-        return ""
-    if missing > MISSING_TOLERATED * asked:
-        return f"It left {missing} of {asked} pairs with known answers unanswered; it has not been checked."
-    if interval[0] <= 0.5:
-        return (
-            f"Right on {accuracy:.0%} of pairs with known answers, which cannot be told from chance: "
-            "its ratings say nothing reliable about quality."
-        )
-    if flips >= TRUSTED_FLIPS_BELOW:
-        return f"Its verdict changes with the order shown on {flips:.0%} of pairs: treat its ratings as weak evidence."
-    return f"Right on {accuracy:.0%} of pairs with known answers: better than chance, not good enough to trust alone."

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 from scenarios.context import Turn
 
-REFERENCE_PREFIX = "ref:"
-"""A context's reference reply competes under this prefix and its id."""
-
 
 @dataclass(frozen=True, slots=True)
 class Completion:
@@ -24,6 +21,8 @@ class Completion:
     family: str | None = None
     turns: tuple[Turn, ...] | None = None
     """The conversation it answers, where that is one of its own (a replayed one); None: the context's."""
+    lost: str = ""
+    """Why there is no reply that could compete (nothing heard, the agent crashed): it loses to any reply, without a call."""
 
 
 def normalised(text: str) -> str:

@@ -49,7 +49,12 @@ def estimate(
         if completion.context_id in by_id:
             replies.setdefault(completion.context_id, {})[completion.system] = completion
     plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
-    asked = [c for c in plan if c.purpose == "main" or settings.api != "embedded"]
+    asked = [
+        c
+        for c in plan
+        if c.purpose == "main"
+        or (settings.api != "embedded" and not any(replies[c.context_id][s].lost for s in (c.system_a, c.system_b)))
+    ]
 
     def both(c: Comparison) -> tuple[Completion, Completion]:
         return replies[c.context_id][c.system_a], replies[c.context_id][c.system_b]
@@ -58,7 +63,8 @@ def estimate(
         prompts = [
             len(user_prompt(Question.of(by_id[c.context_id], *both(c)))) + len(system_prompt())
             for c in part
-            if not identical(*(completion.text for completion in both(c)))
+            if not any(completion.lost for completion in both(c))
+            and not identical(*(completion.text for completion in both(c)))
         ]
         return _priced(settings, len(part), prompts)
 
@@ -68,6 +74,21 @@ def estimate(
     order = [context_id for context_id in fill_order(replies, seed) if context_id in used]
     first = set(order[: planned_looks(len(order))[0]])
     return replace(of(asked), least=of([c for c in asked if c.context_id in first]))
+
+
+def total(parts: Sequence[Estimate]) -> Estimate:
+    """The sum of several batches of one judge; of batches that may end early, the first may and the others may be left out."""
+    least = [part.least for part in parts[:1] if part.least is not None]
+    costs = [part.cost_usd for part in parts]
+    return Estimate(
+        judge=parts[0].judge,
+        comparisons=sum(part.comparisons for part in parts),
+        calls=sum(part.calls for part in parts),
+        tokens_in=sum(part.tokens_in for part in parts),
+        tokens_out=sum(part.tokens_out for part in parts),
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+        least=least[0] if least else None,
+    )
 
 
 def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -> Estimate:

@@ -1,41 +1,28 @@
 """People's votes: five options, a reason, the rater, the time taken, quality checks; from CSV to `Judgment` rows.
 
-A vote is the same row as a judge's verdict, so that nothing after it needs to know. Exclusion is computed, shown and
-reversible: the file keeps every vote, a rater's exclusion is a list with reasons, and calling again without it gives all
-rows back. A rater is excluded who fails half or more of the checks seen (HEART, section 9.6), or whose times are
-anomalous: a median under a third of the time that reading both replies aloud at 250 words a minute would take, which nobody
-can do and read, or further than 3.5 robust deviations of log time below the other raters' medians.
+A vote is the same row as a judge's verdict, so that nothing after it needs to know, and it is worth the same whichever door it
+came through: votes from a file and from a listening test are made into rows here. The file keeps every vote; who is left out
+(`exclusion`) is computed and reversible: calling again with `keep_excluded` gives all rows back.
 """
 
 import csv
-import math
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from harness.errors import UserError
+from harness.judging.exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.store.judgment import Judgment, Presentation, Winner
 
-CHECKS_FAILED_FROM = 0.5
-READING_WORDS_PER_S = 250 / 60
-FASTEST_SHARE = 1 / 3
-ROBUST_DEVIATIONS = 3.5
-FEWEST_FOR_SPREAD = 5
-"""Raters needed before one of them can be called an outlier among the others."""
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]
-_MEANING: dict[str, tuple[Winner, int]] = {
-    "a_much": ("a", 5),
-    "a_slightly": ("a", 2),
-    "same": ("tie", 1),
-    "b_slightly": ("b", 2),
-    "b_much": ("b", 5),
-}
-"""Strength on the judges' scale: `slightly` is their 2, `much` their 5; the ordinal fit uses only the order."""
+_STEPS: Final[Mapping[Option, int]] = {"a_much": -2, "a_slightly": -1, "same": 0, "b_slightly": 1, "b_much": 2}
+_STRENGTH: Final = {0: 1, 1: 2, 2: 5}
+"""By steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the order,
+so what matters is that it is the same for every vote.
+"""
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
 
@@ -57,23 +44,8 @@ class Vote(BaseModel):
     check: Option | None = None
     """On a quality check: the answer that is right; such a vote is not a verdict on systems."""
     presentation: Presentation = "written"
-
-
-@dataclass(frozen=True, slots=True)
-class RaterQuality:
-    """What is known of one rater, and why they are excluded (empty: they are not)."""
-
-    rater: str
-    votes: int
-    checks: int
-    checks_failed: int
-    median_seconds: float | None
-    reasons: tuple[str, ...]
-
-    @property
-    def excluded(self) -> bool:
-        """Whether any rule applies."""
-        return bool(self.reasons)
+    condition: Annotated[str, StringConstraints(max_length=500)] = ""
+    """The line condition that the replies were heard in; empty: the run's only one."""
 
 
 def read_votes(
@@ -111,62 +83,77 @@ def read_votes(
     return tuple(votes)
 
 
-def rater_quality(votes: Sequence[Vote]) -> tuple[RaterQuality, ...]:
-    """Every rater, with the reasons that exclude them, in alphabetical order."""
-    by_rater: dict[str, list[Vote]] = defaultdict(list)
-    for vote in votes:
-        by_rater[vote.rater].append(vote)
-    medians = {
-        rater: float(np.median([v.seconds for v in mine if v.seconds is not None]))
-        for rater, mine in by_rater.items()
-        if any(v.seconds is not None for v in mine)
-    }
-    return tuple(_quality(rater, by_rater[rater], medians) for rater in sorted(by_rater))
+def vote_row(
+    *,
+    context: str,
+    subset: str,
+    system_a: str,
+    system_b: str,
+    rater: str,
+    steps: int,
+    shown_first: Literal["a", "b"] | None,
+    presentation: Presentation,
+    condition: str,
+    reason: str,
+) -> Judgment:
+    """One vote as a row. `steps`: from −2 (a is much better) to 2 (b is)."""
+    winner: Winner = "tie" if steps == 0 else "a" if steps < 0 else "b"
+    return Judgment(
+        context=context, subset=subset, system_a=system_a, system_b=system_b, source="human", judge=rater, winner=winner,
+        strength=_STRENGTH[abs(steps)], shown_first=shown_first, presentation=presentation, condition=condition,
+        rationale=reason,
+    )  # fmt: skip
+
+
+def numbered(rows: Iterable[Judgment]) -> tuple[Judgment, ...]:
+    """The rows, the second vote of a rater on one pair, presentation and condition told from the first."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for row in rows:
+        key = (row.context, row.condition, row.presentation, row.judge, *sorted((row.system_a, row.system_b)))
+        found.append(row.model_copy(update={"repeat": seen[key]}) if seen[key] else row)
+        seen[key] += 1
+    return tuple(found)
+
+
+def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
+    """Every rater of a file's votes, with the reasons that leave them out."""
+    return rater_quality(_given(vote) for vote in votes)
 
 
 def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[Judgment, ...]:
     """The votes as rows, without quality checks and (unless told otherwise) without excluded raters."""
-    excluded = set() if keep_excluded else {q.rater for q in rater_quality(votes) if q.excluded}
-    counts: dict[tuple[str, str, str, str], int] = defaultdict(int)
-    rows = []
-    for vote in votes:
-        if vote.check is not None or vote.rater in excluded:
-            continue
-        winner, strength = _MEANING[vote.vote]
-        key = (vote.context, vote.system_a, vote.system_b, vote.rater)
-        rows.append(
-            Judgment(
-                context=vote.context,
-                subset=vote.subset,
-                system_a=vote.system_a,
-                system_b=vote.system_b,
-                source="human",
-                judge=vote.rater,
-                winner=winner,
-                strength=strength,
-                shown_first=vote.shown_first,
-                presentation=vote.presentation,
-                rationale=vote.reason,
-                repeat=counts[key],
-            )
+    excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
+    return numbered(
+        vote_row(
+            context=vote.context,
+            subset=vote.subset,
+            system_a=vote.system_a,
+            system_b=vote.system_b,
+            rater=vote.rater,
+            steps=_STEPS[vote.vote],
+            shown_first=vote.shown_first,
+            presentation=vote.presentation,
+            condition=vote.condition,
+            reason=vote.reason,
         )
-        counts[key] += 1
-    return tuple(rows)
+        for vote in votes
+        if vote.check is None and vote.rater not in excluded
+    )
 
 
-def _quality(rater: str, mine: Sequence[Vote], medians: dict[str, float]) -> RaterQuality:
-    checks = [v for v in mine if v.check is not None]
-    failed = sum(_MEANING[v.vote][0] != _MEANING[v.check or "same"][0] for v in checks)
-    reasons = []
-    if checks and failed / len(checks) >= CHECKS_FAILED_FROM:
-        reasons.append(f"failed {failed} of {len(checks)} quality checks")
-    haste = [v.seconds * READING_WORDS_PER_S / v.words for v in mine if v.seconds is not None and v.words]
-    if haste and float(np.median(haste)) < FASTEST_SHARE:
-        reasons.append("voted faster than anybody can read")
-    others = [math.log(m) for other, m in medians.items() if other != rater]
-    if rater in medians and len(others) >= FEWEST_FOR_SPREAD:
-        centre = float(np.median(others))
-        spread = max(1.4826 * float(np.median(np.abs(np.array(others) - centre))), 0.1)
-        if math.log(medians[rater]) < centre - ROBUST_DEVIATIONS * spread:
-            reasons.append("far faster than the other raters")
-    return RaterQuality(rater, len(mine) - len(checks), len(checks), failed, medians.get(rater), tuple(reasons))
+def _given(vote: Vote) -> Given:
+    steps = _STEPS[vote.vote]
+    return Given(
+        rater=vote.rater,
+        passed=None if vote.check is None else _sign(steps) == _sign(_STEPS[vote.check]),
+        counts=vote.check is None,
+        seconds=vote.seconds,
+        least_s=least_reading_s(vote.words or 0),
+        chosen=None if vote.shown_first is None else -steps if vote.shown_first == "b" else steps,
+        preferred=None if steps == 0 else vote.system_a if steps < 0 else vote.system_b,
+    )
+
+
+def _sign(steps: int) -> int:
+    return (steps > 0) - (steps < 0)

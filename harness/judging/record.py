@@ -5,7 +5,7 @@ nowhere in the rows; without it nobody could tell a complete board from what a f
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
 from harness.judging.stopping import UntilSeparated
 from harness.store.judgment import Presentation
+from harness.store.paths import plain_name
 
 FOLDER = "judging"
 
@@ -60,6 +61,8 @@ class JudgingRecord(_Strict):
 
     judge: str
     presentation: Presentation
+    condition: str = ""
+    """The line condition; empty in a record from before conditions were judged apart."""
     seed: int
     design: dict[str, Any]
     comparisons: int
@@ -70,22 +73,24 @@ class JudgingRecord(_Strict):
 
 def record_of(
     judge: str,
-    outcome: JudgingOutcome,
+    outcomes: Sequence[JudgingOutcome],
     presentation: Presentation,
+    condition: str,
     seed: int,
     design: Design,
     rule: UntilSeparated | None,
 ) -> JudgingRecord:
-    """The record of one judge of a batch."""
-    mine = [m for m in outcome.missing if m.judge == judge]
+    """The record of one judge over the batches of one condition."""
+    mine = [m for outcome in outcomes for m in outcome.missing if m.judge == judge]
     return JudgingRecord(
         judge=judge,
         presentation=presentation,
+        condition=condition,
         seed=seed,
         design=asdict(design),
-        comparisons=sum(row.judge == judge for row in outcome.judgments) + len(mine),
+        comparisons=sum(row.judge == judge for outcome in outcomes for row in outcome.judgments) + len(mine),
         missing=[asdict(m) for m in mine],
-        stop=None if rule is None else stop_of(rule, outcome.unasked),
+        stop=None if rule is None else stop_of(rule, sum(outcome.unasked for outcome in outcomes)),
     )
 
 
@@ -96,14 +101,15 @@ def stop_of(rule: UntilSeparated, unasked: int) -> Stop:
 
 
 def write_record(run: Path, record: JudgingRecord) -> None:
-    """Keep it in the run's folder, in place of an earlier one of this judge and presentation."""
-    path = run / FOLDER / f"{re.sub(r'[^a-zA-Z0-9.@+-]', '-', record.judge)}.{record.presentation}.json"
+    """Keep it in the run's folder, in place of an earlier one of this judge, presentation and condition."""
+    judge = re.sub(r"[^a-zA-Z0-9.@+-]", "-", record.judge)
+    path = run / FOLDER / f"{judge}.{record.presentation}.{plain_name(record.condition) or 'any'}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
-def read_records(run: Path) -> Mapping[tuple[str, Presentation], JudgingRecord]:
-    """Every record of a run by judge and presentation.
+def read_records(run: Path) -> list[JudgingRecord]:
+    """Every record of a run.
 
     Raises:
         UserError: a file in the folder is not a record.
@@ -114,7 +120,7 @@ def read_records(run: Path) -> Mapping[tuple[str, Presentation], JudgingRecord]:
             found.append(JudgingRecord.model_validate_json(path.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, ValidationError) as error:
             raise UserError(f"{path}: is not a record of a judging; delete it, or judge the run again") from error
-    return {(record.judge, record.presentation): record for record in found}
+    return found
 
 
 def stops_in_words(records: Sequence[JudgingRecord]) -> list[str]:

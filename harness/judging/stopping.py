@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from harness.judging.completion import REFERENCE_PREFIX, Completion
-from harness.ranking import bradley_terry, reach
+from harness.judging.completion import Completion
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.separation import Gap, gaps
-from harness.ranking.verdicts import gather
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, is_reference
 
 Goal = Literal["best", "order"]
 """`best`: one system stands above every other. `order`: every two systems are told apart."""
@@ -70,7 +68,7 @@ class UntilSeparated:
             return False
         board = leaderboard(main)
         found = gaps(board, self._pairs, level=self.level)
-        apart = len(found) == len(self._pairs) and _all_met(main) and all(gap.apart for gap in self._asked(found))
+        apart = len(found) == len(self._pairs) and board.parts == 1 and all(gap.apart for gap in self._asked(found))
         self.looks.append(Look(board.contexts, len(main), self.level, found, apart))
         return apart
 
@@ -82,15 +80,10 @@ class UntilSeparated:
         return [gap for gap in found if best in (gap.better, gap.worse)]
 
 
-def _all_met(rows: Sequence[Judgment]) -> bool:
-    votes = gather(rows)
-    return len(reach.groups(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0), votes.systems)) == 1
-
-
 def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:
     """Every two systems under test; where there is only one, it against each reference reply."""
-    tested = sorted({s for s in systems if not s.startswith(REFERENCE_PREFIX)})
+    tested = sorted({s for s in systems if not is_reference(s)})
     if len(tested) > 1:
         return list(combinations(tested, 2))
-    references = sorted({s for s in systems if s.startswith(REFERENCE_PREFIX)})
+    references = sorted({s for s in systems if is_reference(s)})
     return [(tested[0], r) for r in references] if tested else list(combinations(references, 2))

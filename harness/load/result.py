@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.steps.summary import Quantiles
+from harness.ranking.percentiles import Quantiles
 
 MOST_SILENT: Final = 0.05
 

@@ -21,10 +21,9 @@ from agents.message import Message
 from audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
 from harness.load.result import LoadResult, LoadStep
+from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.recording.files import load as load_recording
 from harness.recording.record import Recording
-from harness.steps.latency import quantiles_of
-from harness.steps.summary import Quantiles
 from harness.timing import measure
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 

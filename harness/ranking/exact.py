@@ -6,11 +6,16 @@ below the true p95 is binomial, whatever the distribution of latencies. And wher
 resample says "none, for certain"; Wilson's interval does not.
 """
 
+from typing import Final
+
 import numpy as np
 from scipy import stats
 
 from harness.ranking.board import Interval
 from harness.ranking.scale import Floats
+
+TURNS_FOR_P95: Final = 60
+"""A 95th percentile of fewer turns rests on fewer than three of them."""
 
 
 def quantile_interval(values: Floats, share: float, level: float = 0.95) -> Interval | None:

@@ -52,6 +52,8 @@ class StrategyLabel(BaseModel):
     probability: Annotated[float, Field(ge=0, le=1)] | None = None
     evidence: str = ""
     labeller: str = ""
+    condition: str = ""
+    """The line condition that the reply was heard in; empty where the run has one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from harness.ranking import ordinal
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.ordinal import pin
 from harness.ranking.reach import PRIOR_PRECISION, is_bounded
-from harness.ranking.scale import Floats, Ints
+from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
 
 TieModel = Literal["davidson", "rao-kupper"]
@@ -35,31 +35,42 @@ class TieFit:
     breads: Floats
 
 
-def fit(votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None) -> TieFit:
-    """Fit by maximum likelihood. `penalty`: that of `ordinal`, used by both models; default by the data."""
+def fit(votes: Votes, model: TieModel, *, penalty: ordinal.Penalty | None = None, often: Floats | None = None) -> TieFit:
+    """Fit by maximum likelihood. `penalty`: that of `ordinal`, used by both models; default by the data. `often`: (contexts,),
+    how often each context counts (a draw; Davidson's model alone).
+    """
     held = penalty or ordinal.Penalty()
     if model == "rao-kupper":
-        # One threshold for all: which scale a voter used no longer matters.
-        signs = replace(votes, level=np.sign(votes.level), source=np.zeros_like(votes.source))
-        fitted = ordinal.fit(ordinal.design(signs, held, position=False, length=False))
+        fitted = ordinal.fit(design(signs(votes), held))
         tie = fitted.terms.get("cut:judge:1", 0.0)
         return TieFit(fitted.theta, tie, fitted.bread, ordinal.scores_by_context(fitted), ordinal.breads_by_context(fitted))
-    return _davidson(votes, held)
+    return _davidson(votes, held, np.ones(len(votes.contexts)) if often is None else often)
 
 
-def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
+def signs(votes: Votes) -> Votes:
+    """The votes as win, tie or loss, with one threshold for all: which scale a voter used no longer matters."""
+    return replace(votes, level=np.sign(votes.level), source=np.zeros_like(votes.source))
+
+
+def design(votes: Votes, penalty: ordinal.Penalty) -> ordinal.Design:
+    """Rao and Kupper's model of such votes as the ordinal likelihood that it is."""
+    return ordinal.design(votes, penalty, position=False, length=False)
+
+
+def _davidson(votes: Votes, penalty: ordinal.Penalty, often: Floats) -> TieFit:
     # Multinomial logit over (first wins, tie, second wins) with utilities (η/2, log ν, −η/2).
     size = len(votes.systems)
     # Equal verdicts of one context are counted, not repeated.
     rows = np.stack([votes.context, votes.first, votes.second, np.sign(votes.level)])
-    (context, first, second, outcome), count = np.unique(rows, axis=1, return_counts=True)
-    n = count.size
+    (context, first, second, outcome), rows_alike = np.unique(rows, axis=1, return_counts=True)
+    n, count = rows_alike.size, rows_alike * often[context]
     x = np.zeros((n, size + 1))
     x[np.arange(n), first] = 0.5
     x[np.arange(n), second] = -0.5
     system = penalty.system
     if system is None:
-        system = 0.0 if is_bounded(wins_by_context(votes, weighted=False).sum(axis=0)) else PRIOR_PRECISION
+        wins = np.tensordot(often, wins_by_context(votes, weighted=False), axes=1)
+        system = 0.0 if is_bounded(wins) else PRIOR_PRECISION
     ridge = np.full(size + 1, system)
     ridge[size] = TIE_PRECISION if penalty.nuisance else 0.0
 
@@ -100,7 +111,7 @@ def _davidson(votes: Votes, penalty: ordinal.Penalty) -> TieFit:
     return TieFit(beta[:size], float(beta[size]), breads.sum(axis=0) + np.diag(ridge), scores, breads)
 
 
-def _bread(x: Floats, lead: Floats, even: Floats, count: Ints) -> Floats:
+def _bread(x: Floats, lead: Floats, even: Floats, count: Floats) -> Floats:
     """(verdicts, P, P): minus the Hessian of each verdict, times its count."""
     size = x.shape[1] - 1
     bread = x[:, :, None] * x[:, None, :] * ((1 - even) - lead**2)[:, None, None]

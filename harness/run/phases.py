@@ -79,7 +79,7 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
     Raises:
         UserError: there is no run to resume.
     """
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     try:
         began = options_of(store.manifest, ())
     finally:
@@ -90,7 +90,7 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
 def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
     if not request.resume:
         return RunStore.create(folder, new_manifest(plan), plan.contexts)
-    store = RunStore.open(folder)
+    store = RunStore.open(folder, to_resume=True)
     refuse_changes(plan, store.manifest, store.contexts_as_played())
     return store
 
@@ -141,5 +141,8 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [Failure(context=n.key.context_id, agent=n.key.agent, kind="not_played", detail=n.reason) for n in not_played]
+    failures = [
+        Failure(context=n.key.context_id, agent=n.key.agent, condition=n.key.condition, kind="not_played", detail=n.reason)
+        for n in not_played
+    ]
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

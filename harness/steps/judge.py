@@ -1,12 +1,13 @@
 """Judging a finished run: every judge first proves itself on pairs with known answers, then judges what was heard.
 
-Silence is a reply too, and the worst one: where an agent said nothing at all, the other side wins by a rule that stands in
-the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered badly.
+Each condition is judged apart and rated on a board of its own; repeats are batches of their own, whose rows are replicates of
+their context. Silence is a reply too, and the worst one: where an agent said nothing or failed, the other side wins by a
+rule that stands in the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered
+badly.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 
 from harness import models
@@ -24,24 +25,21 @@ from harness.judging import (
     open_judge,
     reference_completions,
 )
-from harness.judging.completion import REFERENCE_PREFIX
-from harness.judging.estimate import Estimate, estimate
+from harness.judging.estimate import Estimate, estimate, total
 from harness.judging.judge import Judge
 from harness.judging.record import record_of, write_record
 from harness.judging.stopping import Goal, UntilSeparated
 from harness.progress import RunProgress
 from harness.steps.conversations import conversation_of
 from harness.steps.word_errors import heard_wer
-from harness.store.judgment import JudgeCheck, Judgment, Presentation
-from harness.store.run_store import RunStore, Session
-from scenarios.context import Context
+from harness.store.judgment import JudgeCheck, Judgment, Presentation, no_reply_rule
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection
 
 NO_JUDGE = "none"
 """As the only judge: replies are played and timed, and nothing is said about their quality."""
 CANARIES = 4
 """Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""
-NO_REPLY_RULE = "rule:no-reply"
-HEARD: Presentation = "heard_text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,15 @@ class RunJudging:
     """End early once this is told apart."""
     keep_excluded: bool = False
     """Ask judges too that got half or more of the pairs with known answers wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is judged together: one condition and one repeat of it, in which a context has one reply of each agent."""
+
+    condition: str
+    replicate: int
+    competing: tuple[Completion, ...]
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
@@ -78,24 +85,30 @@ async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
     """What judging the run would ask and cost, without asking."""
-    contexts, competing = store.contexts(), _competing(store, how.presentation)
-    return [
-        estimate(contexts, competing, load_judge_settings(name), how.design, how.seed, may_end_early=how.until is not None)
-        for name in how.judges
-    ]
+    contexts, batches = store.contexts(), _batches(store, how.presentation)
+    early = how.until is not None
+
+    def of(judge: str) -> Estimate:
+        settings = load_judge_settings(judge)
+        return total([estimate(contexts, b.competing, settings, how.design, how.seed, may_end_early=early) for b in batches])
+
+    return [of(name) for name in how.judges] if batches else []
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
     """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay."""
     if not load_judges(how.judges):
         return []
-    competing = _competing(store, how.presentation)
-    if all(c.system.startswith(REFERENCE_PREFIX) for c in competing):
+    batches = _batches(store, how.presentation)
+    if not batches:
         progress.note("Nothing was answered, so there is nothing to judge.")
         return []
     judges = await _judges_that_count(store, how, progress)
-    outcomes = [await _ask(store, how, judges, competing, progress)] if judges else []
-    store.replace_judgments(NO_REPLY_RULE, silence_loses(store, how.presentation), how.presentation)
+    if not judges:
+        return []
+    outcomes = []
+    for condition in dict.fromkeys(batch.condition for batch in batches):
+        outcomes += await _ask(store, how, judges, [b for b in batches if b.condition == condition], progress)
     return outcomes
 
 
@@ -115,99 +128,77 @@ async def _ask(
     store: RunStore,
     how: RunJudging,
     judges: Sequence[Judge],
-    competing: Sequence[Completion],
+    batches: Sequence[_Batch],
     progress: RunProgress,
-) -> JudgingOutcome:
-    """One batch by all judges, so that a pair of one judge's own family can be left to the others."""
-    progress.phase(f"Judging ({', '.join(judge.id for judge in judges)})")
-    rule = UntilSeparated.of(how.until, competing) if how.until else None
-    with VerdictCache(store.folder / "verdicts.sqlite") as cache:
-        outcome = await judge_pairs_async(
-            store.contexts(),
-            competing,
-            judges,
-            how.design,
-            how.seed,
-            lambda done, total, _: progress.count(done, total),
-            cache=cache,
-            presentation=how.presentation,
-            canaries=CANARIES,
-            enough=rule,
-        )
-    for judge in judges:
-        rows = [row for row in outcome.judgments if row.judge == judge.id]
-        store.replace_judgments(judge.id, rows, how.presentation)
-        write_record(store.folder, record_of(judge.id, outcome, how.presentation, how.seed, how.design, rule))
-    return outcome
+) -> list[JudgingOutcome]:
+    """The batches of one condition, each by all judges, so that a pair of one judge's own family can be left to the others.
 
-
-def _competing(store: RunStore, presentation: Presentation) -> list[Completion]:
-    families = {agent.name: agent.family for agent in store.manifest.agents}
-    contexts = store.contexts()
-    return [*completions_of(store.sessions(), presentation, families, contexts), *reference_completions(contexts)]
-
-
-def completions_of(
-    sessions: Sequence[Session],
-    presentation: Presentation,
-    families: Mapping[str, str | None],
-    contexts: Sequence[Context] = (),
-) -> list[Completion]:
-    """The replies that compete, one a context and agent: of the first repeat in the first condition played.
-
-    A replayed one comes with the conversation it answers, where its context is among `contexts`.
+    The rule for ending early looks at the first repeat, whose contexts are independent; once it has told apart what was asked,
+    the further repeats are not judged.
     """
-    by_id = {context.id: context for context in contexts}
-    chosen: dict[tuple[str, str], Completion] = {}
-    for session in sorted(sessions, key=lambda s: (s.key.repeat, s.key.condition != "clean", s.key.condition)):
-        text = reply_of(session, presentation)
-        if text:
-            key = session.key
-            turns = conversation_of(session, by_id[key.context_id]) if key.context_id in by_id else None
-            chosen.setdefault(
-                (key.context_id, key.agent), Completion(key.context_id, key.agent, text, families.get(key.agent), turns)
+    condition = batches[0].condition
+    where = f", {condition}" if len(store.manifest.conditions) > 1 else ""
+    outcomes: list[JudgingOutcome] = []
+    rows: list[Judgment] = []
+    rule = UntilSeparated.of(how.until, batches[0].competing) if how.until else None
+    with VerdictCache(store.folder / "verdicts.sqlite") as cache:
+        for batch in batches:
+            repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
+            progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")
+            outcome = await judge_pairs_async(
+                store.contexts(),
+                batch.competing,
+                judges,
+                how.design,
+                how.seed,
+                lambda done, total, _: progress.count(done, total),
+                cache=cache,
+                presentation=how.presentation,
+                canaries=CANARIES if batch is batches[0] else 0,
+                enough=rule if batch is batches[0] else None,
             )
-    return list(chosen.values())
+            place = {"condition": condition, "replicate": batch.replicate}
+            outcomes.append(outcome)
+            rows += [row.model_copy(update=place) for row in outcome.judgments]
+            if outcome.unasked:
+                break
+    for judge in judges:
+        mine = {judge.id, no_reply_rule(judge.id)}
+        store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
+        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
+    return outcomes
 
 
-def reply_of(session: Session, presentation: Presentation) -> str | None:
-    """What a judge reads: the transcript of the audio, or what was written. A text system has only the latter."""
-    if session.status == "failed":
-        return None
-    if presentation == HEARD and session.heard_text is not None:
-        return session.heard_text
-    return session.written_text
+def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
+    """Every condition is judged apart, so that a reply over a bad line is never set against one over a good line.
+
+    None where no agent answered anywhere: references alone are no contest.
+    """
+    selection = Selection(store)
+    references = reference_completions(store.contexts())
+    found, answered = [], False
+    for condition in selection.conditions:
+        for n in selection.replicates:
+            competing = competitors(selection, condition, n, presentation)
+            answered |= any(not c.lost for c in competing)
+            if competing:
+                played = {c.context_id for c in competing}
+                found.append(_Batch(condition, n, (*competing, *(r for r in references if r.context_id in played))))
+    return found if answered else []
 
 
-def silence_loses(store: RunStore, presentation: Presentation) -> list[Judgment]:
-    """A verdict for each competitor of a finished session without any reply."""
-    contexts = {c.id: c for c in store.contexts()}
-    sessions = [s for s in store.sessions() if s.status == "finished"]
-    spoke = {(s.key.context_id, s.key.agent) for s in sessions if reply_of(s, presentation)}
-    silent = sorted({(s.key.context_id, s.key.agent) for s in sessions if s.timing is not None and s.timing.no_reply} - spoke)
-    rows = []
-    for (context_id, agent), other in product(silent, sorted({s.key.agent for s in sessions} | _references(contexts))):
-        answered = (context_id, other) in spoke or other in {f"ref:{r.id}" for r in contexts[context_id].references}
-        if answered and other != agent:
-            rows.append(
-                Judgment(
-                    context=context_id,
-                    subset=contexts[context_id].subset,
-                    system_a=agent,
-                    system_b=other,
-                    source="judge",
-                    judge=NO_REPLY_RULE,
-                    winner="b",
-                    strength=5,
-                    presentation=presentation,
-                    rationale="Nothing was heard within 15 s.",
-                )
-            )
-    return rows
-
-
-def _references(contexts: Mapping[str, Context]) -> set[str]:
-    return {f"ref:{r.id}" for c in contexts.values() for r in c.references}
+def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
+    """What the agents' sessions of one condition and repeat put up: their replies, and what was lost. A replayed reply comes
+    with the conversation that it really answers."""
+    contexts = {context.id: context for context in selection.store.contexts()}
+    families = {agent.name: agent.family for agent in selection.manifest.agents}
+    found = []
+    for reply in selection.replies(condition, replicate, presentation):
+        key = reply.session.key
+        if reply.fate != "missing":
+            turns = conversation_of(reply.session, contexts[key.context_id]) if reply.fate == "answered" else None
+            found.append(Completion(key.context_id, key.agent, reply.text, families.get(key.agent), turns, lost=reply.why))
+    return found
 
 
 async def _check(
@@ -223,8 +214,13 @@ async def _check(
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
     """How far what judges read as heard is from what was written, for each agent; None where one of the two is unknown."""
-    sessions = store.sessions()
-    return {a.name: heard_wer([s for s in sessions if s.key.agent == a.name]) for a in store.manifest.agents}
+    selection = Selection(store)
+    several = len(selection.conditions) > 1
+    return {
+        f"{agent.name} ({condition})" if several else agent.name: heard_wer(selection.of(agent.name, condition))
+        for agent in store.manifest.agents
+        for condition in selection.conditions
+    }
 
 
 def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:

@@ -25,9 +25,12 @@ from harness.judging.settings import JudgeSettings, load_judge_settings
 from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
-from harness.steps.judge import completions_of
+from harness.steps.judge import competitors
+from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment, Presentation
+from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 from scenarios.context import Context
 from scenarios.pack import PackError, load_pack
 
@@ -48,21 +51,26 @@ class Material:
     completions: tuple[Completion, ...]
     folder: Path
     run: Path | None
+    condition: str = ""
+    """Written into every label, where the run has several conditions."""
 
 
-def material(target: Path, pack: str, presentation: Presentation) -> Material:
-    """The replies of a run's folder (references included) or of a JSON Lines file of completions.
+def material(target: Path, pack: str, presentation: Presentation, condition: str | None = None) -> Material:
+    """The replies of a run's folder in one condition (of several repeats the first; references included), or of a JSON Lines
+    file of completions.
 
     Raises:
         UserError: nothing there, or a bad file or pack.
     """
     if target.is_dir():
         store = RunStore.open(target)
-        contexts = store.contexts()
-        families = {agent.name: agent.family for agent in store.manifest.agents}
-        replies = [*completions_of(store.sessions(), presentation, families), *reference_completions(contexts)]
+        contexts, selection = store.contexts(), Selection(store)
+        chosen = chosen_condition(selection, condition)
+        spoken = [c for c in competitors(selection, chosen, 0, presentation) if not c.lost]
         store.close()
-        return Material(contexts, tuple(replies), target / FOLDER, target)
+        where = FOLDER if len(selection.conditions) == 1 else f"{FOLDER}/{plain_name(chosen)}"
+        said = chosen if len(selection.conditions) > 1 else ""
+        return Material(contexts, (*spoken, *reference_completions(contexts)), target / where, target, said)
     try:
         given = load_pack(pack).contexts
     except PackError as error:
@@ -96,14 +104,22 @@ async def label_replies(found: Material, settings: JudgeSettings, progress: RunP
 
             async def one(reply: Completion) -> None:
                 labels = await label_strategies(endpoint, contexts[reply.context_id], reply, labeller)
-                handle.write("".join(label.model_dump_json() + "\n" for label in labels))
+                kept = (label.model_copy(update={"condition": found.condition}) for label in labels)
+                handle.write("".join(label.model_dump_json() + "\n" for label in kept))
                 handle.flush()
 
             missing = await _all(todo, one, progress)
     labels = read_labels(path)
     if found.run is not None and labels:
-        (found.run / REPORTED).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+        _report(found.run, found.condition, labels)
     return labels, missing
+
+
+def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:
+    """Give the run's report these labels in place of its earlier ones in this condition."""
+    path = run / REPORTED
+    others = [x for x in read_labels(path) if x.condition != condition] if path.exists() else []
+    path.write_text("".join(label.model_dump_json() + "\n" for label in (*others, *labels)), encoding="utf-8")
 
 
 async def code_reasons(
@@ -152,13 +168,13 @@ def read_labels(path: Path) -> list[StrategyLabel]:
     Raises:
         UserError: a line is no label.
     """
-    labels: dict[tuple[str, str], list[StrategyLabel]] = {}
+    labels: dict[tuple[str, str, str], list[StrategyLabel]] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             label = StrategyLabel.model_validate_json(line)
         except ValidationError as error:
             raise UserError(f"{path}:{number}: is not a strategy label; delete the file to label anew") from error
-        labels.setdefault((label.context, label.system), []).append(label)
+        labels.setdefault((label.context, label.system, label.condition), []).append(label)
     return [x for mine in labels.values() if len(mine) == len(STRATEGIES) for x in mine]
 
 

@@ -1,11 +1,9 @@
-"""Percentiles of a run's turns with honest n: intervals resample conversations, and absent figures stay absent.
+"""The one latency table of a cell: which turns give a figure, what they give, and the figures made of them.
 
-Turns of one conversation share a caller, a text and a moment of the machine, so a bootstrap over turns would promise too
-much; whole contexts are drawn instead (HEART, section 9.12). No reply, and a reply that began before the caller had
-finished, rank slowest: leaving them out would reward silence and interruption. A mean over replies that may never come
-does not exist, so it is restricted at 15 s. Under eight contexts there is no interval, and a p95 needs 60 turns: with
-fewer it is the story of three turns. An agent of whose turns more than 5 % had to be discarded gets no heard figure: what
-was left out is then no accident.
+No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
+interruption, and waiting less than nothing is no merit. Discarded turns are unknown and take no part. An agent of whose
+turns more than 5 % had to be discarded gets no heard figure at all, in no table and no joint chart: what was left out is
+then no accident.
 """
 
 from collections import Counter
@@ -14,36 +12,30 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.exact import quantile_interval, share_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.steps.summary import Quantiles
-from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.ranking.board import Interval
+from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.store.selection import Turns
+from harness.timing.figures import TurnTiming
 
-Turns = Mapping[str, Sequence[TurnTiming]]
-"""Context → its timed turns."""
-Interval = tuple[float, float]
-TURNS_FOR_P95: Final = 60
 SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted apart."""
 MOST_DISCARDED: Final = 0.05
-DRAWS: Final = 2_000
-"""The Monte-Carlo error of a 95 % bound is then about a tenth of the interval's own width in repeated runs."""
 
-_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
+_HEARD_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttfa": lambda t: t.ttfa_ms,
     "first_sound": lambda t: t.first_sound_ms,
     "first_speech": lambda t: t.first_speech_ms,
     "first_word": lambda t: t.first_word_ms,
     "first_substance": lambda t: t.first_substance_ms,
 }
-_REPORTED: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
+_REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttft": lambda t: t.ttft_ms,
     "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
     "first_byte": lambda t: t.first_byte_ms,
 }
+FIGURES: Final = (*_HEARD_FIGURES, *_REPORTED_FIGURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +52,7 @@ class LatencySummary:
     within_ttft: float | None
     within_ttft_interval: Interval | None
     cut_in_rate: float | None
+    cut_in_interval: Interval | None
     false_start_rate: float | None
     pauses_cut: tuple[int, int]
     short_pauses_cut: tuple[int, int]
@@ -75,16 +68,14 @@ class LatencySummary:
 def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int) -> LatencySummary:
     """The figures of one agent. Discarded turns are counted by reason and take part in nothing else."""
     every = [t for group in turns.values() for t in group]
-    kept = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
-    kept = {c: group for c, group in kept.items() if group}
+    kept, heard = _kept(turns), _heard(turns)
     used = [t for group in kept.values() for t in group]
-    heard = kept if len(every) - len(used) <= MOST_DISCARDED * len(every) else {}
-    quantiles = {name: quantiles_of(_ranked(heard, read), seed) for name, read in _FIGURES.items()}
-    quantiles |= {name: quantiles_of(_known(kept, read), seed) for name, read in _REPORTED.items()}
+    quantiles = {name: quantiles_of(latency_values(turns, name), seed) for name in FIGURES}
     within_ttfa = _share(heard, lambda t: _is_within(t, t.ttfa_ms, budgets_ms["ttfa"]), seed)
     within_ttft = _share(
         _having(kept, lambda t: t.ttft_ms), lambda t: t.ttft_ms is not None and t.ttft_ms <= budgets_ms["ttft"], seed
     )
+    cut_ins = _share(kept, lambda t: t.cut_in, seed)
     yields = _known(kept, lambda t: t.yield_ms)
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
@@ -97,7 +88,8 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
         within_ttfa_interval=within_ttfa[1],
         within_ttft=within_ttft[0],
         within_ttft_interval=within_ttft[1],
-        cut_in_rate=_mean([t.cut_in for t in used]),
+        cut_in_rate=cut_ins[0],
+        cut_in_interval=cut_ins[1],
         false_start_rate=_mean([cut for _, cut in pauses]),
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
@@ -110,63 +102,26 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     )
 
 
-def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
-    """Percentiles and restricted mean over all values, with intervals over contexts; infinite values rank slowest."""
-    pooled = np.array([v for group in values.values() for v in group], dtype=np.float64)
-    if not pooled.size:
-        return Quantiles()
-    p50, p95 = (_quantile(pooled, share) for share in (0.50, 0.95))
-    enough = pooled.size >= TURNS_FOR_P95
-    drawn = _draws(values, seed) if len(values) >= FEWEST_CONTEXTS else None
-    return Quantiles(
-        p50=_finite(p50),
-        p95=_finite(p95) if enough else None,
-        p50_over_limit=bool(np.isinf(p50)),
-        p95_over_limit=enough and bool(np.isinf(p95)),
-        p50_interval=_interval(drawn, lambda v: _quantile(v, 0.50), len(values)),
-        p95_interval=_p95_interval(values, pooled, drawn) if enough else None,
-        restricted_mean=float(np.minimum(pooled, NO_REPLY_MS).mean()),
-        restricted_mean_interval=_interval(drawn, lambda v: float(np.minimum(v, NO_REPLY_MS).mean()), len(values)),
-        n=int(pooled.size),
-    )
+def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
+    """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: what every percentile is made of.
+
+    Empty where the figure is withheld (too many discarded) or was never measured.
+    """
+    if figure in _HEARD_FIGURES:
+        return _ranked(_heard(turns), _HEARD_FIGURES[figure])
+    return _known(_kept(turns), _REPORTED_FIGURES[figure])
 
 
-def _draws(values: Mapping[str, Sequence[float]], seed: int) -> list[NDArray[np.float64]]:
-    groups = [np.asarray(group, dtype=np.float64) for group in values.values()]
-    often = draw_contexts(len(groups), DRAWS, np.random.default_rng(seed)).astype(int)
-    return [np.concatenate([groups[k] for k in np.repeat(np.arange(len(groups)), counts)]) for counts in often]
+def _kept(turns: Turns) -> Turns:
+    kept = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
+    return {c: group for c, group in kept.items() if group}
 
 
-def _interval(
-    drawn: list[NDArray[np.float64]] | None, statistic: Callable[[NDArray[np.float64]], float], contexts: int
-) -> Interval | None:
-    if drawn is None:
-        return None
-    # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
-    low, high = percentile_interval(np.array([statistic(v) for v in drawn]), contexts)
-    return (float(low), float(high)) if np.isfinite([low, high]).all() else None
-
-
-def _p95_interval(
-    values: Mapping[str, Sequence[float]], pooled: NDArray[np.float64], drawn: list[NDArray[np.float64]] | None
-) -> Interval | None:
-    # A resample never goes beyond the slowest turn seen; with one turn a conversation order statistics need none.
-    if drawn is None or len(pooled) != len(values):
-        return _interval(drawn, lambda v: _quantile(v, 0.95), len(values))
-    found = quantile_interval(pooled, 0.95)
-    return found if found is not None and np.isfinite(found).all() else None
-
-
-def _quantile(values: NDArray[np.float64], share: float) -> float:
-    """Linear between order statistics (numpy's default), infinite as soon as one of the two is."""
-    ordered = np.sort(values)
-    place = share * (len(ordered) - 1)
-    low = int(np.floor(place))
-    high = min(low + 1, len(ordered) - 1)
-    fraction = place - low
-    if fraction == 0 or np.isinf(ordered[high]):
-        return float(ordered[high] if fraction > 0 else ordered[low])
-    return float(ordered[low] + fraction * (ordered[high] - ordered[low]))
+def _heard(turns: Turns) -> Turns:
+    """The kept turns, or none of them where too many were discarded."""
+    every = sum(map(len, turns.values()))
+    discarded = sum(t.discarded is not None for group in turns.values() for t in group)
+    return _kept(turns) if discarded <= MOST_DISCARDED * every else {}
 
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
@@ -176,7 +131,7 @@ def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[st
     slowest = [t for t in every if t.no_reply or t.signed_ms is not None]
     if all(read(t) is None for t in every) and (heard or not slowest):
         return {}
-    return {c: [_or_slowest(read(t)) for t in group] for c, group in turns.items()}
+    return {c: [_or_slowest(None if t.signed_ms is not None else read(t)) for t in group] for c, group in turns.items()}
 
 
 def _or_slowest(value: float | None) -> float:
@@ -198,13 +153,7 @@ def _is_within(turn: TurnTiming, value: float | None, budget_ms: float) -> bool:
 
 
 def _share(turns: Turns, holds: Callable[[TurnTiming], bool], seed: int) -> tuple[float | None, Interval | None]:
-    values = {c: [float(holds(t)) for t in group] for c, group in turns.items()}
-    pooled = [v for group in values.values() for v in group]
-    if len(pooled) == len(values) >= FEWEST_CONTEXTS:
-        # Where all turns agree, every resample says so "for certain"; Wilson's interval does not.
-        return float(np.mean(pooled)), share_interval(round(sum(pooled)), len(pooled))
-    figures = quantiles_of(values, seed)
-    return figures.restricted_mean, figures.restricted_mean_interval
+    return share_of({c: [holds(t) for t in group] for c, group in turns.items()}, seed)
 
 
 def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:
@@ -225,7 +174,3 @@ def _mean(values: Sequence[bool]) -> float | None:
 def _median(values: Sequence[float | None]) -> float | None:
     known = [v for v in values if v is not None]
     return float(np.median(known)) if known else None
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -1,83 +1,144 @@
 """What a finished run, or a file of judgments, gives the ranking.
 
-Of a run: its verdicts, and of every session that was played the latencies and cut-ins that stand beside them. A turn on which
-the agent began before the caller had ended fails its budget and ranks slowest, as one without reply does: waiting less than
-nothing is no merit. Discarded turns are unknown and take no part. The joint figure takes one condition, the run's first, and
-the first repeat, since each context has one reply that was judged.
+Of a run: the verdicts of one condition and presentation, and the latency table of the very same sessions, as
+`harness.store.selection` and `harness.steps.latency` have them. Nothing is chosen here.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
 from harness.judging.record import read_records, stops_in_words
-from harness.ranking.joint import Latencies
+from harness.ranking.board import Board
+from harness.ranking.joint import Events, JointPoint, Latencies, joint_figure
+from harness.ranking.leaderboard import leaderboard
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
+from harness.steps.latency import FIGURES, latency_values
+from harness.steps.summary import Subset
 from harness.store import judgment_files as files
-from harness.store.judgment import Judgment, Presentation
-from harness.store.run_store import RunStore, Session
-from harness.timing.figures import TurnTiming
+from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection, Texts
 
-LATENCIES = ("ttft_ms", "first_sound_ms", "first_speech_ms", "first_word_ms", "first_substance_ms")
-"""Beside TTFA: TTFT, and onset with fillers counted (any sound) or not (first speech, first word, first word of substance)."""
+Contexts = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """System → context → value. `texts`: (context, system) → reply as judged, where known."""
+    """The latency tables of one condition, and what else stands beside its verdicts.
 
-    ttfa: Latencies
-    others: dict[str, Latencies]
-    cut_ins: dict[str, dict[str, bool]]
-    texts: dict[tuple[str, str], str]
+    `latencies`: figure → system → context → ms of each turn, infinite where it ranks slowest. `cut_ins`: system → context →
+    whether each turn was cut into. `texts`: the replies as judged.
+    """
 
-
-def measured(store: RunStore, presentation: Presentation) -> Measured:
-    """Latencies, cut-ins and reply texts of a run's first condition."""
-    ttfa: dict[str, dict[str, float | None]] = {}
-    others: dict[str, dict[str, dict[str, float | None]]] = {}
-    cut_ins: dict[str, dict[str, bool]] = {}
-    texts = {(c.id, f"ref:{r.id}"): r.text for c in store.contexts() for r in c.references}
-    for session in store.sessions():
-        key, timing = session.key, session.timing
-        if session.status != "finished" or key.condition != store.manifest.conditions[0] or key.repeat != 0:
-            continue
-        text = _text(session, presentation)
-        if text:
-            texts[key.context_id, key.agent] = text
-        if timing is None or timing.discarded is not None:
-            continue
-        for name in LATENCIES:
-            value = getattr(timing, name)
-            if value is not None or timing.no_reply:
-                others.setdefault(name.removesuffix("_ms"), {}).setdefault(key.agent, {})[key.context_id] = value
-        if _was_heard(timing):
-            ttfa.setdefault(key.agent, {})[key.context_id] = None if timing.signed_ms is not None else timing.ttfa_ms
-            cut_ins.setdefault(key.agent, {})[key.context_id] = timing.cut_in
-    return Measured(ttfa, dict(others), cut_ins, texts)
+    latencies: Mapping[str, Latencies]
+    cut_ins: Events
+    texts: Texts
 
 
-def _was_heard(timing: TurnTiming) -> bool:
-    return timing.ttfa_ms is not None or timing.signed_ms is not None or timing.no_reply
+def measured(selection: Selection, condition: str, presentation: Presentation, contexts: Contexts | None = None) -> Measured:
+    """What was measured in one condition, on all contexts or those named."""
+    latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
+    cut_ins: dict[str, dict[str, list[bool]]] = {}
+    for entry in selection.manifest.agents:
+        turns = selection.turns(entry.name, condition)
+        turns = {c: group for c, group in turns.items() if contexts is None or c in contexts}
+        for figure in FIGURES:
+            values = latency_values(turns, figure)
+            if values:
+                latencies.setdefault(figure, {})[entry.name] = values
+        if entry.name in latencies.get("ttfa", {}):
+            flags = {c: [t.cut_in for t in group if t.discarded is None] for c, group in turns.items()}
+            cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
+    return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 
 
-def _text(session: Session, presentation: Presentation) -> str | None:
-    return session.written_text if presentation == "written" else session.heard_text or session.written_text
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which board: the verdicts of one condition and presentation, on all contexts or one subset. The mode is the run's."""
+
+    condition: str
+    presentation: Presentation
+    subset: Subset = "all"
 
 
-def counted_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment]:
-    """A run's verdicts without those of judges that got half or more of the pairs with known answers wrong."""
-    failed = set() if keep_excluded else {check.judge for check in store.judge_checks() if check.excluded}
-    return [row for row in store.judgments() if row.judge not in failed]
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A board and its agents' points in the plane of quality and latency. No board: nothing was judged there."""
+
+    board: Board | None
+    points: Mapping[str, JointPoint]
+
+
+def contexts_of(selection: Selection, place: Place) -> Contexts:
+    """The contexts that a board is about."""
+    return frozenset(c.id for c in selection.store.contexts() if place.subset in ("all", c.subset))
+
+
+def rated(selection: Selection, place: Place) -> Rated:
+    """One board with its joint points, by the same model and the same latency table as `rank_condition`."""
+    inside = contexts_of(selection, place)
+    rows = [row for row in selection.rows(place.condition, place.presentation) if row.context in inside]
+    found = measured(selection, place.condition, place.presentation, inside)
+    manifest = selection.manifest
+    return rated_rows(rows, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed)
+
+
+def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int) -> Rated:
+    """The board of some verdicts and the points of those of its systems that have a latency."""
+    if not rows:
+        return Rated(None, {})
+    board = leaderboard(rows, seed=seed)
+    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
+    if not ttfa or board.presentation == "audio_with_delay":
+        return Rated(board, {})
+    figure = joint_figure(rows, ttfa, board=board, budget_ms=budget_ms, seed=seed)
+    return Rated(board, {point.system: point for point in figure.points})
+
+
+def rank_condition(
+    selection: Selection,
+    condition: str,
+    presentation: Presentation,
+    *,
+    budget_ms: float | None = None,
+    scores: Scores | None = None,
+    **options: Any,
+) -> Ranking:
+    """Rank one condition of a run. Raises UserError: nothing was judged in it."""
+    store = selection.store
+    table = scores or Scores({}, {})
+    found = measured(selection, condition, presentation)
+    authors = {reference_name(r.id): r.author for c in store.contexts() for r in c.references}
+    checks = {check.judge: check for check in store.judge_checks()}
+    families = {judge: check.family for judge, check in checks.items()}
+    families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
+    rows = [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation]
+    ranking = rank(
+        rows,
+        found.latencies.get("ttfa", {}),
+        other_latencies={name: values for name, values in found.latencies.items() if name != "ttfa"},
+        cut_ins=found.cut_ins,
+        budget_ms=budget_ms or selection.manifest.budgets_ms["ttfa"],
+        presentation=presentation,
+        texts=found.texts,
+        is_human=lambda name: authors.get(name, name).startswith("human:"),
+        families={**families, **table.families},
+        external=table.scores,
+        checks=checks,
+        **options,
+    )
+    return ranking.with_notes(_notes(store.folder, selection.verdicts, condition, presentation))
 
 
 def rank_target(
     path: Path,
     *,
+    condition: str | None = None,
     presentation: Presentation | None = None,
     budget_ms: float | None = None,
     votes: Sequence[Judgment] = (),
@@ -85,16 +146,20 @@ def rank_target(
     scores: Scores | None = None,
     **options: Any,
 ) -> Ranking:
-    """Rank a run's folder or a judgment file; `options` are those of `command.rank`.
+    """Rank a run's folder or a judgment file; `options` are those of `ranking.rank`.
 
     `votes`: people's, from a listening test of the run. `scores`: a user's own table of families and external scores.
 
-    Raises UserError: nothing there, an unreadable file, a run without judgments, several presentations with none chosen.
+    Raises UserError: nothing there, an unreadable file, a run without judgments, several conditions or presentations with none
+    chosen, a condition that the run does not have.
     """
     table = scores or Scores({}, {})
     if not path.is_dir():
+        rows = files.read(path)
+        if condition is not None:
+            rows = [row for row in rows if row.condition == condition]
         return rank(
-            files.read(path),
+            rows,
             presentation=presentation,
             budget_ms=budget_ms or 500.0,
             families=table.families,
@@ -103,42 +168,36 @@ def rank_target(
         )
     store = RunStore.open(path)
     try:
-        judged = counted_rows(store, keep_excluded=keep_excluded)
-        rows = [*judged, *votes]
-        if not rows:
+        selection = Selection(store, votes, keep_excluded=keep_excluded)
+        chosen = chosen_condition(selection, condition)
+        judged = selection.presentations(chosen)
+        if presentation is None and not judged:
             raise UserError(_nothing_counts(path, store))
-        chosen = presentation or _only_presentation(path, judged or rows)
-        found = measured(store, chosen)
-        authors = {f"ref:{r.id}": r.author for c in store.contexts() for r in c.references}
-        checks = {check.judge: check for check in store.judge_checks()}
-        families = {judge: check.family for judge, check in checks.items()}
-        families |= {agent.name: agent.family for agent in store.manifest.agents if agent.family}
-        ranking = rank(
-            rows,
-            found.ttfa,
-            other_latencies=found.others,
-            cut_ins=found.cut_ins,
-            budget_ms=budget_ms or store.manifest.budgets_ms["ttfa"],
-            presentation=chosen,
-            texts=found.texts,
-            is_human=lambda name: authors.get(name, name).startswith("human:"),
-            families={**families, **table.families},
-            external=table.scores,
-            checks=checks,
-            **options,
-        )
-        return ranking.with_notes(_notes(path, rows, chosen))
+        if presentation is None and len(judged) > 1:
+            raise UserError(
+                f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
+            )
+        seed = {"seed": store.manifest.seed} | options
+        return rank_condition(selection, chosen, presentation or judged[0], budget_ms=budget_ms, scores=scores, **seed)
     finally:
         store.close()
 
 
-def _only_presentation(path: Path, rows: Sequence[Judgment]) -> Presentation:
-    seen = {row.presentation for row in rows}
-    if len(seen) > 1:
+def chosen_condition(selection: Selection, condition: str | None) -> str:
+    """The condition asked for, or the run's only one.
+
+    Raises:
+        UserError: the run has several and none was chosen, or has not the one that was.
+    """
+    have = selection.conditions
+    if condition is None and len(have) > 1:
         raise UserError(
-            f"{path}: judged as {', '.join(sorted(seen))}, which never share a ranking: choose one with --presentation"
+            f"{selection.store.folder}: played in the conditions {', '.join(have)}, each of which has a board of its own: "
+            "choose one with --condition"
         )
-    return next(iter(seen))
+    if condition is not None and condition not in have:
+        raise UserError(f"--condition {condition}: {selection.store.folder} was played in {', '.join(have)}; name one of them")
+    return condition or have[0]
 
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
@@ -151,11 +210,16 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     return f"{path}: the run holds no judgments yet; judge it with: harness judge {path}"
 
 
-def _notes(path: Path, rows: Sequence[Judgment], chosen: Presentation) -> list[str]:
+def _notes(path: Path, rows: Sequence[Judgment], condition: str, presentation: Presentation) -> list[str]:
     """How judging ended, and votes that another ranking would hold."""
-    judges = {row.judge for row in rows if row.presentation == chosen}
-    records = [record for (judge, p), record in read_records(path).items() if p == chosen and judge in judges]
-    elsewhere = Counter(row.presentation for row in rows if row.source == "human" and row.presentation != chosen)
+    here = [row for row in rows if row.condition == condition]
+    judges = {row.judge for row in here if row.presentation == presentation}
+    records = [
+        record
+        for record in read_records(path)
+        if record.presentation == presentation and record.judge in judges and record.condition in (condition, "")
+    ]
+    elsewhere = Counter(row.presentation for row in here if row.source == "human" and row.presentation != presentation)
     return stops_in_words(records) + [
         f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
         for name, count in sorted(elsewhere.items())

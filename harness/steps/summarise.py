@@ -1,42 +1,45 @@
 """From a store to the run in one object: every figure that is shown anywhere is put together here, once.
 
-Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `warnings`, in
-plain sentences that travel with the figures to the terminal, the page and the JSON.
+Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `cautions`, which
+travel with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.ranking import Board, JointPoint
-from harness.steps.judge import HEARD, NO_REPLY_RULE, reply_of
-from harness.steps.latency import summarise_latency
-from harness.steps.rank import counted_rows, rank_target
+from harness.judging.trust import trust_in
+from harness.ranking import Board
+from harness.steps.cautions import Circumstances
+from harness.steps.latency import FIGURES, summarise_latency
+from harness.steps.rank import Place, Rated, contexts_of, rated
 from harness.steps.summary import (
-    AgentSummary,
+    BoardSummary,
     Cell,
+    EloOver,
     Failure,
     JudgeSummary,
     PacingSummary,
     ReferenceSummary,
     RunSummary,
+    Subset,
     WithinBudget,
+    onset_error_ms,
 )
 from harness.steps.word_errors import heard_wer, understood_wer
-from harness.store.judgment import Judgment, Presentation
-from harness.store.manifest import Pacing, RunManifest
+from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
+from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
+from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.step_failure import StepFailure, attempt
-from harness.timing.figures import TurnTiming, crosses_clocks_unsurely
+from harness.timing.figures import crosses_clocks_unsurely
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
-
-REFERENCE_PREFIX = "ref:"
-IDLE_PERCENT = 1.0
-"""An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
+from scenarios.context import by_a_person
 
 
 def with_pacing(store: RunStore) -> RunManifest:
@@ -72,146 +75,164 @@ def with_pacing(store: RunStore) -> RunManifest:
     return store.manifest.model_copy(update={"pacing": pacing, "invalid": list(problems)})
 
 
-def summarise(store: RunStore) -> RunSummary:
-    """Every figure of a run, from what its store holds now."""
-    manifest, sessions = store.manifest, store.sessions()
-    rows = ranked_rows(counted_rows(store), HEARD)
-    ranking = rank_target(store.folder, presentation=HEARD, seed=manifest.seed) if rows else None
-    board = ranking.board if ranking else None
-    points = {point.system: point for point in ranking.joint.points} if ranking and ranking.joint else {}
-    agents = {
-        entry.name: _agent(entry.name, [s for s in sessions if s.key.agent == entry.name], manifest, store, board, points)
-        for entry in manifest.agents
-    }
+def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
+    """Every figure of a run, from what its store holds now and the `votes` that are kept beside it (a listening test's)."""
+    selection = Selection(store, votes)
+    manifest = store.manifest
+    boards = {place: rated(selection, place) for place in _places(selection)}
+    main = [row for place in boards if is_main(place) for row in selection.rows(place.condition, HEARD)]
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
         invalid=list(manifest.invalid),
-        warnings=_warnings(store, manifest, sessions, rows, board),
+        circumstances=_circumstances(selection, main, boards),
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
-        judges=_judges(store, rows),
-        agents=agents,
-        references=_references(board),
-        cells=_cells(manifest, sessions, store) if len(manifest.conditions) > 1 else None,
+        judges=_judges(store, main),
+        cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
+        boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
         failures=[
-            Failure(context=s.key.context_id, agent=s.key.agent, kind=s.failure_kind, detail=s.failure_detail)
-            for s in sessions
+            Failure(
+                context=s.key.context_id,
+                agent=s.key.agent,
+                condition=s.key.condition,
+                kind=s.failure_kind,
+                detail=s.failure_detail,
+            )
+            for s in selection.sessions
             if s.failure_kind is not None
         ]
-        + _step_failures(store, sessions),
+        + _step_failures(selection),
     )
 
 
-def _step_failures(store: RunStore, sessions: Sequence[Session]) -> list[Failure]:
+def _step_failures(selection: Selection) -> list[Failure]:
     """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
-    by_id = {s.id: s.key for s in sessions}
+    by_id = {s.id: s.key for s in selection.sessions}
     return [
-        Failure(context=key.context_id, agent=key.agent, kind=f.kind, detail=f"{f.step}: {f.detail}")
-        for f in store.step_failures()
+        Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
+        for f in selection.store.step_failures()
         if (key := by_id.get(f.session)) is not None
     ]
 
 
-def ranked_rows(judgments: Iterable[Judgment], presentation: Presentation) -> list[Judgment]:
-    """The verdicts a board is made of: one presentation, without the audits (swapped and repeated questions)."""
-    return [j for j in judgments if j.presentation == presentation and j.purpose == "main"]
+def _places(selection: Selection) -> list[Place]:
+    """The boards of a run: of each condition what was heard, and what else was judged; with its subsets, where it has both."""
+    subsets = {context.subset for context in selection.store.contexts()}
+    names: tuple[Subset, ...] = ("all", "regular", "adversarial") if len(subsets) > 1 else ("all",)
+    return [
+        Place(condition, presentation, subset)
+        for condition in selection.conditions
+        for presentation in dict.fromkeys((HEARD, *selection.presentations(condition)))
+        for subset in names
+    ]
 
 
-def turns_of(sessions: Iterable[Session]) -> dict[str, list[TurnTiming]]:
-    """Context → every timed turn of its finished sessions."""
-    turns: dict[str, list[TurnTiming]] = {}
-    for session in sessions:
-        if session.status == "finished" and session.turn_timings:
-            turns.setdefault(session.key.context_id, []).extend(session.turn_timings)
-    return turns
+def is_main(place: Place) -> bool:
+    """Whether this is a board that a run quotes first: all contexts, as heard."""
+    return place.subset == "all" and place.presentation == HEARD
 
 
-def _agent(
-    name: str,
-    sessions: Sequence[Session],
-    manifest: RunManifest,
-    store: RunStore,
-    board: Board | None,
-    points: Mapping[str, JointPoint],
-) -> AgentSummary:
-    entry = next(a for a in manifest.agents if a.name == name)
-    first = [s for s in sessions if s.key.condition == manifest.conditions[0]]
-    summary = _figures(first, manifest, store, spoken=entry.kind != "text")
-    rating = next((r for r in board.systems if r.system == name), None) if board else None
-    point = points.get(name)
-    return summary.model_copy(
-        update={
-            "kind": entry.kind,
-            "family": entry.family,
-            "elo": rating.elo if rating else None,
-            "elo_method": board.method if board and rating else None,
-            "elo_interval": rating.interval if rating else None,
-            "win_rate": rating.win_rate if rating else None,
-            "axes": dict(rating.axes) if rating else {},
-            "p_frontier": point.p_frontier if point else None,
-            "p_best_within_budget": point.p_best_within_budget if point else None,
-        }
+def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
+    """A board as the summary holds it; None where nothing was judged."""
+    if board is None:
+        return None
+    return BoardSummary(
+        condition=place.condition,
+        mode=mode,
+        presentation=place.presentation,
+        subset=place.subset,
+        method=board.method,
+        terms=dict(board.terms),
+        judgments=board.judgments,
+        contexts=board.contexts,
+        references={
+            r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
+            for r in board.systems
+            if is_reference(r.system)
+        },
     )
 
 
-def _figures(sessions: Sequence[Session], manifest: RunManifest, store: RunStore, *, spoken: bool) -> AgentSummary:
-    figures = summarise_latency(turns_of(sessions), budgets_ms=manifest.budgets_ms, seed=manifest.seed)
-    contexts = {c.id: c for c in store.contexts()}
-    openings = Counter(opening_words(text) for s in sessions if (text := reply_of(s, HEARD)))
-    return AgentSummary(
-        turns=figures.turns,
-        no_reply=figures.no_reply,
-        failed=sum(s.status == "failed" for s in sessions),
-        discarded=dict(figures.discarded),
-        ttft_ms=figures.quantiles["ttft"],
-        ttft_from_spoken_end_ms=figures.quantiles["ttft_from_spoken_end"],
-        ttfa_ms=figures.quantiles["ttfa"],
-        first_byte_ms=figures.quantiles["first_byte"],
-        first_sound_ms=figures.quantiles["first_sound"],
-        first_speech_ms=figures.quantiles["first_speech"],
-        first_word_ms=figures.quantiles["first_word"],
-        first_substance_ms=figures.quantiles["first_substance"],
-        within_budget=WithinBudget(
+def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -> Cell:
+    inside = contexts_of(selection, place)
+    sessions = [s for s in selection.of(entry.name, place.condition) if s.key.context_id in inside]
+    turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
+    return Cell(
+        agent=entry.name,
+        condition=place.condition,
+        mode=selection.manifest.mode,
+        presentation=place.presentation,
+        subset=place.subset,
+        kind=entry.kind,
+        family=entry.family,
+        **quality_figures(found, entry.name),
+        **_session_figures(sessions, turns, selection, spoken=entry.kind != "text"),
+    )
+
+
+def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
+    """The figures of a cell that come from its board; all null where the agent is not on one."""
+    board, point = found.board, found.points.get(agent)
+    rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
+    if board is None or rating is None:
+        return {"elo": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None, "axes": {},
+                "p_frontier": None, "p_best_within_budget": None}  # fmt: skip
+    return {
+        "elo": rating.elo,
+        "elo_method": board.method,
+        "elo_interval": rating.interval,
+        "elo_over": _over_references(board, agent),
+        "win_rate": rating.win_rate,
+        "axes": dict(rating.axes),
+        "p_frontier": point.p_frontier if point else None,
+        "p_best_within_budget": point.p_best_within_budget if point else None,
+    }
+
+
+def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
+    found = {}
+    for row in board.systems:
+        if is_reference(row.system):
+            difference = board.difference(agent, row.system)
+            found[row.system] = EloOver(value=difference.elo, interval=difference.interval)
+    return found
+
+
+def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
+    manifest = selection.manifest
+    figures = summarise_latency(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed)
+    contexts = {c.id: c for c in selection.store.contexts()}
+    heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
+    openings = Counter(opening_words(text) for text in heard)
+    return {
+        "turns": figures.turns,
+        "no_reply": figures.no_reply,
+        "failed": sum(s.status == "failed" for s in sessions),
+        "discarded": dict(figures.discarded),
+        **{f"{name}_ms": figures.quantiles[name] for name in FIGURES},
+        "within_budget": WithinBudget(
             ttft=figures.within_ttft,
             ttfa=figures.within_ttfa if spoken else None,
             ttft_interval=figures.within_ttft_interval,
             ttfa_interval=figures.within_ttfa_interval if spoken else None,
         ),
-        cut_in_rate=figures.cut_in_rate if spoken else None,
-        false_start_rate=figures.false_start_rate if spoken else None,
-        pauses_cut=figures.pauses_cut,
-        short_pauses_cut=figures.short_pauses_cut,
-        underruns=figures.underruns,
-        unexplained_p95_ms=figures.unexplained_p95_ms,
-        yield_ms=figures.yield_ms,
-        tokens_per_s=figures.tokens_per_s,
-        inter_token_gap_p95_ms=figures.inter_token_gap_p95_ms,
-        tts_real_time_factor=figures.tts_real_time_factor,
-        common_opening=(openings.most_common(1)[0][1], openings.total()) if openings else None,
-        understood_wer=understood_wer(sessions, contexts),
-        heard_wer=heard_wer(sessions),
-    )
-
-
-def _cells(manifest: RunManifest, sessions: Sequence[Session], store: RunStore) -> list[Cell]:
-    cells = []
-    for entry in manifest.agents:
-        for condition in manifest.conditions:
-            mine = [s for s in sessions if s.key.agent == entry.name and s.key.condition == condition]
-            figures = _figures(mine, manifest, store, spoken=entry.kind != "text").model_dump(exclude={"kind", "family"})
-            cells.append(
-                Cell(
-                    agent=entry.name,
-                    condition=condition,
-                    mode=manifest.mode,
-                    kind=entry.kind,
-                    family=entry.family,
-                    **figures,
-                )
-            )
-    return cells
+        "cut_in_rate": figures.cut_in_rate if spoken else None,
+        "cut_in_interval": figures.cut_in_interval if spoken else None,
+        "false_start_rate": figures.false_start_rate if spoken else None,
+        "pauses_cut": figures.pauses_cut,
+        "short_pauses_cut": figures.short_pauses_cut,
+        "underruns": figures.underruns,
+        "unexplained_p95_ms": figures.unexplained_p95_ms,
+        "yield_ms": figures.yield_ms,
+        "tokens_per_s": figures.tokens_per_s,
+        "inter_token_gap_p95_ms": figures.inter_token_gap_p95_ms,
+        "tts_real_time_factor": figures.tts_real_time_factor,
+        "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
+        "understood_wer": understood_wer(sessions, contexts),
+        "heard_wer": heard_wer(sessions),
+    }
 
 
 def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
@@ -224,22 +245,14 @@ def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
             accuracy_interval=check.accuracy_interval,
             flip_rate=check.flip_rate,
             trusted=check.trusted and not own[check.judge],
+            trust=trust_in(check),
+            pairs=check.pairs,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
             note=check.note,
         )
         for check in store.judge_checks()
     ]
-
-
-def _references(board: Board | None) -> dict[str, ReferenceSummary]:
-    if board is None:
-        return {}
-    return {
-        r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
-        for r in board.systems
-        if r.system.startswith(REFERENCE_PREFIX)
-    }
 
 
 def _pacing(manifest: RunManifest) -> PacingSummary:
@@ -252,64 +265,38 @@ def _spoken(manifest: RunManifest) -> frozenset[str]:
     return frozenset(a.name for a in manifest.agents if a.kind != "text")
 
 
-def _warnings(
-    store: RunStore,
-    manifest: RunManifest,
-    sessions: Sequence[Session],
-    rows: Sequence[Judgment],
-    board: Board | None,
-) -> list[str]:
-    notes = [_in_words(judge) for judge in _judges(store, rows)]
-    if board is not None:
-        notes += board.warnings
-    silent = sum(row.judge == NO_REPLY_RULE for row in rows)
-    if silent:
-        notes.append(f"{silent} comparisons were decided by silence: nothing was heard from one side.")
-    busy = {n: p for n, p in manifest.idle_cpu_percent.items() if p > IDLE_PERCENT}
-    notes += [f"{name} used up to {percent:.0f} % of a core while it waited." for name, percent in sorted(busy.items())]
-    notes += _uncertain_clocks(sessions)
-    missing = {f.session for f in store.step_failures()}
-    if missing:
-        notes.append(
-            f"{len(missing)} sessions could not be analysed, through no fault of their agents: `harness retime {store.folder}` "
-            f"times them again, `harness run --resume --out {store.folder}` does the rest."
-        )
-    unfinished = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats - len(
-        [s for s in sessions if s.status == "finished"]
-    )
-    if unfinished > 0:
-        notes.append(
-            f"{unfinished} of the planned sessions are not finished; `harness run --resume --out {store.folder}` plays them."
-        )
-    return notes
+def _vague_clocks(selection: Selection) -> dict[str, float]:
+    """Of agents with a clock of their own, how vaguely it is known where that is more than what was measured across it."""
+    worst: dict[str, float] = {}
+    for session in selection.sessions:
+        for turn in session.turn_timings:
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
+                name, found = session.key.agent, turn.waterfall.clock_uncertainty_ms
+                worst[name] = max(found, worst.get(name, 0.0))
+    return worst
 
 
-def _uncertain_clocks(sessions: Sequence[Session]) -> list[str]:
-    """Agents elsewhere of whose figures some are smaller than what is known of their clock."""
-    notes = []
-    for name in sorted({s.key.agent for s in sessions}):
-        doubtful = [t for s in sessions if s.key.agent == name for t in s.turn_timings if crosses_clocks_unsurely(t)]
-        if doubtful:
-            worst = max(t.waterfall.clock_uncertainty_ms for t in doubtful if t.waterfall is not None)
-            notes.append(
-                f"{name}: on {len(doubtful)} turns its clock is known to ±{worst:,.0f} ms at worst, more than what was measured "
-                "across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and TTFT are "
-                "not concerned."
-            )
-    return notes
-
-
-def _in_words(judge: JudgeSummary) -> str:
-    accuracy = f"{judge.accuracy:.0%}" if judge.accuracy is not None else "an unknown share"
-    lower = judge.accuracy_interval[0] if judge.accuracy_interval else None
-    if lower is None or lower <= 0.5:
-        verdict = "near chance, so its Elo says next to nothing"
-    elif not judge.trusted:
-        verdict = "not trusted"
-    else:
-        verdict = "trusted"
-    flips = f"{judge.flip_rate:.0%}" if judge.flip_rate is not None else "unknown"
-    return (
-        f"Judge {judge.id}: right on {accuracy} of pairs with known answers, "
-        f"changes its mind with the order on {flips}: {verdict}."
+def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
+    manifest, contexts = selection.manifest, selection.store.contexts()
+    verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
+    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
+    several = len(selection.conditions) > 1
+    broken = {failure.session for failure in selection.store.step_failures()}
+    return Circumstances(
+        contexts=frozenset(context.id for context in contexts),
+        played=frozenset(s.key.context_id for s in selection.sessions),
+        judged=frozenset(verdicts),
+        verdicts=len(verdicts),
+        ranking=tuple(f"{name}: {text}" if several else text for name, board in quoted.items() for text in board.warnings),
+        silent=sum(is_rule(row.judge) for row in rows),
+        idle_percent=manifest.idle_cpu_percent,
+        unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
+        not_analysed={str(selection.store.folder): len(broken)} if broken else {},
+        clock_uncertainty_ms=_vague_clocks(selection),
+        onset_error_ms=onset_error_ms(manifest.calibration),
+        human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )

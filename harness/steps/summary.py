@@ -1,30 +1,25 @@
 """The run in one object: what `--json` prints, the terminal's table shows, and the report's verdicts are written from.
 
-Key names are stable, because programs read them; what is not known is null. More keys may join.
+A figure is of one cell: agent × condition × mode × presentation, on all contexts or on one subset. So `cells` is what a run
+found, and `agents` is the short form for a run whose agents have one cell each; where they have several, its figures are null,
+because no single one would be the agent's. Key names are stable, because programs read them; what is not known is null. More
+keys may join.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from harness.judging.trust import Trust
+from harness.ranking.percentiles import Quantiles
+from harness.steps.cautions import Caution, Circumstances, cautions
+from harness.store.judgment import Presentation
+from harness.store.selection import HEARD
 
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
-
-
-class Quantiles(_Model):
-    """Milliseconds. A p95 stands only where there are turns enough for one; no reply ranks last (`over_limit`)."""
-
-    p50: float | None = None
-    p95: float | None = None
-    p50_interval: tuple[float, float] | None = None
-    p95_interval: tuple[float, float] | None = None
-    p50_over_limit: bool = False
-    """The percentile falls on a turn without reply: print "> 15 s"."""
-    p95_over_limit: bool = False
-    restricted_mean: float | None = None
-    restricted_mean_interval: tuple[float, float] | None = None
-    n: int = 0
 
 
 class WithinBudget(_Model):
@@ -53,6 +48,7 @@ class AgentSummary(_Model):
     first_substance_ms: Quantiles = Field(default_factory=Quantiles)
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
     cut_in_rate: float | None = None
+    cut_in_interval: tuple[float, float] | None = None
     false_start_rate: float | None = None
     """False starts per marked pause."""
     pauses_cut: tuple[int, int] = (0, 0)
@@ -72,7 +68,8 @@ class AgentSummary(_Model):
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None
     elo_method: str | None = None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
+    """With one end null it is a bound: of an agent that won, or lost, every comparison."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
@@ -85,7 +82,7 @@ class ReferenceSummary(_Model):
     """A reference reply set on the same board; it has no latency."""
 
     elo: float | None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 
@@ -98,6 +95,11 @@ class JudgeSummary(_Model):
     accuracy_interval: tuple[float, float] | None = None
     flip_rate: float | None
     trusted: bool
+    """It passed its check, and no verdict of it here is on its own family."""
+    trust: Trust = "unchecked"
+    """How far its check carries."""
+    pairs: int | None = None
+    """Pairs with known answers that it answered."""
     judgments: int = 0
     own_family_judgments: int = 0
     note: str = ""
@@ -113,37 +115,126 @@ class Failure(_Model):
 
     context: str
     agent: str
+    condition: str = ""
     kind: str
     detail: str
 
 
+class EloOver(_Model):
+    """How far above another system, from the joint covariance of the board."""
+
+    value: float
+    interval: tuple[float | None, float | None] | None = None
+
+
+Subset = Literal["all", "regular", "adversarial"]
+
+
 class Cell(AgentSummary):
-    """An agent by condition and mode, where a run has several."""
+    """What was found of one agent in one condition, mode and presentation, on all contexts or one subset of them."""
 
     agent: str
     condition: str
     mode: str
+    presentation: Presentation
+    subset: Subset
+    elo_over: dict[str, EloOver] = Field(default_factory=dict)
+    """Reference → difference on this board."""
+
+
+_KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
+_ALWAYS_KNOWN = frozenset({"kind", "family"})
+
+
+class BoardSummary(_Model):
+    """One board: the verdicts of one condition and presentation, on all contexts or one subset."""
+
+    condition: str
+    mode: str
+    presentation: Presentation
+    subset: Subset
+    method: str
+    terms: dict[str, float] = Field(default_factory=dict)
+    """Every further term of the rating model, by name (position, …), in log-odds."""
+    judgments: int
+    contexts: int
+    references: dict[str, ReferenceSummary] = Field(default_factory=dict)
+
+
+def onset_error_ms(calibration: Mapping[str, float | str | None] | None) -> float | None:
+    """95th percentile of the onset error in calibration; None where there was none."""
+    found = (calibration or {}).get("ttfa_p95_error_ms")
+    return float(found) if isinstance(found, int | float) else None
 
 
 class RunSummary(_Model):
-    """See the module's head. `warnings` are plain sentences that stand with the figures wherever they are shown."""
+    """See the module's head. What weakens the figures is derived from them, so that it can never lag behind."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     run: str
     report: str | None = None
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
-    warnings: list[str] = Field(default_factory=list)
+    circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
     judges: list[JudgeSummary] = Field(default_factory=list)
-    agents: dict[str, AgentSummary] = Field(default_factory=dict)
-    references: dict[str, ReferenceSummary] = Field(default_factory=dict)
-    cells: list[Cell] | None = None
+    cells: list[Cell] = Field(default_factory=list)
+    boards: list[BoardSummary] = Field(default_factory=list)
     failures: list[Failure] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @property
+    def whole(self) -> tuple[Cell, ...]:
+        """The cells on all contexts, as judges of a run read the replies: one an agent and condition."""
+        return tuple(c for c in self.cells if c.subset == "all" and c.presentation == HEARD)
+
+    def name(self, cell: Cell) -> str:
+        """What a cell is called where it stands among others."""
+        return f"{cell.agent} ({cell.condition})" if len(self.conditions) > 1 else cell.agent
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of the cells, in the order of the run."""
+        return tuple(dict.fromkeys(cell.condition for cell in self.whole))
+
+    def board(self, condition: str, subset: Subset = "all") -> BoardSummary | None:
+        """The board that this condition's cells are rated on; None where nothing was judged."""
+        mine = (b for b in self.boards if (b.condition, b.subset, b.presentation) == (condition, subset, HEARD))
+        return next(mine, None)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def agents(self) -> dict[str, dict[str, Any]]:
+        """Agent → the figures of its one cell; null where it has several."""
+        found: dict[str, dict[str, Any]] = {}
+        for cell in self.whole:
+            figures = cell.model_dump(exclude=set(_KEYS))
+            if cell.agent in found:
+                figures = {name: value if name in _ALWAYS_KNOWN else None for name, value in figures.items()}
+            found[cell.agent] = figures
+        return found
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def references(self) -> dict[str, ReferenceSummary]:
+        """Reference → its rating, where the run has one board."""
+        boards = [b for b in self.boards if b.subset == "all" and b.presentation == HEARD]
+        return boards[0].references if len(boards) == 1 else {}
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What stands with the figures wherever they are shown, gravest first."""
+        return cautions(self, self.circumstances)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def warnings(self) -> list[str]:
+        """The cautions' texts alone."""
+        return [caution.text for caution in self.cautions]
 
     def to_json(self) -> str:
         """The object that `--json` prints."""

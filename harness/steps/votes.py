@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.judging.raters import RaterQuality, Vote, rater_quality, read_votes, to_judgments
-from harness.store.judgment import Judgment, Presentation
+from harness.judging.exclusion import RaterQuality
+from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
+from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 
 FOLDER = "votes"
@@ -26,17 +27,27 @@ class CountedVotes:
     """Votes on file, without quality checks."""
 
 
-def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
+def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> None:
     """Check a CSV of votes against the run and keep it there, in place of an earlier file of the same name.
+
+    `condition`: of lines that name none; a run of one condition needs neither.
 
     Raises:
         UserError: a bad file, or a vote on what the run does not hold; names file and line.
     """
     subset = {context.id: context.subset for context in store.contexts()}
     known = {agent.name for agent in store.manifest.agents}
-    references = {(c.id, f"ref:{r.id}") for c in store.contexts() for r in c.references}
+    references = {(c.id, reference_name(r.id)) for c in store.contexts() for r in c.references}
+
+    conditions = store.manifest.conditions
+    unsaid = condition or (conditions[0] if len(conditions) == 1 else "")
 
     def problem(vote: Vote) -> str | None:
+        if (vote.condition or unsaid) not in conditions:
+            played = ", ".join(conditions)
+            return (
+                f"condition: {vote.condition or unsaid!r} is not one of {played}; add a column `condition`, or --condition NAME"
+            )
         if vote.context not in subset:
             return f"context: {vote.context!r} is not part of {store.folder}"
         if vote.subset != subset[vote.context]:
@@ -46,7 +57,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation) -> None:
                 return f"{side}: {system!r} gave no reply to {vote.context!r} in {store.folder}"
         return None
 
-    votes = read_votes(path, presentation, problem)
+    votes = [v.model_copy(update={"condition": v.condition or unsaid}) for v in read_votes(path, presentation, problem)]
     folder = store.folder / FOLDER
     folder.mkdir(exist_ok=True)
     kept = [vote.model_dump_json(exclude_none=True) for vote in votes]
@@ -69,11 +80,11 @@ def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes
         row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)
     ]
     _replace(store, rows)
-    return CountedVotes(rater_quality(votes), tuple(rows), sum(vote.check is None for vote in votes))
+    return CountedVotes(raters_of(votes), tuple(rows), sum(vote.check is None for vote in votes))
 
 
 def _replace(store: RunStore, rows: Sequence[Judgment]) -> None:
-    stood = {(r.judge, r.presentation) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
-    for judge, presentation in sorted(stood | {(r.judge, r.presentation) for r in rows}):
-        mine = [r for r in rows if (r.judge, r.presentation) == (judge, presentation)]
-        store.replace_judgments(judge, mine, presentation)
+    stood = {(r.judge, r.presentation, r.condition) for r in store.judgments() if r.judge.startswith(RATER_PREFIX)}
+    for judge, presentation, condition in sorted(stood | {(r.judge, r.presentation, r.condition) for r in rows}):
+        mine = [r for r in rows if (r.judge, r.presentation, r.condition) == (judge, presentation, condition)]
+        store.replace_judgments({judge}, mine, presentation, condition)

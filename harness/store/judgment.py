@@ -4,15 +4,44 @@ The flat column names are stable because others write such files too (`harness r
 all that a file needs.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 AXES = ("H", "E", "A", "R", "T")
 """Human alignment, empathic responsiveness, attunement, resonance, task-following (HEART, section 9.5)."""
 
+_NO_REPLY = "rule:no-reply"
+REFERENCE_PREFIX: Final = "ref:"
+"""A context's reference reply competes under this prefix and its id."""
+
 Winner = Literal["a", "b", "tie"]
 Presentation = Literal["written", "heard_text", "audio", "audio_with_delay"]
+
+
+def no_reply_rule(judge: str) -> str:
+    """The name under which a comparison stands that nobody judged, because one side gave no reply, in place of `judge`."""
+    return f"{_NO_REPLY} ({judge})"
+
+
+def is_rule(judge: str) -> bool:
+    """Whether a row was made by a rule, and no judge or person said it."""
+    return judge.startswith("rule:")
+
+
+def reference_name(reference_id: str) -> str:
+    """The system that a reference reply competes as."""
+    return REFERENCE_PREFIX + reference_id
+
+
+def is_reference(system: str) -> bool:
+    """Whether a system is a reference reply, and no agent."""
+    return system.startswith(REFERENCE_PREFIX)
+
+
+def reference_id(system: str) -> str:
+    """The id of the reference that competes as `system`."""
+    return system.removeprefix(REFERENCE_PREFIX)
 
 
 class AxisMark(BaseModel):
@@ -46,6 +75,10 @@ class Judgment(BaseModel):
     """The judge shares its model family with exactly one side; such a verdict is never called trusted."""
     repeat: int = 0
     """Tells apart several verdicts of one judge on one pair."""
+    condition: str = ""
+    """The line condition that both replies were heard in; empty where not known."""
+    replicate: int = 0
+    """Which repeat of the sessions the replies are from."""
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
 

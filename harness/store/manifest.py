@@ -4,14 +4,19 @@ Everything that another person needs to make the numbers again, or to see why th
 has a field here; profiles are kept as written, and name environment variables, never values.
 """
 
+import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.errors import UserError
+
+SCHEMA_VERSION = 1
 _REPORTED_PACKAGES = (
     "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "onnxruntime",
     "numpy", "scipy", "soxr", "websockets", "altair",
@@ -78,6 +83,23 @@ class RunManifest(_Model):
     invalid: list[str] = Field(default_factory=list)
     """Reasons why the run's figures must not be quoted; empty for a valid run."""
     calibration: dict[str, float | str | None] | None = None
+
+
+def read_manifest(text: str, run: Path) -> RunManifest:
+    """A manifest from the text that a store kept.
+
+    Raises:
+        UserError: of another version than this harness reads.
+        ValueError: is not a manifest.
+    """
+    given = json.loads(text)
+    stated = given.get("schema_version") if isinstance(given, dict) else None
+    if isinstance(stated, int) and stated != SCHEMA_VERSION:
+        raise UserError(
+            f"{run}: its manifest has version {stated}, and this harness reads version {SCHEMA_VERSION}; "
+            "read it with the harness that made it"
+        )
+    return RunManifest.model_validate(given)
 
 
 def package_versions() -> dict[str, str]:

@@ -7,46 +7,39 @@ transcription, judging, ranking, reporting, listening) can run again, alone, on 
 SQLite is used with `synchronous=FULL`, because a session costs a minute to play and a millisecond to flush.
 """
 
-import fcntl
-import hashlib
 import os
-import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Literal
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from harness.errors import UserError
 from harness.recording import files as recording_files
 from harness.recording.record import Recording
+from harness.store.database import (
+    DAMAGE,
+    DATABASE,
+    SESSIONS,
+    create_database,
+    damaged,
+    locked,
+    open_database,
+    sessions_without_files,
+)
 from harness.store.judgment import JudgeCheck, Judgment
-from harness.store.manifest import RunManifest
+from harness.store.manifest import RunManifest, read_manifest
+from harness.store.migrations import JUDGED_ACROSS_CONDITIONS
+from harness.store.paths import plain_name
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Reference
 
-_DATABASE = "run.sqlite"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS manifest (only INTEGER PRIMARY KEY CHECK (only = 1), json TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS contexts (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, json TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS sessions (
-  id TEXT PRIMARY KEY, context_id TEXT NOT NULL, context_hash TEXT NOT NULL, agent TEXT NOT NULL,
-  profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
-  status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
-  written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
-  turn_timings TEXT);
-CREATE TABLE IF NOT EXISTS judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS judgments_by_judge ON judgments (judge);
-CREATE TABLE IF NOT EXISTS judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
-CREATE TABLE IF NOT EXISTS step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL,
-  PRIMARY KEY (session, step));
-"""
 _TIMING = TypeAdapter(TurnTiming)
 _TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
 _WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
@@ -67,10 +60,7 @@ class SessionKey:
     @property
     def session_id(self) -> str:
         """A name fit for a folder, unique within a run."""
-        plain = re.sub(r"[^a-zA-Z0-9.+-]", "-", self.condition)
-        if plain != self.condition:  # a file's path: two that look alike must not share a folder
-            plain = f"{plain[-40:]}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
-        return "__".join((self.context_id, self.agent, self.mode, plain, f"r{self.repeat}"))
+        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +89,31 @@ class Session:
     folder: Path
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about the run as a whole that whoever reads its figures should be told."""
+
+    code: str
+    text: str
+
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _reads(method: "Callable[Concatenate[RunStore, _P], _T]") -> "Callable[Concatenate[RunStore, _P], _T]":
+    """What cannot be read back as it was written is damage, wherever it comes to light."""
+
+    @wraps(method)
+    def read(store: "RunStore", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return method(store, *args, **kwargs)
+        except DAMAGE as error:
+            raise damaged(store.folder, error) from error
+
+    return read
+
+
 class RunStore:
     """Reads and writes one run's folder. Not thread-safe; one process writes at a time (`lock`)."""
 
@@ -115,43 +130,28 @@ class RunStore:
         """
         if folder.exists() and not folder.is_dir():
             raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
-        if (folder / _DATABASE).exists():
+        if (folder / DATABASE).exists():
             raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
         if folder.exists() and any(folder.iterdir()):
             raise UserError(f"--out {folder}: is not empty; choose a new directory")
         try:
-            (folder / "sessions").mkdir(parents=True)
+            (folder / SESSIONS).mkdir(parents=True)
             (folder / "logs").mkdir()
-            store = cls(folder, _connect(folder / _DATABASE))
+            return cls(folder, create_database(folder, manifest, contexts))
         except OSError as error:
             raise UserError(f"--out {folder}: cannot be written ({error.strerror}); choose another path") from error
-        with store._db:
-            store._db.executescript(_SCHEMA)
-            store._db.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
-            store._db.executemany(
-                "INSERT INTO contexts VALUES (?, ?, ?)",
-                [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
-            )
-        return store
 
     @classmethod
-    def open(cls, folder: Path) -> "RunStore":
-        """Open a run that exists.
+    def open(cls, folder: Path, *, to_resume: bool = False) -> "RunStore":
+        """Open a run that exists, and bring it to today's layout if it is older.
+
+        Args:
+            to_resume: sessions whose files are gone count as not played.
 
         Raises:
-            UserError: there is no run in `folder`, or its files are damaged.
+            UserError: there is no run in `folder`, it is damaged or of a newer harness, or files of it are gone.
         """
-        if not (folder / _DATABASE).is_file():
-            raise UserError(f"{folder}: holds no run (no {_DATABASE} in it); name the folder that `harness run` printed")
-        try:
-            store = cls(folder, _connect(folder / _DATABASE))
-            store._db.executescript(_SCHEMA)
-            _ = store.manifest
-        except (sqlite3.DatabaseError, ValidationError, TypeError) as error:
-            raise UserError(
-                f"{folder / _DATABASE}: is not a run of this harness, or is damaged ({_one_line(error)})"
-            ) from error
-        return store
+        return cls(folder, open_database(folder, files_may_be_gone=to_resume))
 
     def close(self) -> None:
         """Release the database file."""
@@ -163,16 +163,18 @@ class RunStore:
         return self.folder / "telemetry.jsonl"
 
     @property
+    @_reads
     def manifest(self) -> RunManifest:
         """What was run: plan, seeds, versions, machine."""
         (text,) = self._db.execute("SELECT json FROM manifest").fetchone()
-        return RunManifest.model_validate_json(text)
+        return read_manifest(text, self.folder)
 
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""
         with self._db:
             self._db.execute("UPDATE manifest SET json = ?", (manifest.model_dump_json(),))
 
+    @_reads
     def contexts(self) -> tuple[Context, ...]:
         """The contexts of the run, in the order played, with the replies by people that were collected for it since."""
         added: dict[str, tuple[Reference, ...]] = {}
@@ -191,6 +193,7 @@ class RunStore:
                 [(context, r.id, r.model_dump_json(exclude_defaults=True)) for context, r in references],
             )
 
+    @_reads
     def contexts_as_played(self) -> tuple[Context, ...]:
         """The contexts as the pack had them, which is what a run that goes on must still agree with."""
         rows = self._db.execute("SELECT json FROM contexts ORDER BY position").fetchall()
@@ -239,6 +242,7 @@ class RunStore:
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
+    @_reads
     def sessions(self) -> list[Session]:
         """Every played session, finished or failed, in the order of contexts, then agents."""
         rows = self._db.execute(
@@ -254,10 +258,11 @@ class RunStore:
             raise KeyError(session_id)
         return self._session(row)
 
+    @_reads
     def finished_ids(self) -> frozenset[str]:
-        """Ids of sessions that must never be played again."""
+        """Ids of sessions that must never be played again: finished, and their files are there."""
         rows = self._db.execute("SELECT id FROM sessions WHERE status = 'finished'").fetchall()
-        return frozenset(row[0] for row in rows)
+        return frozenset(row[0] for row in rows) - sessions_without_files(self._db, self.folder)
 
     def recording(self, session: Session) -> Recording:
         """The raw facts of a session.
@@ -294,6 +299,7 @@ class RunStore:
         with self._db:
             self._db.execute("DELETE FROM step_failures WHERE session = ? AND step = ?", (session_id, step))
 
+    @_reads
     def step_failures(self) -> list[StepFailure]:
         """What is missing of which session through no fault of its agent."""
         rows = self._db.execute("SELECT session, step, kind, detail FROM step_failures ORDER BY session, step").fetchall()
@@ -304,15 +310,17 @@ class RunStore:
         with self._db:
             self._insert_judgments(rows)
 
-    def replace_judgments(self, judge: str, rows: Sequence[Judgment], presentation: str) -> None:
-        """Keep one judge's verdicts on one presentation in place of its earlier ones, in one transaction."""
+    def replace_judgments(self, judges: Collection[str], rows: Sequence[Judgment], presentation: str, condition: str) -> None:
+        """Keep verdicts of one board by these judges in place of their earlier ones, in one transaction."""
         with self._db:
-            self._db.execute(
-                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?",
-                (judge, presentation),
+            self._db.executemany(
+                "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?"
+                " AND json_extract(json, '$.condition') = ?",
+                [(judge, presentation, condition) for judge in sorted(judges)],
             )
             self._insert_judgments(rows)
 
+    @_reads
     def judgments(self) -> list[Judgment]:
         """Every verdict of every judge and rater, in the order given."""
         rows = self._db.execute("SELECT json FROM judgments ORDER BY id").fetchall()
@@ -323,36 +331,34 @@ class RunStore:
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, check.model_dump_json()))
 
+    @_reads
     def judge_checks(self) -> list[JudgeCheck]:
         """One check per judge that has judged this run."""
         rows = self._db.execute("SELECT json FROM judge_checks ORDER BY judge").fetchall()
         return [JudgeCheck.model_validate_json(text) for (text,) in rows]
+
+    def notes(self) -> tuple[Note, ...]:
+        """What the user should know of the run as a whole."""
+        return tuple(Note(*row) for row in self._db.execute("SELECT code, text FROM notes ORDER BY rowid"))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the run for writing.
 
         Raises:
-            UserError: another process holds it.
+            UserError: another process holds it, or it cannot be written.
         """
-
-        handle = os.open(self.folder / "run.lock", os.O_CREAT | os.O_RDWR, 0o644)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise UserError(
-                    f"{self.folder}: another harness process is writing this run; wait for it or stop it"
-                ) from error
+        (read_only,) = self._db.execute("PRAGMA query_only").fetchone()
+        with locked(self.folder):
+            if read_only:
+                raise UserError(f"{self.folder}: another process was writing this run when it was opened; try again")
             yield
-        finally:
-            os.close(handle)
 
     def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
-        self._db.executemany(
-            "INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)",
-            [(row.judge, row.context, row.model_dump_json()) for row in rows],
-        )
+        kept = [(row.source, row.judge, row.context, row.model_dump_json()) for row in rows]
+        self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
+        if any(source == "judge" for source, *_ in kept):
+            self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
 
     def _session(self, row: sqlite3.Row) -> Session:
         key = SessionKey(
@@ -381,14 +387,6 @@ class RunStore:
         )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=10)
-    connection.row_factory = sqlite3.Row
-    with closing(connection.cursor()) as cursor:
-        cursor.execute("PRAGMA synchronous=FULL")
-    return connection
-
-
 def _fsync_path(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -401,7 +399,3 @@ def _fsync_tree(folder: Path) -> None:
     for path in folder.rglob("*"):
         _fsync_path(path)
     _fsync_path(folder)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

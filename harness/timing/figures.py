@@ -12,6 +12,9 @@ StageName = Literal[
 ]
 NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
+NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
+OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
+"""What is printed for a percentile that falls on a turn without reply."""
 
 
 @dataclass(frozen=True, slots=True)

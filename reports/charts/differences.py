@@ -8,11 +8,13 @@ from dataclasses import replace
 
 import altair as alt
 
+from harness.timing.figures import NO_REPLY_TEXT
+from harness.wording import milliseconds
 from reports.charts.chart import Chart, Table
 from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
 from reports.paired import Paired, against
 from reports.view import SUBSETS, PageView, Subset
-from reports.wording import latency_interval, milliseconds
+from reports.wording import latency_interval
 
 
 def chart(view: PageView) -> Chart | None:
@@ -54,7 +56,7 @@ def chart(view: PageView) -> Chart | None:
     return Chart(
         name="ttfa_differences",
         title=f"Later than {quickest}",
-        caption="TTFA on the same conversations, pair by pair. A turn without reply counts as 15 s.",
+        caption=f"TTFA on the same conversations, pair by pair. A turn without reply counts as {NO_REPLY_TEXT}.",
         spec=to_spec((zero + bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(30))),
         table=Table(("Agent", "Median difference", "95 % interval", "Conversations"), rows),
     )

@@ -2,9 +2,11 @@
 
 Latency runs on a logarithmic axis, because what people feel is a ratio: 200 ms against 400 ms matters, 9.8 s against 10 s
 does not. The budget and the comfort line are drawn so that "fast enough" is a place on the picture. Reference replies have
-no latency of their own and are horizontal lines. The frontier joins agents that no other agent beats on both axes.
+no latency of their own and are horizontal lines. The frontier joins agents that no other agent beats on both axes. Points of
+other boards, the paper's among them, are not drawn: their Elo is of another pool, and not even on this scale (docs/report.md).
 
-Every combination of figure, percentile and subset is in the data, and three parameters choose; so the page's switches, a
+A picture shows one cell of each agent: one line condition, with the board and the latencies of that condition. Every
+combination of condition, figure, percentile and subset is in the data, and parameters choose; so the page's switches, a
 picture and a reader's own notebook all use this one specification.
 """
 
@@ -12,7 +14,6 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from harness.ranking.paper import printed_table
 from reports.charts.theme import Spec, latency_axis, to_spec
 from reports.view import METRICS, SUBSETS, AgentView, Metric, PageView, Subset
 from reports.wording import system_name
@@ -21,12 +22,13 @@ _LOG = alt.Scale(type="log", nice=False, padding=60)
 """The padding leaves room for the names beside the points."""
 
 Row = dict[str, str | float | bool | None]
+_ON_THIS_BOARD = "datum.condition == condition && datum.subset == subset"
 _PERCENTILES = ("p50", "p95")
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 
 
 def rows(view: PageView) -> list[Row]:
-    """One row per agent × figure × percentile × subset that has both a rating and a latency."""
+    """One row per agent × condition × figure × percentile × subset that has both a rating and a latency."""
     return [row for agent in view.agents for subset in SUBSETS for row in _agent_rows(agent, subset)]
 
 
@@ -42,6 +44,7 @@ def _agent_rows(agent: AgentView, subset: Subset) -> Iterator[Row]:
             rating = part.rating.elo
             yield {
                 "agent": agent.name, "metric": metric, "percentile": percentile, "subset": subset,
+                "condition": agent.condition,
                 "latency": x.value, "latency_low": None if x.low is None else max(x.low, 1.0), "latency_high": x.high,
                 "elo": rating.value, "elo_low": rating.low, "elo_high": rating.high,
                 "frontier": _frontier_words(part.p_frontier),
@@ -57,7 +60,7 @@ def frontier(data: list[Row]) -> list[Row]:
     found: list[Row] = []
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in data:
-        groups.setdefault((row["metric"], row["percentile"], row["subset"]), []).append(row)
+        groups.setdefault((row["condition"], row["metric"], row["percentile"], row["subset"]), []).append(row)
     for group in groups.values():
         best = float("-inf")
         for row in sorted(group, key=lambda r: (_number(r["latency"]), -_number(r["elo"]))):
@@ -81,10 +84,10 @@ def spec(view: PageView) -> Spec | None:
         alt.param(name="metric", value=default_metric(view)),
         alt.param(name="percentile", value="p50"),
         alt.param(name="subset", value="all"),
-        alt.param(name="published", value=False),
+        alt.param(name="condition", value=view.conditions[0]),
     ]
     names = [agent.name for agent in view.agents]
-    chosen = "datum.metric == metric && datum.percentile == percentile && datum.subset == subset"
+    chosen = f"datum.metric == metric && datum.percentile == percentile && {_ON_THIS_BOARD}"
     base = alt.Chart(alt.InlineData(values=data)).transform_filter(chosen)
     x = alt.X("latency:Q", scale=_LOG, axis=latency_axis(None))
     y = alt.Y("elo:Q", scale=alt.Scale(zero=False, nice=True, padding=18), axis=alt.Axis(title="Elo (higher is preferred)"))
@@ -107,11 +110,10 @@ def spec(view: PageView) -> Spec | None:
         .transform_filter(chosen)
         .mark_line(interpolate="step-after", strokeDash=[2, 3], strokeWidth=1.5, opacity=0.75, color="#8793a1")
         .encode(x=x, y=y, order="latency:Q"),
-        *_published_layers(x, y),
         base.transform_filter("isValid(datum.latency_low)")
         .mark_rule(strokeWidth=2, opacity=0.7)
         .encode(x=alt.X("latency_low:Q", scale=_LOG), x2="latency_high:Q", y=y, color=colour),
-        base.transform_filter("isValid(datum.elo_low)")
+        base.transform_filter("isValid(datum.elo_low) && isValid(datum.elo_high)")
         .mark_rule(strokeWidth=2, opacity=0.7)
         .encode(x=x, y=alt.Y("elo_low:Q"), y2="elo_high:Q", color=colour),
         base.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
@@ -157,35 +159,19 @@ def _budget_lines(view: PageView) -> list[alt.Chart]:
 
 def _reference_lines(view: PageView) -> list[alt.Chart]:
     lines = [
-        {"subset": subset, "elo": rating.elo.value, "label": f"{system_name(r.system)}, {r.author}"}
+        {"subset": subset, "condition": r.condition, "elo": rating.elo.value, "label": f"{system_name(r.system)}, {r.author}"}
         for r in view.references
         for subset, rating in r.ratings.items()
         if rating.elo.value is not None
     ]
     if not lines:
         return []
-    base = alt.Chart(alt.InlineData(values=lines)).transform_filter("datum.subset == subset")
+    base = alt.Chart(alt.InlineData(values=lines)).transform_filter(_ON_THIS_BOARD)
     return [
         base.mark_rule(strokeWidth=1, opacity=0.8).encode(y="elo:Q", tooltip=["label:N", alt.Tooltip("elo:Q", format=".0f")]),
         base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=11, opacity=0.8).encode(
             x=alt.value("width"), y="elo:Q", text="label:N"
         ),
-    ]
-
-
-def _published_layers(x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Hollow points of the paper, on request: another pool, text alone, TTFT from a public index. Never in a figure of ours."""
-    points = [
-        {"agent": f"{p.system} (published)", "latency": p.ttft_ms, "elo": p.elo, "metric": "ttft", "percentile": "p50"}
-        for p in printed_table()
-        if p.ttft_ms is not None
-    ]
-    base = alt.Chart(alt.InlineData(values=points)).transform_filter(
-        "published && datum.metric == metric && datum.percentile == percentile"
-    )
-    return [
-        base.mark_point(filled=False, size=80, color="#8793a1").encode(x=x, y=y, tooltip=["agent:N"]),
-        base.mark_text(align="left", dx=9, fontSize=10.5, opacity=0.8).encode(x=x, y=y, text="agent:N"),
     ]
 
 

@@ -5,13 +5,13 @@ is a share of: turns for cut-ins and silence, marked pauses for false starts.
 """
 
 import altair as alt
-from scipy.stats import binomtest
 
-from reports.cautions import SMALL_CONTEXTS
+from harness.ranking.exact import share_interval
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.wording import UNKNOWN_TEXT, share
 from reports.charts.chart import Chart, Table
 from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
 from reports.view import SUBSETS, PageView, SliceView
-from reports.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
 
@@ -36,7 +36,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for kind, (k, n) in _counts(a.slices[subset]).items()
         if n
-        for low, high in [_wilson(k, n) if contexts[subset] >= SMALL_CONTEXTS else (None, None)]
+        for low, high in [share_interval(k, n) if contexts[subset] >= FEWEST_CONTEXTS else (None, None)]
     ]
     if not values:
         return None
@@ -87,8 +87,3 @@ def _counts(agent: SliceView) -> dict[str, tuple[int, int]]:
         "no reply": (agent.no_reply, agent.turns),
         "failed session": (agent.failed, agent.turns + agent.failed),
     }
-
-
-def _wilson(k: int, n: int) -> tuple[float, float]:
-    interval = binomtest(k, n).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)

@@ -6,10 +6,11 @@ labels come from a classifier, and its agreement with people's labels is printed
 
 import altair as alt
 
+from harness.wording import share
 from reports.charts.chart import Chart, Table
 from reports.charts.theme import to_spec
 from reports.view import PageView
-from reports.wording import share, system_name
+from reports.wording import system_name
 
 
 def chart(view: PageView) -> Chart | None:

@@ -6,18 +6,15 @@ the later reply is preferred once its delay is heard.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from harness.judging.raters import numbered, vote_row
+from harness.ranking.clustered import clustered_mean
 from harness.store.judgment import Judgment
-from reports.clustered import clustered_mean
 from reports.listening.answers import Answer
 from reports.listening.design import ListeningDesign
 from reports.view import Estimate
-
-_STRENGTH = {1: 1, 2: 2}
-"""Slightly and much: two levels on each side of the tie make the paper's five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class DelayEffect:
     raters: int
 
 
-def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: dict[str, str]) -> list[Judgment]:
+def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Mapping[str, str]) -> tuple[Judgment, ...]:
     """Every vote of an `ab` test as a judging row; practice and checks are no votes."""
     rows = []
     for answer in answers:
@@ -55,17 +52,21 @@ def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: dic
         shown = [slot.system for slot in item.slots]
         # Identities in a fixed order, so that a row does not depend on who stood left.
         first, second = sorted(shown)
-        towards_first = -choice if shown[0] == first else choice
-        winner: Literal["a", "b", "tie"] = "tie" if choice == 0 else "a" if towards_first > 0 else "b"
         rows.append(
-            Judgment(
-                context=item.context, subset=subset_of.get(item.context, "regular"), system_a=first, system_b=second,
-                source="human", judge=answer.rater, winner=winner, strength=_STRENGTH.get(abs(choice), 1),
-                shown_first="a" if shown[0] == first else "b", presentation=design.presentation(item.with_delay),
-                rationale=str(answer.answer.get("reason", "")),
+            vote_row(
+                context=item.context,
+                subset=subset_of.get(item.context, "regular"),
+                system_a=first,
+                system_b=second,
+                rater=answer.rater,
+                steps=choice if shown[0] == first else -choice,
+                shown_first="a" if shown[0] == first else "b",
+                presentation=design.presentation(item.with_delay),
+                condition=design.condition,
+                reason=str(answer.answer.get("reason", "")),
             )
-        )  # fmt: skip
-    return rows
+        )
+    return numbered(rows)
 
 
 def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
@@ -79,7 +80,7 @@ def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
                     key = (answer.item.slots[0].system, scale, answer.item.with_delay)
                     found[key].append((answer.rater, float(value)))
     return tuple(
-        Opinion(system, scale, delayed, clustered_mean(values), len(values), len({rater for rater, _ in values}))
+        Opinion(system, scale, delayed, Estimate.of(*clustered_mean(values)), len(values), len({rater for rater, _ in values}))
         for (system, scale, delayed), values in sorted(found.items())
     )
 
@@ -101,7 +102,9 @@ def delay_effects(answers: Sequence[Answer]) -> tuple[DelayEffect, ...]:
     for scale, of in scales.items():
         values = [(versions[True].rater, value) for versions in both if (value := of(versions)) is not None]
         if values:
-            effects.append(DelayEffect(scale, clustered_mean(values), len(values), len({rater for rater, _ in values})))
+            effects.append(
+                DelayEffect(scale, Estimate.of(*clustered_mean(values)), len(values), len({rater for rater, _ in values}))
+            )
     return tuple(effects)
 
 

@@ -35,6 +35,8 @@ class ListeningDesign(BaseModel):
     """The gap before every reply when delays are off: what people leave between turns on average (HEART, section 9.7)."""
     longest_delay_ms: Annotated[float, Field(ge=0)] = 15_000.0
     reason_characters: Annotated[int, Field(ge=1)] = 3
+    condition: str = ""
+    """The line condition whose replies are compared; empty: the run's only one."""
     seed: int = 1
 
     @property

@@ -5,7 +5,7 @@ A stimulus is named by the hash of what it is, made when it is first needed, and
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,7 +13,11 @@ from pathlib import Path
 import soundfile
 
 from harness.errors import UserError
+from harness.steps.rank import chosen_condition
+from harness.store.judgment import reference_name
 from harness.store.run_store import RunStore, Session
+from harness.store.selection import HEARD, Selection
+from harness.store.selection import Reply as SelectedReply
 from reports.listening import sound
 from reports.listening.design import ListeningDesign
 
@@ -53,11 +57,15 @@ class Material:
                 "answers to the same one; play the pack with --mode seeded"
             )
         self._store = store
-        self._sessions = {s.id: s for s in store.sessions()}
+        selection = Selection(store)
+        condition = chosen_condition(selection, design.condition or None)
+        # A rater meets one reply of an agent to a conversation; of several repeats it is the first.
+        replies = selection.replies(condition, 0, HEARD)
+        self._sessions = {reply.session.id: reply.session for reply in replies}
         self._folder = store.folder / FOLDER / "stimuli"
         self._folder.mkdir(parents=True, exist_ok=True)
         needed = 2 if design.kind == "ab" else 1
-        found = [c for c in _conversations(store, list(self._sessions.values()), design) if len(c.replies) >= needed]
+        found = [c for c in _conversations(store, replies, design) if len(c.replies) >= needed]
         if not found:
             what = "heard" if design.medium == "sound" else "read"
             raise UserError(
@@ -144,27 +152,26 @@ def _name(*parts: str) -> str:
     return hashlib.sha256("\0".join(("stimulus-1", *parts)).encode()).hexdigest()[:32] + ".flac"
 
 
-def _conversations(store: RunStore, sessions: list[Session], design: ListeningDesign) -> list[Conversation]:
+def _conversations(store: RunStore, counted: Sequence[SelectedReply], design: ListeningDesign) -> list[Conversation]:
     found = []
     for context in store.contexts():
         replies = {
-            s.key.agent: reply
-            for s in sessions
-            if s.key.context_id == context.id and s.key.repeat == 0 and (reply := _reply(s, design)) is not None
+            each.session.key.agent: reply
+            for each in counted
+            if each.session.key.context_id == context.id and (reply := _reply(each, design)) is not None
         }
         if design.medium == "text":
-            replies |= {f"ref:{r.id}": Reply(context.id, f"ref:{r.id}", r.text) for r in context.references}
+            replies |= {reference_name(r.id): Reply(context.id, reference_name(r.id), r.text) for r in context.references}
         history = tuple((turn.role, turn.plain) for turn in context.turns)
         found.append(Conversation(context.id, context.subset, history, replies))
     return found
 
 
-def _reply(session: Session, design: ListeningDesign) -> Reply | None:
-    timing = session.timing
-    text = session.heard_text if session.heard_text is not None else session.written_text
-    if session.status != "finished" or timing is None or not text:
+def _reply(counted: SelectedReply, design: ListeningDesign) -> Reply | None:
+    session, timing = counted.session, counted.session.timing
+    if counted.fate != "answered" or timing is None:
         return None
     if design.medium == "sound" and (timing.ttfa_ms is None or not (session.folder / "agent.flac").exists()):
         return None
     onset = timing.ttfa_ms if timing.ttfa_ms is not None else 0.0
-    return Reply(session.key.context_id, session.key.agent, text, session.id, timing.spoken_end_ms, onset)
+    return Reply(session.key.context_id, session.key.agent, counted.text, session.id, timing.spoken_end_ms, onset)

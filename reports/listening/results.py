@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.judging.exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
+from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection
 from reports.listening import analysis
 from reports.listening.analysis import DelayEffect, Opinion
 from reports.listening.answers import Answer, VoteStore
 from reports.listening.design import ListeningDesign
-from reports.listening.quality import RaterQuality, rater_quality
+from reports.listening.quality import Words, raters_of
 from reports.listening.serve import vote_folders
 from reports.view import Estimate
 
@@ -58,7 +61,7 @@ def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment
         loaded = _load(folder)
         if loaded is not None:
             design, answers = loaded
-            counted = {q.rater for q in rater_quality(answers) if q.counts or keep_excluded}
+            counted = {q.rater for q in raters_of(answers, _words(store, design)) if keep_excluded or not q.excluded}
             rows += _named(analysis.judgments([a for a in answers if a.rater in counted], design, _subsets(store)), folder)
     return rows
 
@@ -68,8 +71,8 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
     if loaded is None:
         return None
     design, answers = loaded
-    quality = rater_quality(answers)
-    counted = {q.rater for q in quality if q.counts}
+    quality = raters_of(answers, _words(store, design))
+    counted = {q.rater for q in quality if not q.excluded}
     kept = [a for a in answers if a.rater in counted]
     rows = analysis.judgments(kept, design, _subsets(store))
     every = analysis.judgments(answers, design, _subsets(store))
@@ -96,6 +99,15 @@ def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
     finally:
         votes.close()
     return None if design is None else (design, answers)
+
+
+def _words(store: RunStore, design: ListeningDesign) -> Words:
+    """Of what raters read; none of what they heard."""
+    if design.medium != "text":
+        return {}
+    selection = Selection(store)
+    texts = selection.reply_texts(chosen_condition(selection, design.condition or None), HEARD)
+    return {(context, system): len(text.split()) for (context, system, repeat), text in texts.items() if repeat == 0}
 
 
 def _subsets(store: RunStore) -> dict[str, str]:
@@ -128,14 +140,15 @@ def _elo(counted: Sequence[Judgment], everybody: Sequence[Judgment]) -> tuple[Hu
 def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
     if not rows:
         return {}
-    return {row.system: Estimate(row.elo, *(row.interval or (None, None))) for row in leaderboard(rows).systems}
+    return {row.system: Estimate.of(row.elo, row.interval) for row in leaderboard(rows).systems}
 
 
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
     """Agreement needs both sides to have met the same thing: the text that judges read."""
     read = [row for row in people if row.presentation == "heard_text"]
-    judged = [row for row in store.judgments() if row.presentation == "heard_text" and row.purpose == "main"]
+    selection = Selection(store)
+    judged = [row for condition in selection.conditions for row in selection.rows(condition, "heard_text")]
     if not read or not judged:
         return None
     figure = agreement([*judged, *read]).judge_human
-    return None if figure is None else Estimate(figure.value, *(figure.interval or (None, None)))
+    return None if figure is None else Estimate.of(figure.value, figure.interval)

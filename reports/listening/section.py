@@ -1,9 +1,11 @@
 """The report's section on listening tests: what people said, in words and tables."""
 
+from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.store.run_store import RunStore
+from harness.wording import UNKNOWN_TEXT, counted, share
 from reports.listening.results import ListeningResults, listening_results
 from reports.view import Estimate, ListeningView, TableView
-from reports.wording import UNKNOWN_TEXT, counted, elo, elo_interval, share, share_interval, system_name
+from reports.wording import elo, elo_interval, share_interval, system_name
 
 _KIND = {"ab": "which of two is better", "acr": "how good each is"}
 _MEDIUM = {"text": "read", "sound": "heard"}
@@ -24,12 +26,12 @@ def listening_views(store: RunStore) -> tuple[ListeningView, ...]:
 def _view(found: ListeningResults) -> ListeningView:
     design = found.design
     how = _MEDIUM[design.medium] + (f", {_DELAYS[design.delays]}" if design.medium == "sound" else "")
-    excluded = [rater for rater in found.quality if not rater.counts]
+    excluded = [rater for rater in found.quality if rater.excluded]
     votes = sum(rater.answers for rater in found.quality)
     people = f"{counted(len(found.quality), 'rater')}, {counted(votes, 'vote')}"
     notes = [f"{rater.rater} is left out: {'; '.join(rater.reasons)}." for rater in excluded]
-    if len(found.quality) - len(excluded) < 8:
-        notes.append("Fewer than eight raters count, so figures over raters have no interval.")
+    if len(found.quality) - len(excluded) < FEWEST_CONTEXTS:
+        notes.append(f"Fewer than {FEWEST_CONTEXTS} raters count, so figures over raters have no interval.")
     if found.completions:
         notes.append(f"{counted(found.completions, 'reply', 'replies')} by people were collected.")
     if found.with_judges is not None:

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from agents.connection import Mark
+from harness.ranking.percentiles import Quantiles
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
-from harness.steps.summary import AgentSummary, JudgeSummary, PacingSummary, Quantiles, ReferenceSummary, RunSummary
+from harness.steps.cautions import Circumstances
+from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, SessionKey
@@ -167,17 +169,27 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
                 trusted=False,
             )
         )  # fmt: skip
-        agents = {
-            name: AgentSummary(
-                turns=contexts, no_reply=0, ttfa_ms=Quantiles(p50=ms, n=contexts), ttft_ms=Quantiles(p50=ms * 0.3, n=contexts),
+        place = {"condition": "clean", "mode": "seeded", "presentation": "heard_text", "subset": "all"}
+        cells = [
+            Cell(
+                agent=name, **place, turns=contexts, no_reply=0,
+                ttfa_ms=Quantiles(p50=ms, n=contexts), ttft_ms=Quantiles(p50=ms * 0.3, n=contexts),
                 elo=elo, elo_method="test", win_rate=0.5, cut_in_rate=0.0, pauses_cut=(0, contexts),
             )
             for name, ms, elo in (("quick", 400.0, 1_510.0), ("slow", 1_200.0, 1_480.0))
-        }  # fmt: skip
-        summary = RunSummary(
-            run=str(store.folder), pacing=PacingSummary(p99_error_ms=0.5, realtime_ratio=1.0), agents=agents,
+        ]  # fmt: skip
+        board = BoardSummary(
+            **place, method="test", judgments=3 * contexts, contexts=contexts,
             references={"ref:careful": ReferenceSummary(elo=1_510.0)},
-            judges=[JudgeSummary(id="tester@1", accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3, trusted=False)],
+        )  # fmt: skip
+        summary = RunSummary(
+            run=str(store.folder), pacing=PacingSummary(p99_error_ms=0.5, realtime_ratio=1.0), cells=cells, boards=[board],
+            judges=[JudgeSummary(id="tester@1", accuracy=0.55, accuracy_interval=(0.4, 0.7), flip_rate=0.3, trusted=False,
+                                 trust="near_chance")],
+            circumstances=Circumstances(
+                contexts=frozenset(c.id for c in items), played=frozenset(c.id for c in items),
+                judged=frozenset(c.id for c in items), verdicts=3 * contexts,
+            ),
         )  # fmt: skip
         return store, summary
 

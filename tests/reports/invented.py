@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from harness.steps.cautions import Circumstances
+from harness.steps.summary import AgentSummary, JudgeSummary, RunSummary
 from reports.view import (
     AXIS_NAMES,
     SUBSETS,
@@ -93,6 +95,22 @@ def invented_view(
         strategies=_strategies(rng, labels),
         provenance=(("Pack", "invented"), ("Machine", "none"), ("Seed", str(seed))),
         onset_error_ms=6.2,
+        cautions=_summary(labels, contexts).cautions,
+    )
+
+
+def _summary(labels: Sequence[str], contexts: int) -> RunSummary:
+    """As much of a summary as the cautions are made from."""
+    judge = JudgeSummary(
+        id="invented-judge@1", pairs=64, accuracy=0.58, accuracy_interval=(0.46, 0.69), flip_rate=0.31, trusted=False,
+        trust="near_chance",
+    )  # fmt: skip
+    played = frozenset(f"invented-{n:03d}" for n in range(contexts))
+    return RunSummary(
+        run="invented-run",
+        judges=[judge],
+        agents={label: AgentSummary(turns=contexts, no_reply=0) for label in labels},
+        circumstances=Circumstances(contexts=played, played=played, judged=played, verdicts=400, onset_error_ms=6.2),
     )
 
 

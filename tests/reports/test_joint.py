@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from harness.steps.cautions import Circumstances
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 from reports.joint import write_report
@@ -107,7 +108,7 @@ def test_the_page_asks_for_nothing_from_the_network(played: Played, browser: Any
 
 def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path: Path, hostile: str) -> None:
     store, summary = played(contexts=1, text=hostile)
-    summary.warnings.append(hostile)
+    summary.circumstances = Circumstances(ranking=(hostile,))
     page = open_page(write_report(store, summary, tmp_path / "run").as_uri())
     page.locator("#c-0 > summary").click()
     page.locator("#c-0 .turn").first.wait_for()

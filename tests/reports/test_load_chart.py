@@ -6,7 +6,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.load.result import LoadResult, LoadStep
-from harness.steps.summary import Quantiles
+from harness.ranking.percentiles import Quantiles
 from reports.charts.load import chart, write_chart
 
 RESULT = LoadResult(

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from harness.wording import milliseconds
 from reports.board import board
 from reports.cautions import cautions
 from reports.conditions import conditions
 from reports.payload import conversation
 from reports.tables import tables
 from reports.verdict import verdicts
-from reports.view import UNKNOWN, Estimate, LatencyView, PageView, RatingView
-from reports.wording import latency, latency_interval, milliseconds
+from reports.view import NOT_JOINT, Estimate, LatencyView, PageView, RatingView
+from reports.wording import latency, latency_interval
 from tests.reports.invented import invented_view
 
 
@@ -20,54 +21,22 @@ def view() -> PageView:
     return invented_view(agents=3, contexts=9)
 
 
-def levels(view: PageView) -> dict[str, str]:
-    return {caution.topic: caution.level for caution in cautions(view)}
-
-
-def test_every_page_says_that_an_elo_certifies_nothing_and_agents_are_machines(view: PageView) -> None:
-    assert {"Not a certificate", "Machines"} <= set(levels(view))
-
-
-def test_an_invalid_run_is_the_first_thing_said_and_says_why(view: PageView) -> None:
-    first = cautions(replace(view, valid=False, invalid_reasons=("pacing p99 9.1 ms",)))[0]
-    assert first.level == "bad"
-    assert "pacing p99 9.1 ms" in first.text
-
-
-def test_a_judge_near_chance_is_bad_and_a_trusted_one_is_not_mentioned(view: PageView) -> None:
-    good = replace(view.judges[0], accuracy=Estimate(0.9, 0.8, 0.96), trusted=True)
-    assert levels(view)["Weak judge"] == "bad"
-    assert "Weak judge" not in levels(replace(view, judges=(good,)))
-
-
-def test_a_judge_that_failed_its_check_is_said_to_be_in_no_rating(view: PageView) -> None:
-    failed = replace(view.judges[0], accuracy=Estimate(0.4, 0.3, 0.5), excluded=True)
-    (said,) = [c.text for c in cautions(replace(view, judges=(failed,))) if c.topic == "Weak judge"]
-    assert "none of its verdicts is in a rating" in said
-    assert "the ratings it made" not in said
-
-
-def test_a_judge_without_a_measured_accuracy_is_near_chance_until_shown_otherwise(view: PageView) -> None:
-    unknown = replace(view.judges[0], accuracy=UNKNOWN)
-    assert levels(replace(view, judges=(unknown,)))["Weak judge"] == "bad"
-
-
-def test_few_conversations_are_said_to_be_few() -> None:
-    assert "Few conversations" in levels(invented_view(contexts=4))
-    assert "Few conversations" not in levels(invented_view(contexts=9))
+def test_the_page_shows_the_runs_cautions_as_they_are_and_what_its_runs_differ_in(view: PageView) -> None:
+    several = replace(view, differences=(("Machine", "one: small; two: big."), (NOT_JOINT, "No verdict connects them.")))
+    assert set(view.cautions) < set(cautions(several))
+    assert {c.code for c in cautions(several)} - {c.code for c in view.cautions} == {"runs_differ", "not_joint"}
+    order = [c.level for c in cautions(several)]
+    assert order == sorted(order, key=["bad", "warn", "note"].index)
 
 
 def test_a_run_without_people_says_so_and_one_with_people_does_not(view: PageView) -> None:
     people = tuple(replace(r, author="human:7") for r in view.references)
-    assert "No human baseline" in levels(view)
-    assert "No human baseline" not in levels(replace(view, references=people))
     assert "none on this board" in conditions(view)
     assert "careful (human:7)" in conditions(replace(view, references=people))
 
 
 def test_an_uncalibrated_run_never_claims_an_error(view: PageView) -> None:
     bare = replace(view, onset_error_ms=None)
-    assert "Not calibrated" in levels(bare)
     assert all("not calibrated" in verdict.text for verdict in verdicts(bare))
 
 

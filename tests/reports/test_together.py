@@ -1,6 +1,7 @@
 """Several runs on one page: what is put together, what is said about it, what is refused."""
 
 import csv
+import html
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -71,7 +72,7 @@ def run(tmp_path: Path) -> Run:
         )
         for n, item in enumerate(items):
             for agent, ttfa_ms in agents.items():
-                key = SessionKey(item.id, "c", agent, "h", "seeded", "clean", 0)
+                key = SessionKey(item.id, "c", agent, "h", "seeded", store.manifest.conditions[0], 0)
                 store.commit_session(
                     key, partial=store.partial_folder(key), written_text="I am here.", started_ns=SECOND_NS * (n + 1),
                     timing=timing(ttfa_ms + n),
@@ -128,7 +129,7 @@ def test_a_page_of_one_run_keeps_that_runs_own_figures(run: Run) -> None:
     store = run("one", {"quick": 400.0, "slow": 900.0})
     summary = summarise(store)
     view = assemble(alone(store, summary), Path("unused"), audio=False)
-    assert {a.name: a.whole.rating.elo.value for a in view.agents} == {n: a.elo for n, a in summary.agents.items()}
+    assert {a.name: a.whole.rating.elo.value for a in view.agents} == {c.agent: c.elo for c in summary.whole}
     assert not view.differences
 
 
@@ -243,5 +244,7 @@ def test_the_command_takes_several_runs_and_prints_their_figures_together(run: R
     made = json.loads(told.stdout)
     assert set(made["agents"]) == {"quick", "slow"}
     assert made["report"] == str(tmp_path / "p.html")
-    assert (tmp_path / "p.html").is_file()
+    page_text = html.unescape((tmp_path / "p.html").read_text(encoding="utf-8"))
+    assert {"judge", "no_p95", "not_calibrated"} <= {caution["code"] for caution in made["cautions"]}
+    assert all(f"{caution['topic']}.</strong> <bdi>{caution['text']}" in page_text for caution in made["cautions"])
     assert not (one.folder / "summary.json").exists()

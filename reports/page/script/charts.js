@@ -1,9 +1,10 @@
 /* Draws each specification where it is seen first. Vega runs with its own interpreter: the page forbids eval. */
 const drawn = new Map();
 let subset = "all";
+let condition = document.querySelector('select[name="condition"]')?.value ?? null;
 const chosen = (name) => {
   const form = document.querySelector(`form[data-chart="${name}"]`);
-  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.type === "checkbox" ? e.checked : e.value])) : {};
+  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value])) : {};
   return { ...own, subset };
 };
 const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
@@ -27,13 +28,17 @@ const choose = async (name) => {
     document.querySelector(`#chart-${name} svg`).setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
   }
   const empty = document.querySelector(`[data-empty="${name}"]`);
-  if (empty) empty.hidden = page.points.some((row) => row.metric === values.metric && row.percentile === values.percentile && row.subset === values.subset);
+  if (empty) empty.hidden = page.points.some((row) => row.metric === values.metric && row.percentile === values.percentile && row.subset === values.subset && (condition === null || row.condition === condition));
 };
+/* One board at a time: of these conversations, and of one line condition where there are several. */
+const showBoard = () => document.querySelectorAll("[data-only-subset]").forEach((node) => {
+  node.hidden = node.dataset.onlySubset !== subset || (condition !== null && (node.dataset.onlyCondition ?? condition) !== condition);
+});
 /* All switches of conversations are one: the joint chart, the tables and every chart that can follow. */
 const showSubset = (value) => {
   subset = value;
   document.querySelectorAll("select[data-subset]").forEach((other) => { other.value = value; });
-  document.querySelectorAll("[data-only-subset]").forEach((node) => { node.hidden = node.dataset.onlySubset !== value; });
+  showBoard();
   document.querySelectorAll("[data-subset-words]").forEach((node) => { node.textContent = value; });
   [...drawn.keys()].forEach(choose);
 };
@@ -48,9 +53,12 @@ const startCharts = () => {
   document.querySelectorAll("form[data-chart]").forEach((form) => {
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", () => {
+      if (form.elements.condition) {
+        condition = form.elements.condition.value;
+        document.querySelectorAll("[data-condition-words]").forEach((node) => { node.textContent = condition; });
+        showBoard();
+      }
       choose(form.dataset.chart);
-      const note = document.querySelector(".published-note");
-      if (note && form.elements.published) note.hidden = !form.elements.published.checked;
     });
   });
   document.addEventListener("themechange", () => [...drawn.keys()].forEach(draw));

@@ -46,19 +46,18 @@ const turnCard = (turn, index) => {
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
     turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
 };
-const systemLabel = (name) => (name.startsWith("ref:") ? `reference “${name.slice(4)}”` : name);
 const verdictTable = (data) => {
   if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
-  const winner = (row) => (row.winner === "tie" ? "same" : systemLabel(row.winner === "a" ? row.system_a : row.system_b));
-  const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : systemLabel(who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
+  const winner = (row) => (row.winner === "tie" ? "same" : (row.winner === "a" ? row.system_a : row.system_b));
+  const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : (who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
   return el("details", { class: "more" }, el("summary", {}, counted(data.verdicts, "verdict")),
     data.verdicts > data.judgments.length ? el("p", { class: "hint" }, `The first ${data.judgments.length} are shown; all stand in judgments.csv.`) : null,
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Verdicts" }, el("table", { class: "verdict-row" },
       el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
       el("tbody", {}, data.judgments.map((row) => el("tr", {},
-        el("td", {}, said(systemLabel(row.system_a)), " / ", said(systemLabel(row.system_b))), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
+        el("td", {}, said(row.system_a), " / ", said(row.system_b)), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
         el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
-        el("td", {}, row.shown_first ? said(systemLabel(row.shown_first === "a" ? row.system_a : row.system_b)) : "—"),
+        el("td", {}, row.shown_first ? said(row.shown_first === "a" ? row.system_a : row.system_b) : "—"),
         el("td", { dir: "auto" }, row.rationale || "—", axes(row) ? el("small", {}, axes(row)) : null)))))));
 };
 const showConversation = async (details) => {
@@ -72,6 +71,6 @@ const showConversation = async (details) => {
     data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data.history, (role) => `${role}, spoken to every agent`),
     ...data.turns.map((turn) => { const card = turnCard(turn, index); card.hidden = Boolean(agent) && turn.agent !== agent; return card; }),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
-    data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${systemLabel(system)}, ${author}`, text)))) : "",
+    data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${system}, ${author}`, text)))) : "",
     el("h4", {}, "Verdicts"), verdictTable(data));
 };

@@ -3,9 +3,9 @@
 import pytest
 
 from harness.judging.checks import check_judge
-from harness.judging.intervals import clustered_mean, wilson
 from harness.judging.judge import JudgeFailure, Verdict
 from harness.judging.labelled import load_pairs
+from harness.ranking.clustered import clustered_share
 from harness.store.judgment import AXES
 
 
@@ -91,13 +91,15 @@ def test_length_bias_has_the_sign_of_the_longer(gold):
     assert not check.trusted
 
 
-def test_intervals_resample_conversations_not_pairs():
-    values = [1.0] * 30 + [0.0] * 30
-    one_by_one = clustered_mean(values, [str(n) for n in range(60)])[1]
-    in_blocks = clustered_mean(values, [str(n // 10) for n in range(60)])[1]
-    assert in_blocks[1] - in_blocks[0] > 1.8 * (one_by_one[1] - one_by_one[0])
+def test_accuracy_has_the_interval_of_every_other_share(gold):
+    """Percentiles of few conversations are too narrow; plain ones let judges over the line that the widened ones keep back."""
+    few = [p for p in gold if p.conversation_id in sorted({p.conversation_id for p in gold})[:9]]
+    check = check_judge(KnowsAnswers(few, wrong=len(few) // 4), seed=3, pairs=few)
+    rows = [(p.conversation_id, float(k >= len(few) // 4)) for k, p in enumerate(few)]
+    assert check.accuracy_interval == clustered_share(rows, seed=3)[1]
 
 
-def test_wilson_matches_the_textbook():
-    low, high = wilson(8, 10)
-    assert (low, high) == (pytest.approx(0.490, abs=1e-3), pytest.approx(0.943, abs=1e-3))
+def test_too_few_conversations_leave_a_judge_without_an_interval_and_without_trust(gold):
+    few = [p for p in gold if p.conversation_id in sorted({p.conversation_id for p in gold})[:7]]
+    check = check_judge(KnowsAnswers(few), pairs=few)
+    assert (check.accuracy, check.accuracy_interval, check.trusted) == (1.0, None, False)

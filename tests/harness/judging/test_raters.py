@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import UserError
-from harness.judging.raters import rater_quality, read_votes, to_judgments
+from harness.judging.raters import raters_of, read_votes, to_judgments
 
 HEADER = "context,subset,system_a,system_b,rater,vote,reason,shown_first,seconds,words,check\n"
 
@@ -39,7 +39,7 @@ def test_five_options_become_winner_and_strength(tmp_path):
 
 
 def test_failed_checks_and_impossible_times_exclude_and_say_why(votes):
-    reasons = {q.rater: q.reasons for q in rater_quality(votes) if q.excluded}
+    reasons = {q.rater: q.reasons for q in raters_of(votes) if q.excluded}
     assert set(reasons) == {"hasty", "careless"}
     assert any("checks" in r for r in reasons["careless"])
     assert any("faster" in r for r in reasons["hasty"])

@@ -128,8 +128,8 @@ def test_what_ended_and_what_is_missing_is_kept_beside_the_verdicts(rule_judge, 
     design = Design(swapped_share=0, repeat_share=0)
     done = judge_pairs(contexts(80), replies(80, best="good", worst="bad"), judge, design, seed=2, enough=rule)
     assert done.unasked > 0
-    write_record(tmp_path, record_of(judge.id, done, "written", 2, design, rule))
-    (kept,) = read_records(tmp_path).values()
+    write_record(tmp_path, record_of(judge.id, [done], "written", "clean", 2, design, rule))
+    (kept,) = read_records(tmp_path)
     assert isinstance(kept, JudgingRecord)
     assert kept.stop is not None
     assert kept.stop.unasked == done.unasked

@@ -19,7 +19,9 @@ FIRST_SEVEN = {
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_what_is_written_is_read_back(simulate, tmp_path, name):
     rows = [
-        r.model_copy(update={"rationale": 'says "yes",\nthen more – ü', "purpose": "swapped"})
+        r.model_copy(
+            update={"rationale": 'says "yes",\nthen more – ü', "purpose": "swapped", "condition": "telephone", "replicate": 2}
+        )
         for r in simulate(5, 3, 2, axes=True, ties=0.4)
     ]
     write(rows, tmp_path / name)

@@ -109,10 +109,10 @@ def test_another_judges_verdicts_stay_when_one_judges_again(store: RunStore) -> 
         )
 
     store.add_judgments([row("one", "a"), row("two", "a")])
-    store.replace_judgments("one", [row("one", "b")], "written")
+    store.replace_judgments({"one"}, [row("one", "b")], "written", "")
     assert sorted((j.judge, j.winner) for j in store.judgments()) == [("one", "b"), ("two", "a")]
     heard = row("one", "a").model_copy(update={"presentation": "heard_text"})
-    store.replace_judgments("one", [heard], "heard_text")
+    store.replace_judgments({"one"}, [heard], "heard_text", "")
     assert sorted(j.presentation for j in store.judgments() if j.judge == "one") == ["heard_text", "written"]
 
 
@@ -161,7 +161,7 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
             store = RunStore.open(Path(sys.argv[1]))
             print("ready", flush=True)
             for n in range(100_000):
-                key = SessionKey("c1", "h", "agent", "p", "seeded", "clean", n)
+                key = SessionKey("c1", "h", "agent-x", "p", "seeded", "clean", n)
                 partial = store.partial_folder(key)
                 (partial / "recording.json").write_text("{" + "x" * 200_000 + "}")
                 store.commit_session(key, partial=partial)

@@ -1,0 +1,127 @@
+"""Which raters count: one rule for votes from a file and from a listening test.
+
+HEART leaves out who fails half or more of the quality checks or has anomalous completion times (section 9.6), and does not say
+which times are; here they are times in which nobody can have met both replies and decided, and times far from all other
+raters', to either side. Who gives the same answer to everything is left out as well (ITU-T P.808): it is how clicking through
+looks where nothing was timed. Nobody is thrown away: the reasons are printed, and every door can count all raters again.
+
+The robust distance is taken on log times, where people differ by factors. At five deviations, none under 30 %, fewer than one
+in a hundred simulated raters who did nothing wrong is left out, and one who took fifty times as long as others is.
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+FAILED_SHARE: Final = 0.5
+FASTEST_READING_WORDS_PER_S: Final = 12.5
+"""750 words a minute, three times the pace of reading aloud: words that go by faster were not read."""
+DECIDING_S: Final = 2.0
+"""Beyond the least time for meeting the replies, nobody decides and answers in less; as a median it is clicking through."""
+FEWEST_FOR_TIMES: Final = 4
+"""Of fewer answers a median is an accident or two."""
+FEWEST_FOR_SPREAD: Final = 5
+"""Other raters needed before one can be called far from them."""
+ROBUST_DEVIATIONS: Final = 5.0
+LEAST_SPREAD: Final = 0.3
+"""Of log times: raters who happen to be alike make nobody an outlier."""
+FEWEST_FOR_CONSTANT: Final = 6
+"""Six equal answers of a person who attends happen; so fewer prove nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One answer of one rater, as far as this rule looks at it."""
+
+    rater: str
+    passed: bool | None = None
+    """Whether a check was passed; None for what is no check."""
+    counts: bool = True
+    """It is an answer on systems, and no check, practice or trial."""
+    seconds: float | None = None
+    least_s: float = 0.0
+    """The part of `seconds` that meeting the replies takes at the least, where that is known."""
+    chosen: Hashable | None = None
+    """The answer as it stood on the page, by place; None where places are not known."""
+    preferred: str | None = None
+    """The system it favours, if any."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterQuality:
+    """What is known of one rater, and why they are left out (empty: they are not)."""
+
+    rater: str
+    answers: int
+    checks: int
+    failed: int
+    median_s: float | None
+    reasons: tuple[str, ...]
+
+    @property
+    def excluded(self) -> bool:
+        """Whether any rule applies."""
+        return bool(self.reasons)
+
+
+def least_reading_s(words: int) -> float:
+    """Seconds that reading so many words takes at the least."""
+    return words / FASTEST_READING_WORDS_PER_S
+
+
+def rater_quality(answers: Iterable[Given]) -> tuple[RaterQuality, ...]:
+    """Every rater, with the reasons that leave them out, in alphabetical order."""
+    by_rater: dict[str, list[Given]] = defaultdict(list)
+    for answer in answers:
+        by_rater[answer.rater].append(answer)
+    spare = {rater: _median_spare_s(given) for rater, given in by_rater.items()}
+    return tuple(
+        _quality(rater, given, spare[rater], [s for other, s in spare.items() if other != rater and s is not None])
+        for rater, given in sorted(by_rater.items())
+    )
+
+
+def _quality(rater: str, given: Sequence[Given], spare_s: float | None, others: Sequence[float]) -> RaterQuality:
+    counted = [answer for answer in given if answer.counts]
+    timed = [answer.seconds for answer in counted if answer.seconds is not None]
+    checks = [answer for answer in given if answer.passed is not None]
+    failed = sum(answer.passed is False for answer in checks)
+    reasons = []
+    if checks and failed >= FAILED_SHARE * len(checks):
+        reasons.append(f"failed {failed} of {len(checks)} checks")
+    if spare_s is not None:
+        far = _robust_distance(spare_s, others)
+        if len(timed) >= FEWEST_FOR_TIMES and spare_s < DECIDING_S:
+            reasons.append(f"left {spare_s:.1f} s beyond hearing or reading to decide (median), faster than anybody can")
+        elif abs(far) > ROBUST_DEVIATIONS:
+            how = "longer" if far > 0 else "less"
+            reasons.append(f"took {spare_s:.0f} s beyond hearing or reading (median), far {how} than all others")
+    if len(counted) >= FEWEST_FOR_CONSTANT and _is_habit(counted):
+        reasons.append(f"gave the same answer to all {len(counted)} items")
+    return RaterQuality(
+        rater, len(counted), len(checks), failed, float(np.median(timed)) if timed else None, tuple(reasons)
+    )  # fmt: skip
+
+
+def _median_spare_s(given: Sequence[Given]) -> float | None:
+    spare = [answer.seconds - answer.least_s for answer in given if answer.counts and answer.seconds is not None]
+    return float(np.median(spare)) if spare else None
+
+
+def _robust_distance(value: float, others: Sequence[float]) -> float:
+    """In robust deviations of log time; a tenth of a second at least, so that it has a logarithm."""
+    if len(others) < FEWEST_FOR_SPREAD:
+        return 0.0
+    logs = np.log(np.maximum(others, 0.1))
+    spread = 1.4826 * float(np.median(np.abs(logs - np.median(logs))))
+    return float((np.log(max(value, 0.1)) - np.median(logs)) / max(spread, LEAST_SPREAD))
+
+
+def _is_habit(counted: Sequence[Given]) -> bool:
+    """One answer to everything, and not because one system was always the better and always stood in one place."""
+    chosen = {answer.chosen for answer in counted}
+    preferred = {answer.preferred for answer in counted}
+    return len(chosen) == 1 and None not in chosen and (preferred == {None} or len(preferred) > 1)

@@ -1,0 +1,69 @@
+"""How far a judge may be believed, from what it did with pairs whose answers are known: every line drawn once, with its words.
+
+A judge is near chance where its accuracy cannot be told from guessing: the lower end of the interval reaches 50 %, or there
+are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still turns
+many pairs round. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from harness.store.judgment import JudgeCheck
+from harness.wording import counted, share, share_band
+
+CHANCE: Final = 0.50
+TRUSTED_LOWER_BOUND: Final = 0.60
+TRUSTED_FLIPS_BELOW: Final = 0.20
+MISSING_TOLERATED: Final = 0.20
+"""A judge that leaves more of the gold unanswered has not been checked, whatever it answered."""
+
+Trust = Literal["trusted", "weak", "flips", "near_chance", "unchecked", "excluded"]
+IN_WORDS: Final[Mapping[Trust, str]] = {
+    "trusted": "",
+    "weak": "That is better than guessing, and not good enough to be trusted alone: read its ratings as a hint.",
+    "flips": "Its verdict changes with the order shown too often for trust: read its ratings as a hint.",
+    "near_chance": (
+        "That cannot be told from chance (guessing gives 50 %): the ratings it made say little or nothing about which reply "
+        "is better."
+    ),
+    "unchecked": "It left too many of the pairs with known answers unanswered, so it has not been checked.",
+    "excluded": "That is no better than chance (guessing gives 50 %), so none of its verdicts is in a rating.",
+}
+BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "excluded"})
+"""Nothing shows that such a judge can tell a better reply from a worse one."""
+
+
+def trust(accuracy: float, interval: tuple[float, float] | None, flip_rate: float, *, answered: int, missing: int = 0) -> Trust:
+    """How far figures of a check carry; `answered` and `missing` count its pairs."""
+    if not answered or accuracy <= CHANCE:
+        return "excluded"
+    if missing > MISSING_TOLERATED * (answered + missing):
+        return "unchecked"
+    if interval is None or interval[0] <= CHANCE:
+        return "near_chance"
+    if flip_rate >= TRUSTED_FLIPS_BELOW:
+        return "flips"
+    return "trusted" if interval[0] > TRUSTED_LOWER_BOUND else "weak"
+
+
+def trust_in(check: JudgeCheck) -> Trust:
+    """How far a check that was kept carries."""
+    return trust(
+        check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing
+    )  # fmt: skip
+
+
+def judge_sentence(
+    judge: str,
+    accuracy: float | None,
+    interval: tuple[float, float] | None,
+    flip_rate: float | None,
+    pairs: int | None,
+) -> str:
+    """How good a judge proved, in one line without its stop, to stand beside every Elo it produced."""
+    if accuracy is None:
+        return f"{judge}: accuracy on pairs with known answers was not measured"
+    of = f" of {counted(pairs, 'pair')}" if pairs else ""
+    band = f" ({share_band(interval)})" if interval else ""
+    flips = f"; changes its verdict with the order shown on {share(flip_rate)}" if flip_rate is not None else ""
+    return f"{judge}: right on {share(accuracy)}{of} with known answers{band}{flips}"

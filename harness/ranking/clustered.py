@@ -1,0 +1,60 @@
+"""Means and shares of things that come in bunches, with the interval that resamples the bunches.
+
+Verdicts on one conversation share it, pairs of one conversation share its turns, votes of one rater share an ear: to draw them
+one by one would promise a certainty that is not there. So whole bunches are drawn, and the percentiles are widened for few of
+them (`bootstrap`). Under eight bunches there is no interval: their spread is itself a guess. A share of none or of all has no
+spread to draw from, and every resample would say so "for certain"; Wilson's interval on the number of bunches does not.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from harness.ranking.board import Interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.exact import share_interval
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.scale import Floats
+
+SEED: Final = 20_260_119
+"""Fixed, so that the same values give the same interval wherever they are shown."""
+
+
+def clustered_mean(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+    """Mean over all (bunch, value), and its 95 % interval.
+
+    Raises ValueError when there is no value.
+    """
+    sums, counts = _by_bunch(values)
+    mean = float(sums.sum() / counts.sum())
+    if sums.size < FEWEST_CONTEXTS:
+        return mean, None
+    often = draw_contexts(sums.size, DRAWS, np.random.default_rng(seed))
+    low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
+    return mean, (float(low), float(high))
+
+
+def clustered_share(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+    """The same for values between 0 and 1, whose interval never leaves these bounds and never shrinks to one of them.
+
+    Raises ValueError when there is no value.
+    """
+    given = list(values)
+    share, interval = clustered_mean(given, seed=seed)
+    bunches = len({bunch for bunch, _ in given})
+    if interval is None:
+        return share, None
+    if share in (0.0, 1.0):
+        return share, share_interval(round(share * bunches), bunches)
+    return share, (max(interval[0], 0.0), min(interval[1], 1.0))
+
+
+def _by_bunch(values: Iterable[tuple[str, float]]) -> tuple[Floats, Floats]:
+    """(bunches,): sum of the values of each, and how many there are."""
+    given = list(values)
+    if not given:
+        raise ValueError("no values")
+    names, place = np.unique([bunch for bunch, _ in given], return_inverse=True)
+    sums = np.bincount(place, weights=[value for _, value in given], minlength=names.size)
+    return sums.astype(np.float64), np.bincount(place, minlength=names.size).astype(np.float64)

@@ -1,0 +1,285 @@
+"""What a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
+
+A rating from a weak judge or from four conversations looks exactly like a good one once it is a dot on a plot, so what
+weakens a figure travels with it. Each caution is a pure consequence of the run: nothing reassuring is ever added, and what is
+not known is said to be not known. Its code is stable, because programs act on it; its words are for people and may change.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
+from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.timing.figures import NO_REPLY_TEXT
+from harness.wording import counted, milliseconds
+
+if TYPE_CHECKING:
+    from harness.steps.summary import JudgeSummary, RunSummary
+
+Code = Literal[
+    "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
+    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
+    "judged_across_conditions", "vague_clock", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate",
+    "machines",
+]  # fmt: skip
+Level = Literal["bad", "warn", "note"]
+_ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
+IDLE_PERCENT: Final = 1.0
+"""An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
+
+
+class Caution(BaseModel):
+    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a standing fact."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: Code
+    level: Level
+    topic: str
+    text: str
+
+
+class Circumstances(BaseModel):
+    """What a run's figures do not say of themselves, and a reader must know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    contexts: frozenset[str] = frozenset()
+    played: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
+    verdicts: int = 0
+    ranking: tuple[str, ...] = ()
+    """What the board says of itself."""
+    silent: int = 0
+    """Comparisons decided by silence."""
+    idle_percent: dict[str, float] = Field(default_factory=dict)
+    """CPU of each agent while it waited, in percent of one core."""
+    unfinished: dict[str, int] = Field(default_factory=dict)
+    """Planned sessions that are not finished, by the run's folder."""
+    to_judge_again: dict[str, str] = Field(default_factory=dict)
+    """Why the run has to be judged again, by the run's folder."""
+    not_analysed: dict[str, int] = Field(default_factory=dict)
+    """Sessions that a step after the call could not cope with, by the run's folder."""
+    clock_uncertainty_ms: dict[str, float] = Field(default_factory=dict)
+    """By agent, where its clock is known less well than what was measured across it and the caller's."""
+    onset_error_ms: float | None = None
+    """95th percentile of the onset error in calibration; None where any run was not calibrated."""
+    human_baseline: bool = False
+    """A person's reply competes on the board."""
+
+    @property
+    def unjudged(self) -> frozenset[str]:
+        """Conversations that an agent played and nobody judged."""
+        return self.played - self.judged
+
+
+def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseline: bool) -> Circumstances:
+    """The circumstances of several runs on one page, whose board is `ranking`'s."""
+    errors = [one.onset_error_ms for one in each]
+    return Circumstances(
+        contexts=frozenset[str]().union(*(one.contexts for one in each)),
+        played=frozenset[str]().union(*(one.played for one in each)),
+        judged=frozenset[str]().union(*(one.judged for one in each)),
+        verdicts=sum(one.verdicts for one in each),
+        ranking=tuple(ranking),
+        silent=sum(one.silent for one in each),
+        idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
+        unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
+        not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
+        clock_uncertainty_ms={name: ms for one in each for name, ms in one.clock_uncertainty_ms.items()},
+        onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
+        human_baseline=human_baseline,
+    )
+
+
+def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]:
+    """Everything that limits what a run can say, gravest first."""
+    return gravest_first(
+        [
+            *_validity(summary),
+            *_judges(summary.judges, known),
+            *_ranking(known),
+            *_size(summary, known),
+            *_losses(summary, known),
+            *_machine(known),
+            *_standing(known),
+        ]
+    )
+
+
+def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
+    """Bad before weak before standing; within a level as found."""
+    return tuple(sorted(found, key=lambda caution: _ORDER[caution.level]))
+
+
+def _said(code: Code, level: Level, topic: str, text: str) -> Caution:
+    return Caution(code=code, level=level, topic=topic, text=text)
+
+
+def _validity(summary: "RunSummary") -> Iterator[Caution]:
+    if not summary.valid:
+        why = "; ".join(summary.invalid) or "the run does not say why"
+        yield _said("invalid", "bad", "Invalid", f"These figures must not be quoted: {why}.")
+
+
+def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[Caution]:
+    if not known.verdicts:
+        yield _said("not_judged", "warn", "Not judged", "No reply of this run has been judged, so there is no Elo.")
+        return
+    alone = all(judge.trust != "trusted" for judge in judges)
+    for judge in judges:
+        proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+        if judge.trust == "trusted":
+            yield _said("judge", "note", "Judge", f"{proved}.")
+        else:
+            level: Level = "bad" if alone and judge.trust in BLIND else "warn"
+            yield _said("weak_judge", level, "Weak judge", f"{proved}. {IN_WORDS[judge.trust]}")
+    if own := sum(judge.own_family_judgments for judge in judges):
+        yield _said(
+            "own_family",
+            "warn",
+            "Own family",
+            f"In {counted(own, 'verdict')} the judge shares its model family with exactly one side, because no other judge "
+            "was left. Models tend to prefer their own kind; these verdicts are marked and never called trusted.",
+        )
+
+
+def _ranking(known: Circumstances) -> Iterator[Caution]:
+    for folder, why in known.to_judge_again.items():
+        text = why.replace("RUN", folder)
+        yield _said("judged_across_conditions", "warn", "To judge again", f"{text[:1].upper()}{text[1:]}.")
+    for text in known.ranking:
+        yield _said("ranking", "warn", "Ranking", text)
+    if known.silent:
+        yield _said(
+            "silence",
+            "warn",
+            "Decided by silence",
+            f"{counted(known.silent, 'comparison')} went to the other side because nothing was heard from one.",
+        )
+
+
+def _size(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+    if len(known.contexts) < FEWEST_CONTEXTS:
+        yield _said(
+            "few_conversations",
+            "warn",
+            "Few conversations",
+            f"This run has {counted(len(known.contexts), 'conversation')}. Under {FEWEST_CONTEXTS} no interval is given, and "
+            "an order of agents can turn round with the next conversation.",
+        )
+    turns = max((cell.turns for cell in summary.whole), default=0)
+    if turns < TURNS_FOR_P95:
+        yield _said(
+            "no_p95",
+            "note",
+            "No 95th percentile",
+            f"With at most {counted(turns, 'turn')} an agent there is no honest 95th percentile; it needs {TURNS_FOR_P95}.",
+        )
+
+
+def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+    if summary.failures:
+        agents = ", ".join(sorted({failure.agent for failure in summary.failures}))
+        yield _said(
+            "failed",
+            "warn",
+            "Failed sessions",
+            f"{counted(len(summary.failures), 'session')} failed ({agents}). They are listed by kind.",
+        )
+    silent = [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]
+    if silent:
+        yield _said(
+            "no_reply",
+            "warn",
+            "No reply",
+            f"Nothing within {NO_REPLY_TEXT}: {', '.join(silent)}. Such turns count as an agent's slowest.",
+        )
+    dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]
+    if dropped:
+        yield _said(
+            "discarded",
+            "note",
+            "Discarded",
+            f"Turns whose measurement could not be trusted give no figure: {', '.join(dropped)}.",
+        )
+    if known.verdicts and known.unjudged:
+        yield _said(
+            "unjudged",
+            "warn",
+            "Missing verdicts",
+            f"{counted(len(known.unjudged), 'conversation')} of this run has no verdict at all.",
+        )
+    for folder, count in known.unfinished.items():
+        yield _said(
+            "unfinished",
+            "warn",
+            "Unfinished",
+            f"{count} of the planned sessions are not finished; `harness run --resume --out {folder}` plays them.",
+        )
+
+    for folder, count in known.not_analysed.items():
+        yield _said(
+            "not_analysed",
+            "warn",
+            "Not analysed",
+            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `harness retime {folder}` "
+            f"times them again, `harness run --resume --out {folder}` does the rest.",
+        )
+
+
+def _machine(known: Circumstances) -> Iterator[Caution]:
+    busy = {name: percent for name, percent in known.idle_percent.items() if percent > IDLE_PERCENT}
+    for name, percent in sorted(busy.items()):
+        yield _said(
+            "idle_load", "warn", "Busy while waiting", f"{name} used up to {percent:.0f} % of a core while it waited."
+        )  # fmt: skip
+    for name, uncertain_ms in sorted(known.clock_uncertainty_ms.items()):
+        yield _said(
+            "vague_clock",
+            "warn",
+            "Two clocks",
+            f"{name}: its clock is known to ±{milliseconds(uncertain_ms)} at worst, more than was measured across it and the "
+            "caller's (TTFT from the spoken end, endpointing): such figures say nothing. TTFA and TTFT are not concerned.",
+        )
+    if known.onset_error_ms is None:
+        yield _said(
+            "not_calibrated",
+            "note",
+            "Not calibrated",
+            "The error of the onset measurement was not calibrated for every session here; `harness calibrate` measures it.",
+        )
+    else:
+        yield _said(
+            "measurement_error",
+            "note",
+            "Measurement error",
+            f"TTFA is measured to within {milliseconds(known.onset_error_ms)} (95 % of calibration trials).",
+        )
+
+
+def _standing(known: Circumstances) -> Iterator[Caution]:
+    if known.verdicts and not known.human_baseline:
+        yield _said(
+            "no_human_baseline",
+            "note",
+            "No human baseline",
+            "No reply by a person competes on this board. Elo is relative to the systems shown here and to nothing else.",
+        )
+    yield _said(
+        "no_certificate",
+        "note",
+        "Not a certificate",
+        "An Elo is no certificate of safety. It says which reply was preferred on these conversations, not that an agent "
+        "helps anybody or does no harm.",
+    )
+    yield _said(
+        "machines",
+        "note",
+        "Machines",
+        "The agents here are machines. Where people talk to one, they should be told so, and told its limits.",
+    )

@@ -1,0 +1,162 @@
+"""The SQLite file of a run: made whole or not at all, and read only after it proved to be a run that this harness understands.
+
+All that can be wrong with a run's folder is found here, when it is opened and before a byte is written: a step that fails
+half-way through a damaged run would leave it in a state that nobody knows. An older run is brought up to date in memory first;
+only once that is known to be sound does the file change. Where the file cannot change (read-only media, or another process
+at work on the run) the copy in memory is what is read.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.store.manifest import RunManifest, read_manifest
+from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
+from scenarios.context import Context
+
+DATABASE = "run.sqlite"
+SESSIONS = "sessions"
+_LOCK = "run.lock"
+DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
+"""What reading a damaged database raises: SQLite's own errors, and text that is not what was once written."""
+
+
+def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
+    """A run's database in a folder that has none, all of it in one transaction."""
+    database = _connect(folder / DATABASE, "rwc")
+    with database:
+        database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
+        database.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
+        database.executemany(
+            "INSERT INTO contexts VALUES (?, ?, ?)",
+            [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
+        )
+    return database
+
+
+def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.Connection:
+    """The database of the run in `folder`, in today's layout.
+
+    Args:
+        files_may_be_gone: do not look whether the files of its sessions are there.
+
+    Raises:
+        UserError: there is no run, it is damaged, of a newer harness, or not whole; nothing has been written.
+    """
+    path = folder / DATABASE
+    if not path.is_file() or not path.stat().st_size:
+        why = f"{DATABASE} is empty" if path.is_file() else f"no {DATABASE} in it"
+        raise UserError(f"{folder}: holds no run ({why}); name the folder that `harness run` printed")
+    try:
+        database = _connect(path, "rw")
+        try:
+            return _checked(database, folder, files_may_be_gone)
+        except BaseException:
+            database.close()
+            raise
+    except DAMAGE as error:
+        raise damaged(folder, error) from error
+
+
+def damaged(folder: Path, error: Exception) -> UserError:
+    """The one line for a database that cannot be read as a run."""
+    why = " ".join(str(error).split())[:200]
+    return UserError(f"{folder / DATABASE}: is not a run of this harness, or is damaged ({why}); restore it from a copy")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a run for writing.
+
+    Raises:
+        UserError: another process holds it, or the folder cannot be written.
+    """
+    try:
+        handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written ({error.strerror}); copy the run to where it can") from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UserError(f"{folder}: another harness process is writing this run; wait for it or stop it") from error
+        yield
+    finally:
+        os.close(handle)
+
+
+def _checked(database: sqlite3.Connection, folder: Path, files_may_be_gone: bool) -> sqlite3.Connection:
+    (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
+    version = version_of(database)
+    if version > VERSION:
+        raise UserError(
+            f"{folder}: was made by a newer harness (layout {version}, this one reads up to {VERSION}); update the harness"
+        )
+    if version == VERSION:
+        _refuse_contradictions(database, folder, files_may_be_gone)
+        return database
+    copy = sqlite3.connect(":memory:")
+    copy.row_factory = sqlite3.Row
+    database.backup(copy)
+    migrate(copy)
+    _refuse_contradictions(copy, folder, files_may_be_gone)
+    if os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK):
+        try:
+            with locked(folder):
+                migrate(database)
+        except UserError:  # another process is at work on the run
+            pass
+        else:
+            copy.close()
+            return database
+    database.close()
+    copy.execute("PRAGMA query_only = ON")
+    return copy
+
+
+def _refuse_contradictions(database: sqlite3.Connection, folder: Path, files_may_be_gone: bool) -> None:
+    """Compare the sessions with the manifest, and with the files beside them."""
+    (text,) = database.execute("SELECT json FROM manifest").fetchone()
+    manifest = read_manifest(text, folder)
+    listed_as = {
+        "condition": manifest.conditions,
+        "agent": [agent.name for agent in manifest.agents],
+        "context": manifest.context_ids,
+    }
+    known = {what: (frozenset(listed), listed) for what, listed in listed_as.items()}
+    rows = database.execute("SELECT id, condition, agent, context_id FROM sessions").fetchall()
+    for name, *place in rows:
+        for (what, (among, listed)), value in zip(known.items(), place, strict=True):
+            if value not in among:
+                raise UserError(
+                    f"{folder}: session {name} is of {what} {value!r}, which the run does not have "
+                    f"({', '.join(listed[:5])}{' …' if len(listed) > 5 else ''}); restore the run from a copy"
+                )
+    lost = () if files_may_be_gone else sorted(sessions_without_files(database, folder))
+    if lost:
+        more = f" (and of {len(lost) - 1} more)" if len(lost) > 1 else ""
+        raise UserError(
+            f"{folder / SESSIONS / lost[0]}: the files of this session{more} are gone; restore them, or play it again with: "
+            f"harness run --resume --out {folder}"
+        )
+
+
+def sessions_without_files(database: sqlite3.Connection, folder: Path) -> frozenset[str]:
+    """Ids of the sessions that have a row and no longer a folder."""
+    rows = database.execute("SELECT id FROM sessions").fetchall()
+    return frozenset(name for (name,) in rows if not (folder / SESSIONS / name).is_dir())
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    # By mode, because SQLite would otherwise make an empty database in the place of one that is gone.
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=10)
+    connection.row_factory = sqlite3.Row
+    with closing(connection.cursor()) as cursor:
+        cursor.execute("PRAGMA synchronous=FULL")
+    return connection

@@ -1,0 +1,101 @@
+"""The layout of a run's database, and how a run of an older layout becomes one of today's.
+
+A run outlives the harness that made it, so the database carries the version of its layout (`PRAGMA user_version`; 0 is what
+the first layout had) and every change of layout is one step here, in order, each in one transaction together with the new
+version number: a crash in between leaves the layout before it, whole. What a step cannot carry over is left out rather than
+guessed, and a note in the run says so. Steps are never edited once runs exist that went through them.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Final
+
+from harness.store.judgment import no_reply_rule
+
+LAYOUT: Final = """
+CREATE TABLE manifest (only INTEGER PRIMARY KEY CHECK (only = 1), json TEXT NOT NULL);
+CREATE TABLE contexts (position INTEGER PRIMARY KEY, id TEXT UNIQUE NOT NULL, json TEXT NOT NULL);
+CREATE TABLE sessions (
+  id TEXT PRIMARY KEY, context_id TEXT NOT NULL, context_hash TEXT NOT NULL, agent TEXT NOT NULL,
+  profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
+  status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
+  written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
+  turn_timings TEXT);
+CREATE TABLE judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
+CREATE INDEX judgments_by_judge ON judgments (judge);
+CREATE TABLE judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
+CREATE TABLE people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id));
+CREATE TABLE step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (session, step));
+CREATE TABLE notes (code TEXT, text TEXT);
+"""
+"""What a new run begins with: always the same as the last step leaves."""
+
+JUDGED_ACROSS_CONDITIONS: Final = "judged_across_conditions"
+"""Code of the note of a run whose judges read replies of several conditions or repeats as one."""
+
+
+def version_of(database: sqlite3.Connection) -> int:
+    """The version of a database's layout."""
+    (stored,) = database.execute("PRAGMA user_version").fetchone()
+    return max(1, int(stored))
+
+
+def migrate(database: sqlite3.Connection) -> None:
+    """Bring a database to `VERSION`, one transaction a step. Whoever calls holds the run's lock."""
+    for older in range(version_of(database), VERSION):
+        database.execute("BEGIN IMMEDIATE")
+        with database:
+            _STEPS[older - 1](database)
+            database.execute(f"PRAGMA user_version = {older + 1}")
+
+
+def _judge_each_condition(database: sqlite3.Connection) -> None:
+    """1 → 2: a verdict says which condition and repeat the two replies are from.
+
+    Where a run had one of each that is known. Where it had more, machine judges read a mix, so that their verdicts are of
+    nothing in particular and go, while people's, who cannot be asked again, are kept under the run's first condition. Silence
+    was one row a pair however many judged; now it stands once for each judge, in that judge's place.
+    """
+    # Layout 1 grew by whole tables without a number for it.
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id))"
+    )
+    database.execute(
+        "CREATE TABLE IF NOT EXISTS step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL,"
+        " PRIMARY KEY (session, step))"
+    )
+    database.execute("CREATE TABLE notes (code TEXT, text TEXT)")
+    (text,) = database.execute("SELECT json FROM manifest").fetchone()
+    manifest = json.loads(text)
+    if len(manifest["conditions"]) > 1 or manifest["repeats"] > 1:
+        gone = database.execute("DELETE FROM judgments WHERE json_extract(json, '$.source') = 'judge'").rowcount
+        if gone:
+            told = (
+                "judged before conditions had boards of their own; judge again with: harness judge RUN "
+                "(answers are kept, nothing is asked twice)"
+            )
+            database.execute("INSERT INTO notes VALUES (?, ?)", (JUDGED_ACROSS_CONDITIONS, told))
+    _silence_for_each_judge(database)
+    database.execute(
+        "UPDATE judgments SET json = json_set(json, '$.condition', ?, '$.replicate', 0)", (manifest["conditions"][0],)
+    )
+
+
+def _silence_for_each_judge(database: sqlite3.Connection) -> None:
+    silent = database.execute("SELECT context, json FROM judgments WHERE judge = 'rule:no-reply'").fetchall()
+    judges = database.execute(
+        "SELECT DISTINCT judge FROM judgments WHERE json_extract(json, '$.source') = 'judge' AND judge != 'rule:no-reply'"
+    ).fetchall()
+    database.executemany(
+        "INSERT INTO judgments (judge, context, json) VALUES (?, ?, json_set(?, '$.judge', ?))",
+        [(name, context, text, name) for (judge,) in judges for name in [no_reply_rule(judge)] for context, text in silent],
+    )
+    database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")
+
+
+_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition,)
+"""The n-th takes layout n to n + 1."""
+
+VERSION: Final = len(_STEPS) + 1
+"""The layout that this harness reads and writes."""

@@ -1,0 +1,173 @@
+"""What of a run counts: the one place that says which session, which reply and which verdict stand for an agent.
+
+A figure is of one *cell*: agent × condition × mode × presentation. Quality and latency of a cell come from the very same
+sessions, so every step after the call asks here and picks no session by itself. A test holds that no other module does.
+
+The rules, once for all boards and tables:
+
+* Every session of a cell counts. Repeats are replicates of their context: they stand beside each other and never in each
+  other's place.
+* A session is *answered*, *lost* or *missing*. Lost is what the agent did: it said nothing, crashed, refused, broke the wire.
+  It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or late.
+  Missing is what the harness did, or what it could not tell (its own process died, an analysis failed, no word was
+  understood): such a session gives no figure and is counted.
+* Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.run_store import RunStore, Session
+from harness.timing.figures import TurnTiming
+
+HEARD: Final[Presentation] = "heard_text"
+"""What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
+AGENT_FAULTS: Final = frozenset(
+    ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
+)
+"""Failures of a session that the agent answers for. Any other kind is the harness's, and its session is missing."""
+NOT_TIMED: Final = "lost"
+"""`TurnTiming.method` of a turn that stands for a session lost before it could be timed."""
+
+Fate = Literal["answered", "lost", "missing"]
+Texts = dict[tuple[str, str, int], str]
+"""(context, system, repeat) → the reply as judged."""
+Turns = Mapping[str, Sequence[TurnTiming]]
+"""Context → its timed turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one session of a cell comes to on a board. `text` is empty unless answered; `why` says how it was lost or missed."""
+
+    session: Session
+    fate: Fate
+    text: str = ""
+    why: str = ""
+
+
+class Selection:
+    """What counts of one run. `votes` are people's that are kept outside the store (a listening test's)."""
+
+    def __init__(self, store: RunStore, votes: Sequence[Judgment] = (), *, keep_excluded: bool = False) -> None:
+        self.store = store
+        self.manifest = store.manifest
+        self.sessions = tuple(store.sessions())
+        self._votes = tuple(votes)
+        self._keep_excluded = keep_excluded
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The run's line conditions, in the order given. Each has a board and a latency table of its own."""
+        return tuple(self.manifest.conditions)
+
+    @property
+    def replicates(self) -> tuple[int, ...]:
+        """The numbers of the repeats."""
+        return tuple(range(self.manifest.repeats))
+
+    def of(self, agent: str, condition: str, replicate: int | None = None) -> tuple[Session, ...]:
+        """The sessions of one agent in one condition, all repeats unless one is named."""
+        return tuple(
+            s
+            for s in self.sessions
+            if s.key.agent == agent and s.key.condition == condition and replicate in (None, s.key.repeat)
+        )
+
+    def turns(self, agent: str, condition: str) -> Turns:
+        """Context → every turn of the cell, a lost session as one turn that ranks slowest. Text agents lose no turn: they
+        have no sound to wait for."""
+        spoken = next(a.kind for a in self.manifest.agents if a.name == agent) != "text"
+        found: dict[str, list[TurnTiming]] = {}
+        for session in self.of(agent, condition):
+            if session.status == "finished":
+                timed = list(session.turn_timings)
+            else:
+                timed = [_lost_turn(session)] if spoken and session.failure_kind in AGENT_FAULTS else []
+            if timed:
+                found.setdefault(session.key.context_id, []).extend(timed)
+        return found
+
+    def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:
+        """What each agent's session came to in one condition and repeat, in the order of contexts."""
+        return [
+            Reply(s, "missing", why="The analysis failed on this session.")
+            if s.id in self._not_analysed
+            else reply_of(s, presentation)
+            for s in self.sessions
+            if s.key.condition == condition and s.key.repeat == replicate
+        ]
+
+    @cached_property
+    def _not_analysed(self) -> frozenset[str]:
+        """Sessions that could not be timed or transcribed, through no fault of their agent."""
+        return frozenset(f.session for f in self.store.step_failures() if f.step in ("timing", "transcribing"))
+
+    def reply_texts(self, condition: str, presentation: Presentation) -> Texts:
+        """The replies of one board as judged, references included; what was lost or missing has none."""
+        contexts = self.store.contexts()
+        found = {(c.id, reference_name(r.id), n): r.text for c in contexts for r in c.references for n in self.replicates}
+        for n in self.replicates:
+            for reply in self.replies(condition, n, presentation):
+                if reply.fate == "answered":
+                    found[reply.session.key.context_id, reply.session.key.agent, n] = reply.text
+        return found
+
+    @cached_property
+    def excluded_judges(self) -> frozenset[str]:
+        """Judges that got half or more of the pairs with known answers wrong."""
+        if self._keep_excluded:
+            return frozenset()
+        return frozenset(check.judge for check in self.store.judge_checks() if check.excluded)
+
+    @cached_property
+    def verdicts(self) -> tuple[Judgment, ...]:
+        """Every verdict that counts, audits of judges included: whoever audits a judge needs them.
+
+        A row that names no condition is of the run's only one; in a run of several it cannot be placed and counts nowhere.
+        """
+        rows = [row for row in (*self.store.judgments(), *self._votes) if row.judge not in self.excluded_judges]
+        if len(self.conditions) > 1:
+            return tuple(row for row in rows if row.condition)
+        return tuple(row if row.condition else row.model_copy(update={"condition": self.conditions[0]}) for row in rows)
+
+    def rows(self, condition: str, presentation: Presentation) -> list[Judgment]:
+        """The verdicts that a board of one condition and presentation is made of."""
+        return board_rows(self.verdicts, condition, presentation)
+
+    def presentations(self, condition: str) -> tuple[Presentation, ...]:
+        """What was judged in this condition."""
+        seen = {row.presentation for row in self.verdicts if row.condition == condition and row.purpose == "main"}
+        return tuple(sorted(seen))
+
+
+def board_rows(verdicts: Sequence[Judgment], condition: str, presentation: Presentation) -> list[Judgment]:
+    """The rows of one board: one condition, one presentation, without audits (swapped and repeated questions)."""
+    return [r for r in verdicts if r.condition == condition and r.presentation == presentation and r.purpose == "main"]
+
+
+def reply_of(session: Session, presentation: Presentation) -> Reply:
+    """What a session comes to for whoever reads its reply.
+
+    Judges of `written` read what the agent reports to have written; everybody else what was heard. A text agent, and a session
+    that was never transcribed, have only the former.
+    """
+    if session.status == "failed":
+        lost = session.failure_kind in AGENT_FAULTS
+        return Reply(session, "lost" if lost else "missing", why=f"The session failed: {session.failure_kind}.")
+    heard = presentation != "written" and session.heard_text is not None
+    text = (session.heard_text if heard else session.written_text) or ""
+    if text.strip():
+        return Reply(session, "answered", text)
+    if session.timing is not None and session.timing.no_reply:
+        return Reply(session, "lost", why="Nothing was heard within 15 s.")
+    return Reply(session, "missing", why="No word of the reply was understood.")
+
+
+def _lost_turn(session: Session) -> TurnTiming:
+    return TurnTiming(
+        method=NOT_TIMED, spoken_end_ms=0.0, ttfa_ms=None, no_reply=True, labels=(session.failure_kind or "failed",)
+    )

@@ -1,0 +1,33 @@
+"""Figures in words: one place decides how many digits a number deserves and how it stands in a sentence.
+
+The terminal, the page and every caution print through here, so that one figure never reads as two. A dash means "not known":
+nothing here turns a missing figure into a zero.
+"""
+
+from typing import Final
+
+UNKNOWN_TEXT: Final = "—"
+
+
+def milliseconds(value: float | None) -> str:
+    """`474 ms` below a second, `1.10 s` above; a minus sign for sound that began too early."""
+    if value is None:
+        return UNKNOWN_TEXT
+    if abs(value) < 1_000:
+        return f"{value:.0f} ms".replace("-", "−")
+    return f"{value / 1_000:.2f} s".replace("-", "−")
+
+
+def share(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return UNKNOWN_TEXT if value is None else f"{100 * value:.0f} %"
+
+
+def share_band(interval: tuple[float, float] | None) -> str:
+    """`61–84 %`, or nothing where there is no interval."""
+    return f"{100 * interval[0]:.0f}–{100 * interval[1]:.0f} %" if interval else ""
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """`1 turn`, `12 turns`."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")

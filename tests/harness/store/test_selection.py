@@ -1,0 +1,181 @@
+"""One home for what counts: distinct replies and timings for each condition and repeat, so that no mix-up can hide."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.steps.judge import competitors
+from harness.steps.rank import measured
+from harness.steps.summarise import summarise
+from harness.store.judgment import Judgment
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore, SessionKey
+from harness.store.selection import HEARD, NOT_TIMED, Selection
+from harness.timing.figures import TurnTiming
+from scenarios.context import Context
+
+CONDITIONS = ("telephone", "clean")
+TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
+Play = Callable[..., None]
+
+
+def _context(name: str) -> Context:
+    return Context.model_validate(
+        {
+            "id": name,
+            "subset": "regular",
+            "emotion": "sadness",
+            "problem": "work",
+            "turns": [{"role": "seeker", "text": "I don't know."}],
+            "references": [{"id": "good", "author": "authored", "text": "That sounds hard."}],
+            "source": "test",
+            "licence": "CC0",
+        }
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    contexts = [_context("one"), _context("two")]
+    manifest = RunManifest(
+        created="2026-01-01T00:00:00+00:00",
+        harness_version="0",
+        pack="p",
+        pack_source="p",
+        pack_hash="x",
+        context_ids=[c.id for c in contexts],
+        agents=[AgentEntry(name=name, kind="cascade", profile_hash="p" * 64, profile_text="") for name in ("left", "right")],
+        mode="seeded",
+        conditions=list(CONDITIONS),
+        repeats=2,
+        seed=1,
+    )
+    made = RunStore.create(tmp_path / "run", manifest, contexts)
+    for agent in ("left", "right"):
+        for at, context in enumerate(contexts):
+            for condition in CONDITIONS:
+                for repeat in range(2):
+                    _play(made, context.id, agent, condition, repeat, _ttfa_ms(agent, at, condition, repeat))
+    return made
+
+
+def _ttfa_ms(agent: str, context: int, condition: str, repeat: int) -> float:
+    """A figure that no other session has."""
+    return 100.0 + 1000 * (condition == "telephone") + 200 * (agent == "right") + 20 * context + repeat
+
+
+def _play(
+    store: RunStore, context: str, agent: str, condition: str, repeat: int, ttfa_ms: float | None, failure: str | None = None
+) -> None:
+    key = SessionKey(context, "h" * 64, agent, "p" * 64, "seeded", condition, repeat)
+    partial = store.partial_folder(key)
+    (partial / "x").write_text("")
+    timing = None if failure else replace(TIMED, ttfa_ms=ttfa_ms, no_reply=ttfa_ms is None)
+    session = store.commit_session(key, partial=partial, timing=timing, failure_kind=failure, failure_detail="")
+    if not failure:
+        store.set_heard(session.id, "" if ttfa_ms is None else f"{agent} on {context}, {condition}, {repeat}", ())
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("repeat", [0, 1])
+def test_judges_read_the_very_replies_that_the_latency_is_of(store: RunStore, condition: str, repeat: int) -> None:
+    read = {(c.context_id, c.system): c.text for c in competitors(Selection(store), condition, repeat, HEARD)}
+    assert read == {(c, a): f"{a} on {c}, {condition}, {repeat}" for c in ("one", "two") for a in ("left", "right")}
+    found = measured(Selection(store), condition, HEARD)
+    assert found.latencies["ttfa"]["right"]["two"][repeat] == _ttfa_ms("right", 1, condition, repeat)
+    assert found.texts["two", "right", repeat] == read["two", "right"]
+    assert found.texts["two", "ref:good", repeat] == "That sounds hard."
+
+
+def test_each_condition_has_a_cell_of_its_own_and_the_agent_none(store: RunStore) -> None:
+    summary = summarise(store)
+    assert [(c.agent, c.condition) for c in summary.whole] == [(a, c) for c in CONDITIONS for a in ("left", "right")]
+    p50 = {(c.agent, c.condition): c.ttfa_ms.p50 for c in summary.whole}
+    assert p50["left", "clean"] == 110.5
+    assert p50["left", "telephone"] == 1110.5
+    assert summary.agents["left"]["ttfa_ms"] is None
+    assert summary.agents["left"]["kind"] == "cascade"
+
+
+@pytest.mark.parametrize("failure", [None, "agent_died", "refused", "closed_early"])
+def test_a_silent_or_failing_cell_loses_on_both_axes_and_the_other_is_untouched(store: RunStore, failure: str | None) -> None:
+    before = summarise(store)
+    for context in ("one", "two"):
+        for repeat in range(2):
+            _play(store, context, "left", "telephone", repeat, None, failure)
+    after = summarise(store)
+    cells = {(c.agent, c.condition): c for c in after.whole}
+    assert cells["left", "telephone"].ttfa_ms.p50_over_limit
+    assert cells["left", "telephone"].within_budget.ttfa == 0.0
+    untouched = [c for c in after.whole if (c.agent, c.condition) != ("left", "telephone")]
+    assert untouched == [c for c in before.whole if (c.agent, c.condition) != ("left", "telephone")]
+    lost = [c for c in competitors(Selection(store), "telephone", 0, HEARD) if c.lost]
+    assert {(c.context_id, c.system) for c in lost} == {("one", "left"), ("two", "left")}
+
+
+@pytest.mark.parametrize("failure", ["caller_died", "caller_error", "defect", "something new"])
+def test_a_fault_of_the_harness_is_missing_and_costs_the_agent_nothing(store: RunStore, failure: str) -> None:
+    _play(store, "one", "left", "clean", 0, None, failure)
+    selection = Selection(store)
+    assert {c.system for c in competitors(selection, "clean", 0, HEARD) if c.context_id == "one"} == {"right"}
+    assert [t.ttfa_ms for t in selection.turns("left", "clean")["one"]] == [_ttfa_ms("left", 0, "clean", 1)]
+
+
+def test_a_text_agent_loses_a_comparison_but_no_turn(store: RunStore) -> None:
+    manifest = store.manifest
+    manifest.agents[0].kind = "text"
+    store.set_manifest(manifest)
+    _play(store, "one", "left", "clean", 0, None, "endpoint_failed")
+    selection = Selection(store)
+    assert all(t.method != NOT_TIMED for group in selection.turns("left", "clean").values() for t in group)
+    assert [c.system for c in competitors(selection, "clean", 0, HEARD) if c.lost] == ["left"]
+
+
+def test_a_reply_without_a_word_is_missing_not_replaced_by_what_was_written(store: RunStore) -> None:
+    session = next(s for s in store.sessions() if s.key.agent == "left")
+    store.set_heard(session.id, " ", ())
+    selection = Selection(store)
+    fates = {r.session.id: r.fate for r in selection.replies(session.key.condition, session.key.repeat, HEARD)}
+    assert fates[session.id] == "missing"
+
+
+def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
+    row = Judgment(
+        context="one", subset="regular", system_a="left", system_b="right", source="judge", judge="j", winner="a",
+        presentation=HEARD,
+    )  # fmt: skip
+    store.add_judgments(
+        [row.model_copy(update={"condition": c, "purpose": p}) for c in CONDITIONS for p in ("main", "swapped")]
+    )
+    store.add_judgments([row])
+    selection = Selection(store)
+    assert [r.condition for r in selection.rows("clean", HEARD)] == ["clean"]
+    assert [r.condition for r in selection.rows("telephone", HEARD)] == ["telephone"]
+    assert len(selection.verdicts) == 4
+
+
+PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
+QUEUES = {
+    "harness/steps/transcribe.py",
+    "harness/steps/retime.py",
+    "harness/steps/summarise.py",
+    "harness/run/sessions.py",
+    "reports/shown_runs.py",
+    "reports/play.py",
+}
+"""Work on every session alike (transcribe it, time it, check its pacing, show it), and so read them all."""
+
+
+def test_no_reader_of_the_store_picks_sessions_by_itself() -> None:
+    root = Path(__file__).parents[3]
+    found = []
+    for path in [p for room in ("harness", "reports") for p in (root / room).rglob("*.py")]:
+        name, text = path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+        if name in ("harness/store/selection.py", "harness/store/run_store.py"):
+            continue
+        if PICKS.search(text) or (".sessions()" in text and name not in QUEUES):
+            found.append(name)
+    assert found == []
