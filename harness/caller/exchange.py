@@ -1,5 +1,8 @@
 """How plans and recordings pass between the run and its caller: arrays in `.npz`, the rest in JSON, both by file.
 
+The connection alone does not: its address and options may hold keys, and a run that is killed leaves its files behind. It
+travels with the order to play, and what an agent sent is masked before it is written.
+
 Files and not pipes, because a plan is a megabyte and the caller's event loop must not spend milliseconds reading it from
 a pipe. The caller writes plain arrays (a copy and a write, quick and mostly outside the interpreter lock); compressing
 them into FLAC is left to the run's own process, which does not pace anything.
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from agents.connection import Mark, Transcript
 from agents.connections import ConnectionSpec
 from agents.message import Message
+from agents.secrets import redact
 from harness.caller.plan import CallerTurn, Limits, SessionPlan
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 
@@ -35,7 +39,6 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
     if plan.line_noise is not None:
         arrays["line_noise"] = plan.line_noise
     _write(folder, _PLAN, arrays, {
-        "connection": plan.connection.to_json(),
         "turns": turns,
         "rate_hz": plan.rate_hz,
         "history": [dataclasses.asdict(message) for message in plan.history],
@@ -44,15 +47,15 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
     })  # fmt: skip
 
 
-def read_plan(folder: Path) -> SessionPlan:
-    """The plan that `write_plan` left."""
+def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
+    """The plan that `write_plan` left, for a connection that came another way."""
     arrays, data = _read(folder, _PLAN)
     turns = tuple(
         CallerTurn(arrays[f"played{k}"], arrays.get(f"dry{k}"), _pauses(t["pauses"]), t["start"], t["offset_ms"])
         for k, t in enumerate(data["turns"])
     )
     return SessionPlan(
-        connection=ConnectionSpec.from_json(data["connection"]),
+        connection=connection,
         turns=turns,
         rate_hz=data["rate_hz"],
         history=tuple(Message(**message) for message in data["history"]),
@@ -126,7 +129,7 @@ def remove(folder: Path) -> None:
 
 def _write(folder: Path, stem: str, arrays: dict[str, NDArray[Any]], data: dict[str, Any]) -> None:
     np.savez(folder / f"{stem}.npz", allow_pickle=False, **arrays)
-    (folder / f"{stem}.json").write_text(json.dumps(data, default=str), encoding="utf-8")
+    (folder / f"{stem}.json").write_text(redact(json.dumps(data, default=str)), encoding="utf-8")
 
 
 def _read(folder: Path, stem: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agents.secrets import redactor
 from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import SessionOutcome, SessionPlan
 from harness.errors import AgentError
@@ -66,7 +67,7 @@ class CallerProcess:
         self._waiting[session] = outcome
         try:
             with contextlib.suppress(ConnectionError):
-                self._process.stdin.write(json.dumps({"id": session, "folder": str(folder)}).encode() + b"\n")
+                self._process.stdin.write(json.dumps(self._order(session, plan, folder)).encode() + b"\n")
                 await self._process.stdin.drain()
             result = await outcome
         finally:
@@ -98,6 +99,10 @@ class CallerProcess:
                 await process.wait()
         if self._answers is not None:
             await self._answers
+
+    def _order(self, session: int, plan: SessionPlan, folder: Path) -> dict[str, object]:
+        secrets = list(redactor().values)
+        return {"id": session, "folder": str(folder), "connection": plan.connection.to_json(), "secrets": secrets}
 
     def _alive(self) -> bool:
         return self._process is not None and self._process.returncode is None

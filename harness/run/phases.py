@@ -141,8 +141,14 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [
-        Failure(context=n.key.context_id, agent=n.key.agent, condition=n.key.condition, kind="not_played", detail=n.reason)
-        for n in not_played
-    ]
+    told: set[str] = set()
+    failures = []
+    for left in not_played:
+        # An agent's last words once, and not with every session that it was to play.
+        detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
+        told.add(left.key.agent)
+        key = left.key
+        failures.append(
+            Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
+        )
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

@@ -265,17 +265,6 @@ def _spoken(manifest: RunManifest) -> frozenset[str]:
     return frozenset(a.name for a in manifest.agents if a.kind != "text")
 
 
-def _vague_clocks(selection: Selection) -> dict[str, float]:
-    """Of agents with a clock of their own, how vaguely it is known where that is more than what was measured across it."""
-    worst: dict[str, float] = {}
-    for session in selection.sessions:
-        for turn in session.turn_timings:
-            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
-                name, found = session.key.agent, turn.waterfall.clock_uncertainty_ms
-                worst[name] = max(found, worst.get(name, 0.0))
-    return worst
-
-
 def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
     manifest, contexts = selection.manifest, selection.store.contexts()
     verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
@@ -296,7 +285,18 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
-        clock_uncertainty_ms=_vague_clocks(selection),
+        unsure_clocks=_unsure_clocks(selection.sessions),
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
+
+
+def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, and the worst bound in ms."""
+    found: dict[str, tuple[int, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
+                turns, worst_ms = found.get(session.key.agent, (0, 0.0))
+                found[session.key.agent] = turns + 1, max(worst_ms, turn.waterfall.clock_uncertainty_ms)
+    return found

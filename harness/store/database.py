@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from agents.secrets import redact
 from harness.errors import UserError
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
@@ -30,7 +31,7 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
     database = _connect(folder / DATABASE, "rwc")
     with database:
         database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
-        database.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
+        database.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
         database.executemany(
             "INSERT INTO contexts VALUES (?, ?, ?)",
             [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],

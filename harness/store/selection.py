@@ -28,7 +28,8 @@ HEARD: Final[Presentation] = "heard_text"
 AGENT_FAULTS: Final = frozenset(
     ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
 )
-"""Failures of a session that the agent answers for. Any other kind is the harness's, and its session is missing."""
+ENDPOINT_FAULT: Final = "endpoint_"
+"""How every failure of a text endpoint begins."""
 NOT_TIMED: Final = "lost"
 """`TurnTiming.method` of a turn that stands for a session lost before it could be timed."""
 
@@ -86,7 +87,7 @@ class Selection:
             if session.status == "finished":
                 timed = list(session.turn_timings)
             else:
-                timed = [_lost_turn(session)] if spoken and session.failure_kind in AGENT_FAULTS else []
+                timed = [_lost_turn(session)] if spoken and is_agents_fault(session.failure_kind) else []
             if timed:
                 found.setdefault(session.key.context_id, []).extend(timed)
         return found
@@ -144,6 +145,11 @@ class Selection:
         return tuple(sorted(seen))
 
 
+def is_agents_fault(failure_kind: str | None) -> bool:
+    """Whether the agent answers for a failed session. Any other failure is the harness's, and its session is missing."""
+    return failure_kind is not None and (failure_kind in AGENT_FAULTS or failure_kind.startswith(ENDPOINT_FAULT))
+
+
 def board_rows(verdicts: Sequence[Judgment], condition: str, presentation: Presentation) -> list[Judgment]:
     """The rows of one board: one condition, one presentation, without audits (swapped and repeated questions)."""
     return [r for r in verdicts if r.condition == condition and r.presentation == presentation and r.purpose == "main"]
@@ -156,7 +162,7 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     that was never transcribed, have only the former.
     """
     if session.status == "failed":
-        lost = session.failure_kind in AGENT_FAULTS
+        lost = is_agents_fault(session.failure_kind)
         return Reply(session, "lost" if lost else "missing", why=f"The session failed: {session.failure_kind}.")
     heard = presentation != "written" and session.heard_text is not None
     text = (session.heard_text if heard else session.written_text) or ""
