@@ -39,7 +39,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             name,
-            Estimate(f.value, *(f.interval or (None, None))),
+            Estimate.of(f.value, f.interval),
             f.pairs,
             "share" if unit == "share" else "coefficient",
             why,
@@ -56,7 +56,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
     found = [
         Finding(
             audit.name[:1].upper() + audit.name[1:],
-            Estimate(audit.effect, *(audit.interval or (None, None))),
+            Estimate.of(audit.effect, audit.interval),
             audit.rows,
             "coefficient",
             _effect_words(audit),

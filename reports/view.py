@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.steps.cautions import Caution
+from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -358,8 +359,8 @@ class PageView:
     baseline: BaselineView | None = None
     listening: tuple[ListeningView, ...] = ()
     telemetry: tuple[SeriesView, ...] = ()
-    budget_ttft_ms: float = 500.0
-    budget_ttfa_ms: float = 500.0
+    budget_ttft_ms: float = BUDGET_MS
+    budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
 
     @property

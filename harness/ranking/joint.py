@@ -27,6 +27,7 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
 from harness.ranking.verdicts import each_once, parts, select
 from harness.store.judgment import Judgment
+from harness.timing.figures import BUDGET_MS
 
 Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 """System → context → milliseconds of each turn; infinite: no reply."""
@@ -78,7 +79,7 @@ class JointFigure:
 def joint(
     judgments: Iterable[Judgment],
     latencies: Latencies,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[JointPoint, ...]:
@@ -146,7 +147,7 @@ def joint_figure(
     name: str = "ttfa",
     others: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     draws: int = DRAWS,
     seed: int = 0,
     presentation: str | None = None,
@@ -169,7 +170,7 @@ def lay_over(
     name: str = "ttfa",
     others: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
 ) -> JointFigure:
     """The joint figure of ratings already drawn: for filler-aware variants, one call a latency (first sound, first word).
 

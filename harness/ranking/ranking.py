@@ -28,6 +28,7 @@ from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Lengths, Texts, each_once, select
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.timing.figures import BUDGET_MS
 
 LENGTH_WORDS = {
     "without": "Quoted is the rating without a length term, since it says what was preferred; with one it says what would be "
@@ -82,7 +83,7 @@ def rank(
     *,
     other_latencies: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     presentation: str | None = None,
     model: RatingModel = PRIMARY,
     texts: Texts | None = None,

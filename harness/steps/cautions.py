@@ -243,9 +243,9 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             "unsure_clock",
             "warn",
             "Unsure clock",
-            f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was measured "
-            "across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and TTFT are not "
-            "concerned.",
+            f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
+            "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and TTFT are "
+            "not concerned.",
         )
     if known.onset_error_ms is None:
         yield _said(

@@ -23,6 +23,7 @@ from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
+from harness.timing.figures import BUDGET_MS
 
 Contexts = frozenset[str]
 
@@ -161,7 +162,7 @@ def rank_target(
         return rank(
             rows,
             presentation=presentation,
-            budget_ms=budget_ms or 500.0,
+            budget_ms=budget_ms or BUDGET_MS,
             families=table.families,
             external=table.scores,
             **options,

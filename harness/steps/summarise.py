@@ -292,7 +292,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
-    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, and the worst bound in ms."""
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, worst bound in ms."""
     found: dict[str, tuple[int, float]] = {}
     for session in sessions:
         for turn in session.turn_timings:

@@ -16,6 +16,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
+from harness.timing.figures import BUDGET_MS
 
 
 class _Model(BaseModel):
@@ -176,7 +177,7 @@ class RunSummary(_Model):
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
     circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
     judges: list[JudgeSummary] = Field(default_factory=list)

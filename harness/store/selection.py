@@ -21,7 +21,7 @@ from typing import Final, Literal
 
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
@@ -169,7 +169,7 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     if text.strip():
         return Reply(session, "answered", text)
     if session.timing is not None and session.timing.no_reply:
-        return Reply(session, "lost", why="Nothing was heard within 15 s.")
+        return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")
 
 

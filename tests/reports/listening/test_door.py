@@ -62,7 +62,8 @@ def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path]
         subprocess.run(["openssl", *made], check=True, capture_output=True)
     for given, says in (
         ((cert, None), "add --tls-key"), ((None, key), "add --tls-cert"), ((tmp_path / "none.pem", key), "cannot be read"),
-        ((tmp_path, key), "cannot be read"), ((cert, other), "is not the key of"), ((cert, unlike), "is not the key of"), ((cert, sealed), "without a passphrase"),
+        ((tmp_path, key), "cannot be read"), ((cert, other), "is not the key of"), ((cert, unlike), "is not the key of"),
+        ((cert, sealed), "without a passphrase"),
         ((key, key), "no certificate"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=says):
