@@ -27,7 +27,6 @@ from harness.store.run_store import RunStore, Session, SessionKey
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
 
-
 LOG_ON_ITS_WAY_S = 0.2
 """An agent's last line passes through its supervisor into its log."""
 
