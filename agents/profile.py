@@ -13,32 +13,17 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agents.profile_base import AgentProfile, ProcessSettings
-from agents.profile_kinds import (
-    KINDS,
-    CascadeProfile,
-    PipecatProfile,
-    PluginProfile,
-    RawPcmProfile,
-    RealtimeProfile,
-    TextProfile,
-    TwilioProfile,
-    family_of,
-)
+from agents.profile_kinds import CascadeProfile, PluginProfile, TextProfile, profile_class, profile_kinds
 from agents.secrets import learn_file
 from agents.toml_lines import line_of, syntax_error
 
 __all__ = [
     "AgentProfile",
     "CascadeProfile",
-    "PipecatProfile",
     "PluginProfile",
     "ProcessSettings",
     "ProfileError",
-    "RawPcmProfile",
-    "RealtimeProfile",
     "TextProfile",
-    "TwilioProfile",
-    "family_of",
     "load_profile",
     "parse_profile",
     "shipped_profiles",
@@ -86,12 +71,12 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
         line, words = syntax_error(text, error)
         raise ProfileError(f"{path}, line {line}: not valid TOML: {words}") from error
     kind = data.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        known = ", ".join(f'"{k}"' for k in KINDS)
+    if not isinstance(kind, str) or kind not in profile_kinds():
+        known = ", ".join(f'"{k}"' for k in profile_kinds())
         what = f"{kind!r} is not a kind of agent" if "kind" in data else "missing"
         raise ProfileError(f"{path}, line {line_of(text, ['kind'])}: kind: {what}; choose one of {known}")
     try:
-        profile = KINDS[kind].model_validate({"name": path.stem, **data})
+        profile = profile_class(kind).model_validate({"name": path.stem, **data})
     except ValidationError as error:
         raise ProfileError(_one_line(error, text, path)) from error
     return profile.as_written(text, path)

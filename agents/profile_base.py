@@ -7,14 +7,12 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, model_validator
 
 from agents.connections.spec import ConnectionSpec
 from agents.secrets import redact_settings
-
-ProfileKind = Literal["cascade", "pipecat", "raw-pcm", "twilio", "openai-realtime", "plugin", "text"]
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
 
@@ -76,7 +74,7 @@ class AgentProfile(ProfileSettings):
     """What every kind of agent has. `load_profile` makes the subclass that the file's `kind` names."""
 
     name: AgentName
-    kind: ProfileKind
+    kind: str
     description: str = ""
     stated_family: str | None = Field(default=None, alias="family")
 

@@ -14,11 +14,16 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
+from pydantic import Field
+
+from agents.cascade.prompt import system_instruction
+from agents.cascade.settings import ReplySettings
 from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
 from agents.connections.playout_clock import PlayoutClock
+from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import (
     NOTHING,
@@ -31,6 +36,9 @@ from agents.connections.wire import (
     whole_samples,
 )
 from agents.message import Message
+from agents.model_family import family_of
+from agents.profile_base import ProfileSettings
+from agents.profile_spoken import SpokenElsewhere
 
 RATE_HZ: Final = 24_000
 
@@ -175,6 +183,63 @@ def _mark(data: Mapping[str, Any], arrival_ns: int) -> Mark:
     detail |= {key: response[key] for key in ("id", "status", "status_details", "usage") if key in response}
     detail |= {key: error[key] for key in ("code", "message") if key in error}
     return Mark(f"realtime.{data['type']}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
+
+
+class ServerVad(ProfileSettings):
+    """The turn ends after silence. What is not given is left to the server."""
+
+    type: Literal["server_vad"]
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    prefix_padding_ms: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    silence_duration_ms: Annotated[int, Field(ge=0, le=10_000)] | None = None
+
+
+class SemanticVad(ProfileSettings):
+    """The turn ends when the server thinks that the words are complete."""
+
+    type: Literal["semantic_vad"]
+    eagerness: Literal["low", "medium", "high", "auto"] | None = None
+
+
+class RealtimeProfile(SpokenElsewhere):
+    """A server of the OpenAI Realtime protocol. Its turn detection cannot be switched off: it is part of what is timed."""
+
+    kind: Literal["openai-realtime"]
+    model: str | None = None
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the key."""
+    voice: str | None = None
+    instructions: str | None = None
+    """Replaces the rules of the task that every system gets by default."""
+    turn_detection: Annotated[ServerVad | SemanticVad, Field(discriminator="type")] = ServerVad(type="server_vad")
+    transcription_model: str | None = None
+    """Has the server write down what it heard."""
+    accepts_history: bool = True
+
+    @property
+    def family(self) -> str | None:
+        return self.stated_family or (family_of(self.model) if self.model else None)
+
+    @property
+    def accepts_a_history(self) -> bool:
+        return self.accepts_history
+
+    def connection(self, url: str) -> ConnectionSpec:
+        options = {
+            "model": self.model,
+            "api_key_env": self.api_key_env,
+            "voice": self.voice,
+            "instructions": self.instructions or system_instruction(ReplySettings()),
+            "turn_detection": self.turn_detection.model_dump(exclude_none=True),
+            "transcription_model": self.transcription_model,
+            "accepts_history": self.accepts_history,
+            "input_rate_hz": 24_000,
+            "open_timeout_s": self.open_timeout_s,
+        }
+        return ConnectionSpec(kind="openai-realtime", url=url, options=options)
+
+
+PROFILE: Final = RealtimeProfile
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:

@@ -15,10 +15,11 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark, Transcript
 from agents.connections.raw_pcm import mark_of
+from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import (
     NOTHING,
@@ -32,6 +33,7 @@ from agents.connections.wire import (
     whole_samples,
 )
 from agents.message import Message
+from agents.profile_spoken import PcmBot
 
 RTVI_LABEL: Final = "rtvi-ai"
 RTVI_VERSION: Final = "2.0.0"
@@ -196,6 +198,20 @@ def _without_wav_header(audio: bytes) -> bytes:
         return audio
     at = audio.find(b"data", 12)
     return audio if at < 0 else audio[at + 8 :]
+
+
+class PipecatProfile(PcmBot):
+    """A pipecat bot that serves pipecat's WebSocket wire (protobuf frames, RTVI messages)."""
+
+    kind: Literal["pipecat"]
+    rtvi: bool = True
+    """Whether the bot answers RTVI's `client-ready`; without, audio starts as soon as the line is open."""
+
+    def connection(self, url: str) -> ConnectionSpec:
+        return ConnectionSpec(kind="pipecat", url=url, options={**self._options(), "rtvi": self.rtvi})
+
+
+PROFILE: Final = PipecatProfile
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:

@@ -9,9 +9,10 @@ what their own clients need.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, Literal
 
 from agents.connection import AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import (
     NOTHING,
@@ -25,6 +26,7 @@ from agents.connections.wire import (
     whole_samples,
 )
 from agents.message import Message
+from agents.profile_spoken import PcmBot, SampleRate
 
 
 class RawPcmWire:
@@ -108,6 +110,20 @@ def mark_of(data: Mapping[str, Any], arrival_ns: int) -> Event:
     if not isinstance(name, str) or not isinstance(at_ns, int) or isinstance(at_ns, bool) or not 0 <= at_ns < 2**63:
         raise Garbage(f"a mark without name and at_ns: {shown(repr(dict(data)))}")
     return Mark(name=name, at_ns=at_ns, arrival_ns=arrival_ns, detail=detail if isinstance(detail, dict) else {})
+
+
+class RawPcmProfile(PcmBot):
+    """Any bot that takes and gives PCM16LE mono as binary WebSocket messages."""
+
+    kind: Literal["raw-pcm"]
+    output_rate_hz: SampleRate = 16_000
+    """Rate of the agent's audio until it states another in a `start` message."""
+
+    def connection(self, url: str) -> ConnectionSpec:
+        return ConnectionSpec(kind="raw-pcm", url=url, options={**self._options(), "output_rate_hz": self.output_rate_hz})
+
+
+PROFILE: Final = RawPcmProfile
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:

@@ -1,8 +1,9 @@
 """Which connection, and where: plain data that travels to the caller's process, and the one place that makes it real.
 
-Each wire format is a module that is imported only when it is asked for, because the caller's process must start fast and
-hold nothing it does not use. Others add wire formats through the entry-point group `heart_voice_harness.connections`:
-a name, and a callable `(url, options) -> Connection`.
+Each wire format is a module, with its connection (`connect`) and what a profile may say of it (`PROFILE`), and one line
+here. It is imported only when it is asked for, because the caller's process must start fast and hold nothing it does not
+use. Others add wire formats through the entry-point group `heart_voice_harness.connections`: a name, and a callable
+`(url, options) -> Connection`.
 """
 
 import importlib
@@ -18,7 +19,7 @@ ENTRY_POINT_GROUP: Final = "heart_voice_harness.connections"
 
 Factory = Callable[[str, Mapping[str, Any]], Connection]
 
-_BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
+WIRES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "pipecat": "agents.connections.pipecat_ws",
         "raw-pcm": "agents.connections.raw_pcm",
@@ -27,6 +28,9 @@ _BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
         "scripted": "agents.connections.scripted",
     }
 )
+
+
+"""Kind → its module."""
 
 
 class UnknownConnection(ValueError):
@@ -53,7 +57,7 @@ class ConnectionSpec:
 
 def kinds() -> tuple[str, ...]:
     """The kinds that ship and those that other packages add, sorted."""
-    return tuple(sorted({*_BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}))
+    return tuple(sorted({*WIRES, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}))
 
 
 def make(spec: ConnectionSpec) -> Connection:
@@ -66,8 +70,8 @@ def make(spec: ConnectionSpec) -> Connection:
 
 
 def _factory(kind: str) -> Factory:
-    if kind in _BUILT_IN:
-        return cast(Factory, importlib.import_module(_BUILT_IN[kind]).connect)
+    if kind in WIRES:
+        return cast(Factory, importlib.import_module(WIRES[kind]).connect)
     for point in entry_points(group=ENTRY_POINT_GROUP, name=kind):
         return cast(Factory, point.load())
     raise UnknownConnection(f'no connection of kind "{kind}" is installed; there are: {", ".join(kinds())}')

@@ -14,15 +14,18 @@ import json
 import secrets
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
+from pydantic import Field
 
 from agents.connection import AudioChunk, Capabilities, Cleared, Connection, Mark
 from agents.connections.playout_clock import PlayoutClock
+from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, refuse_history, shown
 from agents.message import Message
+from agents.profile_spoken import SpokenElsewhere
 from audio.pcm import decode, encode
 
 RATE_HZ: Final = 8_000
@@ -138,6 +141,25 @@ def _inner(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     if not isinstance(inner, dict):
         raise Garbage(f"a {name} message without {name}: {shown(repr(dict(data)))}")
     return inner
+
+
+class TwilioProfile(SpokenElsewhere):
+    """A telephone bot that serves Twilio's Media Streams; the harness takes Twilio's place."""
+
+    kind: Literal["twilio"]
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """The `<Parameter>`s of the TwiML `<Stream>` that would start it."""
+
+    @property
+    def accepts_a_history(self) -> bool:
+        return False
+
+    def connection(self, url: str) -> ConnectionSpec:
+        options = {"parameters": self.parameters, "input_rate_hz": 8_000, "open_timeout_s": self.open_timeout_s}
+        return ConnectionSpec(kind="twilio", url=url, options=options)
+
+
+PROFILE: Final = TwilioProfile
 
 
 def connect(url: str, options: Mapping[str, Any]) -> Connection:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.connections.pipecat_ws import PipecatProfile
+from agents.model_family import family_of
 from agents.profile import (
     CascadeProfile,
-    PipecatProfile,
     ProfileError,
     TextProfile,
-    family_of,
     load_profile,
     parse_profile,
     shipped_profiles,

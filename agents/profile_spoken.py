@@ -1,0 +1,55 @@
+"""What the profiles of users' own bots share, whatever wire they speak: where they are, and what they are sent.
+
+Each wire's own profile stands with its connection (`agents.connections`), so that a wire format is one file.
+"""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from agents.profile_base import AgentProfile, ProcessSettings, Seconds
+
+SampleRate = Annotated[int, Field(ge=8_000, le=48_000)]
+WebSocketUrl = Annotated[str, StringConstraints(pattern=r"^wss?://\S+$")]
+
+
+class SpokenElsewhere(AgentProfile):
+    """A user's own bot: one that runs already (`url`), or one that the harness starts (`[process]`)."""
+
+    url: WebSocketUrl | None = None
+    process: ProcessSettings | None = None
+    open_timeout_s: Seconds = 15.0
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.url is None and self.process is None and self.kind != "plugin":
+            raise ValueError("give url (of a running agent) or a [process] table (to have it started)")
+        if self.url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
+            raise ValueError("url is needed with ready_url or ready_pattern: only a JSON ready line brings its own")
+        return self
+
+    @property
+    def process_settings(self) -> ProcessSettings | None:
+        return self.process
+
+    @property
+    def running_url(self) -> str | None:
+        return self.url
+
+
+class PcmBot(SpokenElsewhere):
+    """A bot that is sent PCM, and may have been taught to take a history."""
+
+    input_rate_hz: SampleRate = 16_000
+    accepts_history: bool = False
+
+    @property
+    def accepts_a_history(self) -> bool:
+        return self.accepts_history
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "accepts_history": self.accepts_history,
+            "input_rate_hz": self.input_rate_hz,
+            "open_timeout_s": self.open_timeout_s,
+        }
