@@ -236,7 +236,7 @@ def _estimate(value: float, half: float) -> Estimate:
 def _rating(rng: np.random.Generator, elo: float) -> RatingView:
     win = 1 / (1 + 10 ** ((1_500 - elo) / 400))
     axes = {axis: float(np.clip(win + rng.normal(0, 0.05), 0.02, 0.98)) for axis in AXIS_NAMES}
-    return RatingView(_estimate(elo, 24), win, axes, judgments=300, contexts=12)
+    return RatingView(elo=_estimate(elo, 24), win_rate=win, axes=axes, judgments=300, contexts=12)
 
 
 def _reference(rng: np.random.Generator, name: str, elo: float) -> ReferenceView:
