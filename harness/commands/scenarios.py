@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agents.secrets import learn
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from scenarios.context import Context
@@ -196,6 +197,7 @@ def build(
     key = os.environ.get(key_env) if key_env else "none"
     if key is None:
         raise UserError(f"--key-env {key_env}: that environment variable is not set")
+    learn([key])
     try:
         complete = endpoint(llm, model, api_key=key) if llm else None
         with RunProgress() as progress:

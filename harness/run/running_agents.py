@@ -81,12 +81,12 @@ class Fleet:
         return "\n".join(self._agents[name].last_log_lines(LOG_LINES_SHOWN))
 
     def log_end(self, name: str) -> int:
-        """Where its log ends now."""
-        return self._agents[name].log_end()
+        """Where its log ends now; 0 for an agent without a process."""
+        return self._agents[name].log_end() if name in self._agents else 0
 
     def words_since(self, name: str, log_end: int) -> str:
         """The end of what it has logged since then, for people."""
-        return "\n".join(self._agents[name].log_lines_since(log_end, LOG_LINES_SHOWN))
+        return "\n".join(self._agents[name].log_lines_since(log_end, LOG_LINES_SHOWN)) if name in self._agents else ""
 
     def given_up(self, name: str) -> bool:
         """Whether it could not start, or died too often to be started again."""
