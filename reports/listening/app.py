@@ -59,7 +59,7 @@ _ASSETS = {
     "listen.css": "text/css",
 }
 
-_NOT_INVITED = "This test is by invitation. Please open the link that you were sent."
+_NOT_INVITED = "Please open the link that you were sent. If you copied it, check that it is whole."
 _ENDED = {
     "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
     "revoked": "This link was withdrawn. What you have answered is kept. To go on, please ask whoever sent it.",

@@ -4,6 +4,8 @@ It listens on this machine alone unless told otherwise. A public test is by invi
 finds its own session again after a closed tab or on another device, for as long as it is meant to and is not revoked.
 """
 
+import logging
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +21,9 @@ from reports.listening.material import FOLDER, Material
 
 KEEP_ALIVE_S = 90
 """People think for longer than the server's usual five seconds; a line closed under an answer would only be opened again."""
+
+FAREWELL_S = 2
+"""Under TLS an idle browser is otherwise waited for half a minute; every answer is on the disk before it is acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ def serve(
     try:
         votes, material = prepare(store, design, progress)
         try:
+            _listen(bound, door)
             expires_s = None if lifetime_s is None else time.time() + lifetime_s
             links = invite(votes, raters, contributors, expires_s) if door.public else []
             for line in _announced(door, links, expires_s):
@@ -95,11 +101,13 @@ def serve(
                 access_log=False,
                 server_header=False,
                 timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=FAREWELL_S,
                 ssl_certfile=door.certificate,
                 ssl_keyfile=door.key,
                 proxy_headers=bool(door.proxies),
                 forwarded_allow_ips=list(door.proxies),
             )
+            logging.getLogger("uvicorn.error").addFilter(_worth_saying)
             try:
                 uvicorn.Server(config).run(sockets=[bound])
             except KeyboardInterrupt:
@@ -111,6 +119,19 @@ def serve(
             votes.close()
     finally:
         bound.close()
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """That a browser did not say goodbye is no error, though uvicorn calls it one."""
+    return not record.getMessage().startswith("Cancel 0 running")
+
+
+def _listen(bound: socket.socket, door: Door) -> None:
+    """Two that are about to serve can both be bound; only one can listen."""
+    try:
+        bound.listen()
+    except OSError as error:
+        raise cannot_open(door, error) from error
 
 
 def _announced(door: Door, links: list[Invitation], expires_s: float | None) -> list[str]:

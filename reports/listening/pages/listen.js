@@ -112,7 +112,9 @@ const show = (step) => {
   scrollTo(0, 0);
   stage.querySelector("h1")?.focus({ preventScroll: true });
 };
-byId("consent").addEventListener("change", (event) => { byId("begin").disabled = !event.target.checked; });
+const agree = () => { byId("begin").disabled = !byId("consent").checked; };
+byId("consent").addEventListener("change", agree);
+agree(); /* It may have been ticked before this script came. */
 byId("begin").addEventListener("click", async () => {
   const { ok, data } = await ask("/begin", { consent: true, purpose: "listen" });
   if (!ok) { tell(data.error); return; }

@@ -75,7 +75,7 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         server = uvicorn.Server(
             uvicorn.Config(
                 app.asgi(), log_level="error", server_header=False, ssl_certfile=here.certificate, ssl_keyfile=here.key,
-                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies),
+                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies), timeout_graceful_shutdown=1,
             )
         )  # fmt: skip
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)

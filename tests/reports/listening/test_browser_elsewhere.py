@@ -147,15 +147,21 @@ def test_who_fails_the_headphone_trial_is_told_before_the_first_conversation(ser
     served = serve(items=2, practice=0, gold=0, attention=0, headphone_trials=1, hearing_share=0.0)
     page = open_page(served.address, width=390, height=844)
     begin(page)
-    one_step(page, served)
-    for said in (None, "try once more", "It is the last try"):
-        page.get_by_role("heading", name="Which tone is the softest?").wait_for()
-        if said:
-            page.locator(".note:visible", has_text=said).wait_for()
-        hear_all(page)
-        due = page_tone(served)
-        page.locator("fieldset label").nth(due % 3).click()
-        page.locator("button.main:visible").click()
+
+    def answer(tone: int | None) -> None:
+        step = page.request.get(served.address + "/step").json()
+        page.request.get(served.address + step["sounds"][0])
+        given = {"position": step["position"], "answer": {} if tone is None else {"tone": tone}}
+        assert page.request.post(served.address + "/answer", data=given).ok
+
+    answer(None)
+    for said in ("Then try once more.", "It is the last try"):
+        answer(wrong_tone(served))
+        page.reload()
+        page.locator("#stage .note", has_text=said).wait_for()
+    hear_all(page)
+    page.locator("fieldset label").nth(wrong_tone(served) - 1).click()
+    page.locator("button.main:visible").click()
     page.get_by_role("heading", name="This test needs headphones").wait_for()
     page.reload()
     page.get_by_role("heading", name="This test needs headphones").wait_for()
@@ -163,12 +169,11 @@ def test_who_fails_the_headphone_trial_is_told_before_the_first_conversation(ser
     assert served.votes.raters()[0].left_s is not None
 
 
-def page_tone(served: Any) -> int:
-    """The right answer to the trial that is due."""
+def wrong_tone(served: Any) -> int:
+    """A wrong answer to the trial that is due."""
     (rater,) = served.votes.raters()
     position = served.votes.position(rater)
-    item = headphones.in_round(
-        rater.plan[position], served.votes.failed_rounds(rater), position, served.votes.media_secret, rater.id
-    )
+    failed = served.votes.failed_rounds(rater)
+    item = headphones.in_round(rater.plan[position], failed, position, served.votes.media_secret, rater.id)
     assert item.expected is not None
-    return item.expected
+    return item.expected % 3 + 1

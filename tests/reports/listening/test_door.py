@@ -16,7 +16,9 @@ import pytest
 from harness.errors import UserError
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
+from reports.listening.design import ListeningDesign
 from reports.listening.door import Door, door, lifetime_s
+from reports.listening.serve import links_shown, serve
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
@@ -61,11 +63,15 @@ def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path]
     ):
         subprocess.run(["openssl", *made], check=True, capture_output=True)
     for given, says in (
-        ((cert, None), "add --tls-key"), ((None, key), "add --tls-cert"), ((tmp_path / "none.pem", key), "cannot be read"),
-        ((tmp_path, key), "cannot be read"), ((cert, other), "is not the key of"), ((cert, unlike), "is not the key of"),
+        ((cert, None), "add --tls-key"),
+        ((None, key), "add --tls-cert"),
+        ((tmp_path / "none.pem", key), "cannot be read"),
+        ((tmp_path, key), "cannot be read"),
+        ((cert, other), "is not the key of"),
+        ((cert, unlike), "is not the key of"),
         ((cert, sealed), "without a passphrase"),
         ((key, key), "no certificate"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(UserError, match=says):
             door(certificate=given[0], key=given[1])
 
@@ -134,14 +140,13 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
         refused = rater.get("/step")
         assert refused.status_code == 403
         assert "withdrawn" in refused.json()["error"]
-        shown = listen(store.folder, "--links").communicate(timeout=60)[0].splitlines()
+        shown = links_shown(store.folder)
         assert [line.split("  ")[0] for line in shown] == [match[2] for match in links]
         assert "revoked, begun as rater-0001" in shown[0]
         assert not any(match[4] in "".join(shown) for match in links)
-        again = listen(store.folder, "--medium", "text", "--port", int(links[0][3].rsplit(":", 1)[1]))
-        assert "cannot be opened" in again.communicate(timeout=60)[1]
-        assert again.returncode == 2
+        with pytest.raises(UserError, match="cannot be opened"):
+            serve(store, ListeningDesign(), door(port=int(links[0][3].rsplit(":", 1)[1])))
     finally:
         served.send_signal(signal.SIGINT)
-        served.communicate(timeout=60)
-    assert served.returncode == 0
+        said = served.communicate(timeout=60)[1]
+    assert (served.returncode, said) == (0, "")
