@@ -153,6 +153,7 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
         RatingView(
             elo=Estimate.of(cell.elo, cell.elo_interval),
             win_rate=cell.win_rate,
+            elo_with_length=cell.elo_with_length,
             axes={axis: value for axis, value in cell.axes.items() if value is not None},
             judgments=judgments,
             contexts=board.contexts if board is not None else 0,
@@ -262,4 +263,7 @@ def _judgment(row: Judgment) -> JudgmentView:
         rationale=row.rationale,
         axes={axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()},
         own_family=row.own_family,
+        condition=row.condition,
+        replicate=row.replicate,
+        repeat=row.repeat,
     )

@@ -73,6 +73,8 @@ class RatingView:
 
     elo: Estimate = UNKNOWN
     win_rate: float | None = None
+    elo_with_length: float | None = None
+    """What it would be if all replies were equally long."""
     axes: Mapping[str, float] = field(default_factory=dict)
     """Win rate on each axis, 0–1; an axis nobody marked is absent."""
     judgments: int = 0
@@ -228,6 +230,11 @@ class JudgmentView:
     rationale: str
     axes: Mapping[str, tuple[str, int]]
     own_family: bool
+    condition: str = ""
+    replicate: int = 0
+    """Which repeat of the sessions the replies are from."""
+    repeat: int = 0
+    """Which of several verdicts of this judge on this pair."""
 
 
 @dataclass(frozen=True, slots=True)

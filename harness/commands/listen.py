@@ -19,6 +19,7 @@ def listen(
     delays: Annotated[
         str, typer.Option(help="without, with, or both: whether replies come after their real delay.")
     ] = "without",
+    condition: Annotated[str, typer.Option(help="Of a run of several line conditions: whose replies are compared.")] = "",
     items: Annotated[int, typer.Option(help="Items a rater, without practice and checks.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
     host: Annotated[
@@ -58,7 +59,7 @@ def listen(
 
     try:
         asked = ListeningDesign.model_validate(
-            {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed}
+            {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed, "condition": condition}
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

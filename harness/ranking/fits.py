@@ -68,7 +68,7 @@ def refits(votes: Votes, method: Method, often: Floats) -> Floats:
         signs = ties.signs(votes)
         return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs, ordinal.Penalty())), signs, often)
     if method == "davidson":
-        return np.array([ties.fit(votes, method, often=draw).theta for draw in often])
+        return ties.refit(votes, often)
     wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
     whole = bradley_terry.fit(wins.sum(axis=0))
     return refit(wins, often, whole.theta, whole.precision)

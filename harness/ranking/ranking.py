@@ -26,7 +26,7 @@ from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
-from harness.ranking.verdicts import Lengths, Texts, each_once, select
+from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.timing.figures import BUDGET_MS
 
@@ -106,7 +106,7 @@ def rank(
     given = list(judgments)
     board = leaderboard(given, model, presentation=presentation, bootstrap_draws=draws, seed=seed)
     rows = each_once(select(given, presentation=presentation))
-    lengths: Lengths = {key: len(text.split()) for key, text in (texts or {}).items()}
+    lengths = lengths_of(texts or {})
     figure, figures = None, []
     known = {row.system for row in board.systems}
     others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}

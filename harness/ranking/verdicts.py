@@ -26,6 +26,11 @@ Lengths = Mapping[tuple[str, str, int], int]
 """(context, system, repeat) → length of the reply in words."""
 
 
+def lengths_of(texts: Texts) -> Lengths:
+    """The lengths of replies in words."""
+    return {key: len(text.split()) for key, text in texts.items()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Votes:
     """n verdicts. `first` and `second` index `systems`; a positive `level` is a win of `first`."""

@@ -244,8 +244,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             "warn",
             "Unsure clock",
             f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
-            "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and TTFT are "
-            "not concerned.",
+            "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
+            "TTFT are not concerned.",
         )
     if known.onset_error_ms is None:
         yield _said(

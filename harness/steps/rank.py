@@ -13,10 +13,12 @@ from typing import Any
 from harness.errors import UserError
 from harness.judging.record import read_records, stops_in_words
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, joint_figure
+from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
+from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
 from harness.steps.summary import Subset
 from harness.store import judgment_files as files
@@ -73,6 +75,8 @@ class Rated:
 
     board: Board | None
     points: Mapping[str, JointPoint]
+    with_length: Board | None = None
+    """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -94,11 +98,15 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
     if not rows:
         return Rated(None, {})
     board = leaderboard(rows, seed=seed)
+    adjusted = leaderboard(rows, RatingModel(lengths=lengths_of(found.texts)), seed=seed)
+    with_length = adjusted if "length" in adjusted.terms else None
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
     if not ttfa or board.presentation == "audio_with_delay":
-        return Rated(board, {})
-    figure = joint_figure(rows, ttfa, board=board, budget_ms=budget_ms, seed=seed)
-    return Rated(board, {point.system: point for point in figure.points})
+        return Rated(board, {}, with_length)
+    # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
+    drawn = resample(rows, found.latencies.values(), board=board, seed=seed)
+    figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
+    return Rated(board, {point.system: point for point in figure.points}, with_length)
 
 
 def rank_condition(

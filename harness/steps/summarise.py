@@ -177,10 +177,13 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
     board, point = found.board, found.points.get(agent)
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
-        return {"elo": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None, "axes": {},
-                "p_frontier": None, "p_best_within_budget": None}  # fmt: skip
+        return {
+            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
+            "axes": {}, "p_frontier": None, "p_best_within_budget": None,
+        }  # fmt: skip
     return {
         "elo": rating.elo,
+        "elo_with_length": found.with_length[agent].elo if found.with_length is not None else None,
         "elo_method": board.method,
         "elo_interval": rating.interval,
         "elo_over": _over_references(board, agent),
@@ -194,7 +197,8 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
 def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
     found = {}
     for row in board.systems:
-        if is_reference(row.system):
+        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
+        if is_reference(row.system) and row.part == board[agent].part:
             difference = board.difference(agent, row.system)
             found[row.system] = EloOver(value=difference.elo, interval=difference.interval)
     return found

@@ -68,6 +68,8 @@ class AgentSummary(_Model):
     heard_wer: float | None = None
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None
+    elo_with_length: float | None = None
+    """What it would be if all replies were equally long, beside the one that is quoted."""
     elo_method: str | None = None
     elo_interval: tuple[float | None, float | None] | None = None
     """With one end null it is a bound: of an agent that won, or lost, every comparison."""
