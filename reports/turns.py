@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.errors import UserError
 from harness.recording import files as recording_files
 from harness.steps.conversations import conversation_of
 from harness.store.run_store import Session
+from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import HiddenWork, Stage, TurnTiming
 from reports import drawing
 from reports.drawing import Drawing
@@ -50,10 +50,8 @@ def _drawing(session: Session, folder: Path) -> Drawing | None:
     known = drawing.drawn_before(file)
     if known is not None or not (session.folder / "recording.json").exists():
         return known
-    try:
-        return drawing.draw(recording_files.load(session.folder), file)
-    except UserError:
-        return None
+    drawn = attempt(session.id, "drawing", lambda: drawing.draw(recording_files.load(session.folder), file))
+    return None if isinstance(drawn, StepFailure) else drawn
 
 
 def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:

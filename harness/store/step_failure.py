@@ -37,6 +37,8 @@ def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailur
         return work()
     except UserError as error:
         return StepFailure(session, step, UNREADABLE, _line(str(error)))
+    except OSError:
+        raise
     except Exception as error:
         return StepFailure(session, step, ANALYSIS_FAILED, _line(f"{type(error).__name__}: {error}{_where(error)}"))
 
