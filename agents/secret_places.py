@@ -54,11 +54,21 @@ def assigned(text: str) -> Iterator[str]:
             yield found[2]
 
 
-def behind_scheme(text: str) -> Iterator[str]:
-    """What stands in free text behind `Bearer` or `Basic`, and is no word (`a basic understanding`)."""
-    for found in _SCHEME.finditer(text):
-        if _KEY_LIKE.match(found[1]):
-            yield found[1]
+def mask_assigned(text: str, mask: str) -> str:
+    """The text with what `assigned` finds masked in its place."""
+    return _ASSIGNED.sub(lambda found: _without(found, 2, mask) if looks_secret(found[1]) else found[0], text)
+
+
+def mask_behind_scheme(text: str, mask: str) -> str:
+    """The text with what stands behind `Bearer` or `Basic` masked, unless it is a word (`a basic understanding`)."""
+    return _SCHEME.sub(lambda found: _without(found, 1, mask), text)
+
+
+def _without(found: re.Match[str], group: int, mask: str) -> str:
+    if not _KEY_LIKE.match(found[group]):
+        return found[0]
+    start, end = (place - found.start() for place in found.span(group))
+    return found[0][:start] + mask + found[0][end:]
 
 
 def in_environment(environment: Mapping[str, str]) -> Iterator[str]:
@@ -93,7 +103,8 @@ def in_text(text: str) -> Iterator[str]:
     """Secrets that a text shows by their place: in addresses, behind `Bearer`, behind a secret's name."""
     for url in _URL.findall(text):
         yield from _in_url(url)
-    yield from behind_scheme(text)
+    for found in _SCHEME.finditer(text):
+        yield from _whole(found[1])
     yield from assigned(text)
 
 

@@ -20,12 +20,12 @@ from typing import Any, Final, TextIO
 from urllib.parse import quote, quote_plus, unquote
 
 from agents.secret_places import (
-    assigned,
-    behind_scheme,
     in_environment,
     in_settings,
     in_text,
     looks_secret,
+    mask_assigned,
+    mask_behind_scheme,
     worth_masking,
 )
 
@@ -65,16 +65,11 @@ class Redactor:
             text = _USER.sub(rf"\1{MASK}\2", text)
         if "=" in text:
             text = _QUERY.sub(rf"\1{MASK}", text)
-        for value in set(behind_scheme(text)):
-            text = text.replace(value, MASK)
-        return text
+        return mask_behind_scheme(text, MASK)
 
     def foreign(self, text: str) -> str:
         """As a call, and also what stands behind a secret's name: for words that others wrote (logs, errors, profiles)."""
-        text = self(text)
-        for value in set(assigned(text)):
-            text = text.replace(value, MASK)
-        return text
+        return mask_assigned(self(text), MASK)
 
 
 _current: Redactor | None = None

