@@ -76,7 +76,7 @@ def test_two_systems_of_which_one_wins_all_bound_one_another():
 
 
 def test_bounds_are_printed_as_bounds_everywhere():
-    ranking = rank(_swept(12), {s: {f"c{k}": 300.0 for k in range(12)} for s in SYSTEMS}, draws=50)
+    ranking = rank(_swept(12), {s: {f"c{k}": [300.0] for k in range(12)} for s in SYSTEMS}, draws=50)
     bound = ranking.board["s2"].interval[0]
     assert f"| ≥ {bound:.0f} |" in board_markdown(ranking.board, ranking.joint)
     row = next(csv.DictReader(io.StringIO(board_csv(ranking.board, ranking.joint))))
@@ -119,10 +119,10 @@ def test_parts_without_a_comparison_between_them_are_rated_apart(simulate):
     assert gaps(board, [("s0", "ts0")]) == ()
     assert "(group 2)" in board_markdown(board)
 
-    latencies = {s: {f"c{c:03}": 300.0 for c in range(12)} for s in ("s0", "s2", "ts1")}
+    latencies = {s: {f"c{c:03}": [300.0] for c in range(12)} for s in ("s0", "s2", "ts1")}
     apart = joint_figure([*here, *there], latencies, draws=50)
     assert all(p.p_frontier is None and p.p_best_within_budget is None for p in apart.points)
-    assert all(p.ttfa_p50_ms == 300 for p in apart.points)
+    assert all(p.latency.p50 == 300 for p in apart.points)
     within = joint_figure([*here, *there], {s: latencies[s] for s in ("s0", "s2")}, draws=50)
     assert sum(p.p_best_within_budget for p in within.points) == pytest.approx(1)
     json.dumps(as_object(rank([*here, *there], latencies, draws=20)), allow_nan=False)
@@ -143,8 +143,8 @@ def test_exact_repeats_count_once_and_are_said(simulate):
 
 
 def test_a_system_without_any_latency_is_no_point(simulate):
-    latencies = {"s0": {f"c{c:03}": 300.0 for c in range(10)}, "s1": {}, "s2": {"c000": float("nan")}}
-    figure = rank(simulate(10, 3, 1), latencies, other_latencies={"ttft": {"s1": {"c000": 100.0}}}, draws=50)
+    latencies = {"s0": {f"c{c:03}": [300.0] for c in range(10)}, "s1": {}, "s2": {"c000": []}}
+    figure = rank(simulate(10, 3, 1), latencies, other_latencies={"ttft": {"s1": {"c000": [100.0]}}}, draws=50)
     assert [p.system for p in figure.joint.points] == ["s0"]
     assert set(as_object(figure)["joint"]) == {"s0"}
 
