@@ -1,9 +1,10 @@
 """An agent as a process that the harness starts, waits for, watches and ends.
 
 The agent under test shares nothing with the harness: not the interpreter's path (the names of our packages can never meet
-those of a user's bot), not the terminal's Ctrl-C, not a pipe that would block it. Its output goes straight into a file,
+those of a user's bot), not the terminal's Ctrl-C, not a pipe that would block it. Its output goes into a file,
 which the harness reads until the agent is ready and then leaves alone, so that a chatty agent costs a call nothing and
-its last words survive any crash. `agents.supervise` stands between the two and sees to it that no orphan is left.
+its last words survive any crash. `agents.supervise` stands between the two: it keeps keys out of that file and sees to it
+that no orphan is left.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 from agents import supervise
 from agents.loopback import is_loopback
 from agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
+from agents.secrets import learn_environment, learn_settings, redact, redactor
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 
@@ -106,14 +108,18 @@ class AgentProcess:
 
     def last_log_lines(self, count: int = 10) -> tuple[str, ...]:
         """The last lines that the agent wrote, safe to print."""
-        try:
-            with self._log_path.open("rb") as log:
-                log.seek(max(0, log.seek(0, os.SEEK_END) - 65_536))
-                tail = log.read().decode("utf-8", "replace")
-        except OSError:
-            return ()
-        lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
-        return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
+        return _last_lines(self._log_path, 0, count)
+
+    def log_end(self) -> int:
+        """How much the agent has written, for `log_lines_since`."""
+        with contextlib.suppress(OSError):
+            return self._log_path.stat().st_size
+        return 0
+
+    def log_lines_since(self, end: int, count: int = 10) -> tuple[str, ...]:
+        """The last lines of those that the agent wrote after `log_end` was `end`, safe to print."""
+        # A log that has passed its limit starts anew, and all of it is later than what is gone.
+        return _last_lines(self._log_path, end if end <= self.log_end() else 0, count)
 
     def failure(self) -> AgentFailed | None:
         """What to raise when the agent has died by itself; None while it lives and after `stop`."""
@@ -239,6 +245,7 @@ class AgentProcess:
                 raise self._failed(what, "start_failed")
 
     def _spawn(self, launch: _Launch) -> None:
+        learn_environment()
         self._status_fd, theirs = os.pipe()
         os.set_blocking(self._status_fd, False)
         orders = supervise.Orders(
@@ -249,10 +256,11 @@ class AgentProcess:
             grace_s=launch.settings.stop_timeout_s,
             status_fd=theirs,
             harness_pid=os.getpid(),
+            secrets=list(redactor().values),
         )
         try:
             self._supervisor = subprocess.Popen(
-                [sys.executable, "-I", "-S", supervise.__file__, orders.to_json()],
+                [sys.executable, "-I", "-S", supervise.__file__],
                 env=launch.env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -261,19 +269,23 @@ class AgentProcess:
             )
         finally:
             os.close(theirs)
+        assert self._supervisor.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._supervisor.stdin.write(orders.to_json().encode() + b"\n")
+            self._supervisor.stdin.flush()
 
     async def _ready_url(self, launch: _Launch, log: "_NewLines") -> str | None:
         """The agent's address if it is ready now."""
         settings = launch.settings
         if settings.ready_url is not None:
             return launch.url if await _answers(settings.ready_url) else None
-        for line in log.read():
-            if settings.ready_pattern is not None:
-                if re.search(settings.ready_pattern, line):
-                    return launch.url
-            elif (said := _ready_line(line)) is not None:
-                return launch.url or said
-        return None
+        if settings.ready_pattern is not None:
+            return launch.url if any(re.search(settings.ready_pattern, line) for line in log.read()) else None
+        self._read_status()
+        if (said := self._facts.get("url")) is None:
+            return None
+        learn_settings({"url": said})
+        return launch.url or str(said)
 
     def _read_status(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -293,9 +305,22 @@ class AgentProcess:
         return f"exit code {code}" if code >= 0 else f"killed by {_signal_name(-code)}"
 
     def _failed(self, what: str, kind: AgentFailure) -> AgentFailed:
+        what = redact(what)
         lines = self.last_log_lines()
         where = f"; its log is {self._log_path}" if self._supervisor is not None else ""
         return AgentFailed(f'agent "{self._profile.name}" {what}{where}', kind, lines)
+
+
+def _last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
+    """The last lines of a log after a place in it."""
+    try:
+        with log_path.open("rb") as log:
+            log.seek(max(start, log.seek(0, os.SEEK_END) - 65_536))
+            tail = log.read().decode("utf-8", "replace")
+    except OSError:
+        return ()
+    lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
+    return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
 
 
 class _NewLines:
@@ -323,19 +348,6 @@ def _clean_environment() -> dict[str, str]:
     """
     kept = {name: value for name, value in os.environ.items() if name not in _NOT_INHERITED}
     return {**kept, "PYTHONUNBUFFERED": "1"}
-
-
-def _ready_line(line: str) -> str | None:
-    """The address in `{"event": "ready", "url": …}`."""
-    if not line.lstrip().startswith("{"):
-        return None
-    try:
-        said = json.loads(line)
-    except ValueError:
-        return None
-    if not isinstance(said, dict) or said.get("event") != "ready" or not isinstance(said.get("url"), str):
-        return None
-    return str(said["url"])
 
 
 def _awaited(settings: ProcessSettings) -> str:

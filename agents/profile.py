@@ -24,6 +24,7 @@ from agents.profile_kinds import (
     TwilioProfile,
     family_of,
 )
+from agents.secrets import learn_file
 from agents.toml_lines import line_of, syntax_error
 
 __all__ = [
@@ -78,6 +79,7 @@ def parse_profile(text: str, path: Path) -> AgentProfile:
     Raises:
         ProfileError: the text is malformed; one line with file, line and field.
     """
+    learn_file(text)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, model_validator
 
 from agents.connections.spec import ConnectionSpec
+from agents.secrets import redact_settings
 
 ProfileKind = Literal["cascade", "pipecat", "raw-pcm", "twilio", "openai-realtime", "plugin", "text"]
 
@@ -94,8 +95,13 @@ class AgentProfile(ProfileSettings):
 
     @property
     def source_text(self) -> str:
-        """The file as it was written."""
+        """The file as it was written, secrets included: for nobody's eyes."""
         return self._source_text
+
+    @property
+    def shown_text(self) -> str:
+        """The file as it can be kept and shown."""
+        return redact_settings(self._source_text)
 
     @property
     def folder(self) -> Path:

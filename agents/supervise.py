@@ -6,16 +6,22 @@ whatever reason, every process that descends from the agent is ended, politely f
 inherits grandchildren that detached themselves, so a daemonised model server is found too; and should this process
 itself be killed, the kernel kills the agent (`PR_SET_PDEATHSIG`).
 
-It imports the standard library only and is run by file name in Python's isolated mode, so that nothing of the harness
-is on the agent's path and nothing of the agent's on this one's.
+It imports the standard library only (and what keeps keys out of logs, which does no more) and is run by file name in Python's
+isolated mode, so that nothing of the harness is on the agent's path and nothing of the agent's on this one's.
 
-Protocol: standard input is the life line; SIGTERM cuts it too, and a second one ends the grace that the agent has. On the
-status pipe it writes one JSON line with the agent's `pid`, or the `error` that kept it from starting, and one with its
-`exit` code (negative: the signal) when it has ended.
+What the agent writes passes through here into its log, because agents print keys: in tracebacks, in a dump of their settings.
+The pipe is wide and read at once, so that a talkative agent does not wait.
+
+Protocol: standard input brings one line, the orders as JSON, and is the life line from then on: a command line could be read
+by anybody on the machine, and the orders hold what must be masked. SIGTERM cuts the life line too, and a second one ends the
+grace that the agent has. On the status pipe it writes one JSON line with the agent's `pid`, or the `error` that kept it from
+starting; one with the `url` of the ready line that the agent printed, as it printed it (an address may carry a key); and one
+with its `exit` code (negative: the signal) when it has ended.
 """
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -35,14 +41,19 @@ _ORPHAN_CHECK_S = 1.0
 """A process forked from the harness may hold the life line open after the harness is gone; its parent id tells."""
 _BLIND_CHECK_S = 0.1
 LOG_LIMIT_BYTES = 64 * 1024 * 1024
-"""Hours of a talkative bot. One that prints as fast as it can may pass it by what a disk takes in a second."""
+"""Hours of a talkative bot."""
+_PIPE_BYTES = 1024 * 1024
+_PIECE_BYTES = 256 * 1024
+_LONGEST_READY_BYTES = 4_096
+_MOST_PIECES = 64
+"""At one look: one that prints without end must not keep this process from seeing that it should end it."""
 
 _impatient = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What to start, as the harness says it in the one (JSON) argument."""
+    """What to start, as the harness says it."""
 
     command: list[str]
     cwd: str
@@ -51,36 +62,114 @@ class Orders:
     grace_s: float
     status_fd: int
     harness_pid: int
+    secrets: list[str]
+    """What must not stand in the log."""
 
     def to_json(self) -> str:
-        """The argument as which these orders are given."""
+        """These orders in one line."""
         return json.dumps(asdict(self))
 
 
 def main() -> int:
     """Start the agent that the orders name and see it to its end; the exit code is the agent's."""
-    orders = Orders(**json.loads(sys.argv[1]))
+    orders = Orders(**json.loads(_first_line()))
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, _close_the_life_line)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     status = os.fdopen(orders.status_fd, "w", buffering=1)
     try:
-        agent = _start(orders)
+        agent, log = _start(orders, lambda fact: _tell(status, fact))
     except OSError as error:
         _tell(status, {"error": f"{error.filename or orders.command[0]}: {error.strerror or error}"})
         return 127
     _tell(status, {"pid": agent.pid})
-    _watch(agent, orders)
+    _watch(agent, log, orders)
     if (died := agent.poll()) is not None:
+        log.take()
+        log.end()
         _tell(status, {"exit": died})
-    code = _end_all(agent, orders.grace_s)
+    code = _end_all(agent, log, orders.grace_s)
+    log.end()
     _tell(status, {"exit": code})
     return code if code >= 0 else 128 - code
 
 
-def _watch(agent: "subprocess.Popen[bytes]", orders: Orders) -> None:
+class _Log:
+    """The agent's output on its way into a file, masked, and bounded."""
+
+    def __init__(self, path: Path, pipe: int, secrets: list[str], tell: Callable[[dict[str, object]], None]) -> None:
+        from agents.secrets import RedactedLines, Redactor
+
+        self.pipe = pipe
+        self._path = path
+        self._lines = RedactedLines(Redactor.of(secrets))
+        self._file = path.open("ab", buffering=0)
+        self._tell = tell
+        self._unsaid = b""
+        self._ready = False
+        os.set_blocking(pipe, False)
+
+    def take(self) -> bool:
+        """Write what has come; False once nothing can come any more."""
+        for _ in range(_MOST_PIECES):
+            try:
+                piece = os.read(self.pipe, _PIECE_BYTES)
+            except BlockingIOError:
+                return True
+            if not piece:
+                return False
+            if not self._ready:
+                self._look_for_ready(piece)
+            self._write(self._lines.feed(piece))
+        return True
+
+    def end(self) -> None:
+        """Write a last line that never ended."""
+        self._write(self._lines.flush())
+
+    def _look_for_ready(self, piece: bytes) -> None:
+        *lines, self._unsaid = (self._unsaid + piece).split(b"\n")
+        self._unsaid = self._unsaid[-_LONGEST_READY_BYTES:]
+        for line in lines:
+            if not self._ready and (url := _url_of_ready_line(line)) is not None:
+                self._ready = True
+                self._tell({"url": url})
+
+    def _write(self, text: bytes) -> None:
+        # A full disk must not stop the reading, or the agent would stand still in its next line.
+        with contextlib.suppress(OSError):
+            if self._path.stat().st_size > LOG_LIMIT_BYTES:
+                # An agent that prints without end must not fill the disk; its last words are the ones that matter.
+                self._file.truncate(0)
+                self._file.write(b"[earlier output was dropped: it had passed the limit of the log]\n")
+            self._file.write(text)
+
+
+def _url_of_ready_line(line: bytes) -> str | None:
+    """The address in `{"event": "ready", "url": …}`."""
+    if not line.lstrip().startswith(b"{") or len(line) > _LONGEST_READY_BYTES:
+        return None
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict) or said.get("event") != "ready" or not isinstance(said.get("url"), str):
+        return None
+    return str(said["url"])
+
+
+def _first_line() -> bytes:
+    """The orders, and not a byte of what follows: the end of the line must be seen as such."""
+    line = b""
+    while not line.endswith(b"\n") and (piece := os.read(0, 65_536)):
+        line += piece
+    return line
+
+
+def _watch(agent: "subprocess.Popen[bytes]", log: _Log, orders: Orders) -> None:
     """Return when the agent has ended, or when the harness lets go or is gone."""
     watched, look_s = _what_wakes(agent.pid)
+    watched.append(log.pipe)
     while agent.poll() is None:
         try:
             ready, _, _ = select.select(watched, [], [], look_s)
@@ -88,8 +177,9 @@ def _watch(agent: "subprocess.Popen[bytes]", orders: Orders) -> None:
             return
         if 0 in ready or os.getppid() != orders.harness_pid:
             return
+        if log.pipe in ready and not log.take():
+            watched.remove(log.pipe)
         _reap(agent.pid)
-        _bound(Path(orders.log))
 
 
 def _what_wakes(agent: int) -> tuple[list[int], float]:
@@ -98,15 +188,6 @@ def _what_wakes(agent: int) -> tuple[list[int], float]:
         return [0, os.pidfd_open(agent)], _ORPHAN_CHECK_S
     except OSError:
         return [0], _BLIND_CHECK_S
-
-
-def _bound(log: Path) -> None:
-    """An agent that prints without end must not fill the disk; its last words are the ones that matter."""
-    with contextlib.suppress(OSError):
-        if log.stat().st_size > LOG_LIMIT_BYTES:
-            os.truncate(log, 0)
-            with log.open("ab") as sink:
-                sink.write(b"[earlier output was dropped: it had passed the limit of the log]\n")
 
 
 def _close_the_life_line(*_: object) -> None:
@@ -118,9 +199,12 @@ def _end_the_grace(*_: object) -> None:
     _impatient.set()
 
 
-def _start(orders: Orders) -> "subprocess.Popen[bytes]":
-    with Path(orders.log).open("ab") as sink:
-        return subprocess.Popen(
+def _start(orders: Orders, tell: Callable[[dict[str, object]], None]) -> tuple["subprocess.Popen[bytes]", _Log]:
+    output, sink = os.pipe()
+    _widen(sink)
+    log = _Log(Path(orders.log), output, orders.secrets, tell)
+    try:
+        agent = subprocess.Popen(
             orders.command,
             cwd=orders.cwd,
             stdin=subprocess.DEVNULL,
@@ -129,6 +213,16 @@ def _start(orders: Orders) -> "subprocess.Popen[bytes]":
             start_new_session=True,
             preexec_fn=_in_the_child(orders.nice, os.getpid()),
         )
+    finally:
+        os.close(sink)
+    return agent, log
+
+
+def _widen(pipe: int) -> None:
+    """Room for a burst of output while this process waits for a processor."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _in_the_child(nice: int, parent: int) -> Callable[[], None]:
@@ -142,7 +236,7 @@ def _in_the_child(nice: int, parent: int) -> Callable[[], None]:
     return prepare
 
 
-def _end_all(agent: "subprocess.Popen[bytes]", grace_s: float) -> int:
+def _end_all(agent: "subprocess.Popen[bytes]", log: _Log, grace_s: float) -> int:
     """End everything that descends from the agent; returns the agent's own exit code."""
     agent.poll()
     left = _descendants()
@@ -150,6 +244,7 @@ def _end_all(agent: "subprocess.Popen[bytes]", grace_s: float) -> int:
     deadline = time.monotonic() + grace_s
     while left and time.monotonic() < deadline and not _impatient.is_set():
         time.sleep(0.02)
+        log.take()
         agent.poll()
         _reap(agent.pid)
         left = _descendants()
@@ -160,7 +255,9 @@ def _end_all(agent: "subprocess.Popen[bytes]", grace_s: float) -> int:
         agent.poll()
         _reap(agent.pid)
         left = _descendants()
-    return agent.wait()
+    code = agent.wait()
+    log.take()
+    return code
 
 
 def _descendants() -> set[int]:
@@ -211,4 +308,6 @@ def _prctl(option: int, value: int) -> None:
 
 
 if __name__ == "__main__":
+    # Behind the standard library, so that nothing installed beside this package can take the place of a part of it.
+    sys.path.append(str(Path(__file__).resolve().parent.parent))
     sys.exit(main())

@@ -5,32 +5,62 @@ somebody's index; the rules of the task are those that the cascade gets. TTFT co
 *answer* token: what a reasoning model thinks first, in a field of its own or between `<think>` tags, is waiting time to
 the person. The line to the endpoint is opened before the clock starts, because a conversation pays for that once and not
 on every turn.
+
+An endpoint may answer anything, or without end: whatever it does is a named failure of the one question, within the
+profile's `timeout_s` for all tries together and a bound on bytes.
 """
 
+import asyncio
 import contextlib
+import json
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from agents.cascade.prompt import system_instruction
 from agents.cascade.settings import ReplySettings
 from agents.loopback import is_loopback
 from agents.message import Message
 from agents.profile import TextProfile
+from agents.secrets import learn, learn_settings, redact_foreign
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    import httpx
 
+TextFailure = Literal[
+    "no_key",  # the key is not in the environment, or is none
+    "unreachable",  # nothing answers there
+    "refused",  # a 4xx: asking again is useless
+    "rate_limited",  # 429, to the last try
+    "server_error",  # 5xx, to the last try, or an error in the stream
+    "timeout",  # no whole answer within the profile's `timeout_s`
+    "flood",  # more bytes than any answer has
+    "garbage",  # not a stream of chat completions, or text that no file can hold
+    "cut",  # the line broke inside the answer
+    "nothing",  # a whole answer without a word in it
+]
+_MAY_PASS: Final = ("unreachable", "rate_limited", "server_error")
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Of one answer: thirty thousand tokens, each in a message of its own with all its wrapping."""
 _TRIES: Final = 3
 _BACKOFF_S: Final = 1.0
-_THOUGHT = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
+_LEAST_TRY_S: Final = 0.5
+_LINE_S: Final = 5.0
+"""For opening the line: an endpoint that is slow to list its models is not held up for it."""
+_THOUGHT: Final = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
+_BEGIN, _END = "<think>", "</think>"
 
 
 class TextFailed(Exception):
     """The endpoint gave no answer. The message is one line for people, without any key."""
+
+    def __init__(self, message: str, kind: TextFailure) -> None:
+        super().__init__(" ".join(redact_foreign(message).split()))
+        self.kind: TextFailure = kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,89 +74,228 @@ class TextReply:
 
 
 def complete(profile: TextProfile, history: Sequence[Message], base_url: str | None = None) -> TextReply:
+    """`ask`, for programs without an event loop."""
+    return asyncio.run(ask(profile, history, base_url))
+
+
+async def ask(profile: TextProfile, history: Sequence[Message], base_url: str | None = None) -> TextReply:
     """The system's next turn after `history`, which ends on the seeker's.
 
     `base_url` is where an embedded model was started (`AgentProcess.url`); a profile with its own needs none. Rate limits,
-    server errors and time-outs are tried again; the times are those of the try that succeeded.
+    server errors and lines that do not come up are tried again; the times are those of the try that succeeded.
 
     Raises:
-        TextFailed: no key where one is needed, or the endpoint cannot be reached, refuses, or answers nothing.
+        TextFailed: no key where one is needed, or the endpoint cannot be reached, refuses, or answers nothing that can be used.
     """
-    from openai import APIConnectionError, APIStatusError, DefaultHttpxClient, OpenAI, OpenAIError
-
     where = profile.base_url or base_url
     if where is None:
-        raise TextFailed(f'agent "{profile.name}": neither base_url nor a started model')
-    line = DefaultHttpxClient(trust_env=not is_loopback(where))
-    client = OpenAI(base_url=where, api_key=_key(profile), timeout=profile.timeout_s, max_retries=0, http_client=line)
-    with client:
-        _open_line(client)
+        raise TextFailed(f'agent "{profile.name}": neither base_url nor a started model', "unreachable")
+    learn_settings({"base_url": where})
+    endpoint = _Endpoint(where.rstrip("/"), profile)
+    try:
+        async with asyncio.timeout(profile.timeout_s), endpoint.client(_key(profile)) as client:
+            await endpoint.open_line(client)
+            return await endpoint.ask_again(client, history)
+    except TimeoutError as error:
+        raise TextFailed(f"{where}: no whole answer within {profile.timeout_s:g} s", "timeout") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    """One address and what is asked there. httpx and not a vendor's client: every byte of the answer is bounded here."""
+
+    where: str
+    profile: TextProfile
+
+    def client(self, key: str | None) -> "httpx.AsyncClient":
+        import httpx
+
+        # Packed, a few bytes could become more than this machine holds.
+        headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
+        patience = httpx.Timeout(None, connect=self.profile.timeout_s / (_TRIES + 1))
+        return httpx.AsyncClient(
+            headers=headers, timeout=patience, trust_env=not is_loopback(self.where), follow_redirects=True
+        )
+
+    async def open_line(self, client: "httpx.AsyncClient") -> None:
+        """Connect (and encrypt) before the clock starts; whether the endpoint lists models, and how, does not matter."""
+        import httpx
+
+        with contextlib.suppress(httpx.HTTPError, httpx.InvalidURL, TextFailed, TimeoutError):
+            async with asyncio.timeout(_LINE_S), client.stream("GET", f"{self.where}/models") as response:
+                async for _ in _bounded(response.aiter_raw()):
+                    pass
+
+    async def ask_again(self, client: "httpx.AsyncClient", history: Sequence[Message]) -> TextReply:
+        last_s = time.monotonic() + self.profile.timeout_s
         for tried in range(1, _TRIES + 1):
+            wait_s = _BACKOFF_S * 2 ** (tried - 1)
             try:
-                return _ask(client, profile, history)
-            except APIStatusError as error:
-                if tried == _TRIES or (error.status_code != 429 and error.status_code < 500):
-                    raise TextFailed(f"{where}: HTTP {error.status_code}: {_brief(error.message)}") from error
-            except APIConnectionError as error:
-                if tried == _TRIES:
-                    raise TextFailed(f"{where}: {_brief(str(error))}") from error
-            except OpenAIError as error:
-                raise TextFailed(f"{where}: {_brief(str(error))}") from error
-            time.sleep(_BACKOFF_S * 2 ** (tried - 1))
-    raise AssertionError("the last try returns or raises")
+                return await self._ask(client, history)
+            except TextFailed as failed:
+                # No try after the end: what was wrong is worth more than that time ran out.
+                if failed.kind not in _MAY_PASS or tried == _TRIES or time.monotonic() + wait_s >= last_s - _LEAST_TRY_S:
+                    raise TextFailed(f"{self.where}: {failed}", failed.kind) from failed
+            await asyncio.sleep(wait_s)
+        raise AssertionError("the last try returns or raises")
+
+    async def _ask(self, client: "httpx.AsyncClient", history: Sequence[Message]) -> TextReply:
+        import httpx
+
+        answer, answering = _Answer(), False
+        began = time.monotonic()
+        try:
+            async with client.stream("POST", f"{self.where}/chat/completions", json=self._body(history)) as response:
+                answering = True
+                await _refuse(response)
+                async for event in _events(_bounded(response.aiter_raw())):
+                    if event == "[DONE]":
+                        break
+                    answer.add(_words_of(event))
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.TooManyRedirects) as error:
+            raise TextFailed(_brief(str(error)), "refused") from error
+        except httpx.HTTPError as error:
+            if answering:
+                raise TextFailed(f"the line broke inside the answer ({_brief(str(error))})", "cut") from error
+            raise TextFailed(_brief(str(error)) or type(error).__name__, "unreachable") from error
+        ended = time.monotonic()
+        if answer.first_s is None or not answer.text:
+            raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self.profile.max_tokens})", "nothing")
+        return TextReply(
+            text=answer.text,
+            ttft_ms=(answer.first_s - began) * 1e3,
+            total_ms=(ended - began) * 1e3,
+            model=self.profile.model,
+        )
+
+    def _body(self, history: Sequence[Message]) -> dict[str, Any]:
+        rules = self.profile.system_prompt or system_instruction(ReplySettings())
+        limit = "max_completion_tokens" if urlsplit(self.where).hostname == "api.openai.com" else "max_tokens"
+        return {
+            "model": self.profile.model,
+            "messages": [
+                {"role": "system", "content": rules},
+                *({"role": turn.role, "content": turn.text} for turn in history),
+            ],
+            "temperature": 0,
+            "top_p": 1,
+            "stream": True,
+            limit: self.profile.max_tokens,
+        }
 
 
-def _ask(client: "OpenAI", profile: TextProfile, history: Sequence[Message]) -> TextReply:
-    messages: list[Any] = [{"role": "system", "content": profile.system_prompt or system_instruction(ReplySettings())}]
-    messages += [{"role": turn.role, "content": turn.text} for turn in history]
-    limit = "max_completion_tokens" if client.base_url.host == "api.openai.com" else "max_tokens"
-    began = time.monotonic()
-    stream = client.chat.completions.create(
-        model=profile.model,
-        messages=messages,
-        temperature=0,
-        top_p=1,
-        stream=True,
-        extra_body={limit: profile.max_tokens},
-    )
-    first, text = _read(piece.choices[0].delta.content or "" for piece in stream if piece.choices)
-    ended = time.monotonic()
-    if first is None:
-        raise TextFailed(f"{client.base_url}: {profile.model} answered nothing (max_tokens = {profile.max_tokens})")
-    return TextReply(text=text, ttft_ms=(first - began) * 1e3, total_ms=(ended - began) * 1e3, model=profile.model)
+async def _refuse(response: "httpx.Response") -> None:
+    status = response.status_code
+    if status >= 400:
+        body = b"".join([piece async for piece in _bounded(response.aiter_raw())])
+        kind: TextFailure = "rate_limited" if status == 429 else "server_error" if status >= 500 else "refused"
+        raise TextFailed(f"HTTP {status}: {_brief(_error_in(body.decode('utf-8', 'replace')))}", kind)
+    packed = response.headers.get("content-encoding", "identity")
+    if packed.lower() != "identity":
+        raise TextFailed(f"sent its answer packed ({packed[:40]!r}), which was not asked for", "garbage")
 
 
-def _read(pieces: Iterable[str]) -> tuple[float | None, str]:
-    """When the first answer token came (monotonic seconds), and the whole answer without its thoughts."""
-    first: float | None = None
-    whole = ""
-    for piece in pieces:
-        whole += piece
-        if first is None and _answer(whole):
-            first = time.monotonic()
-    return first, _answer(whole)
+async def _bounded(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    came = 0
+    async for piece in pieces:
+        came += len(piece)
+        if came > MOST_BYTES:
+            raise TextFailed(f"sent more than {MOST_BYTES // 1024**2} MiB", "flood")
+        yield piece
 
 
-def _answer(so_far: str) -> str:
-    return _THOUGHT.sub("", so_far).strip() if not "<think>".startswith(so_far.strip()) else ""
+async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
+    """The data of server-sent events; whatever else stands in the stream is passed over, as the standard has it."""
+    rest = bytearray()
+    async for piece in pieces:
+        rest += piece
+        if b"\n" not in piece:
+            continue
+        *lines, rest = rest.split(b"\n")
+        for line in lines:
+            if line.startswith(b"data:"):
+                yield _decoded(bytes(line[5:]))
+    if rest.startswith(b"data:"):
+        yield _decoded(bytes(rest[5:]))
 
 
-def _open_line(client: "OpenAI") -> None:
-    """Connect (and encrypt) before the clock starts; whether the endpoint lists models does not matter."""
-    from openai import OpenAIError
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise TextFailed("its stream is not UTF-8", "garbage") from error
 
-    with contextlib.suppress(OpenAIError):
-        client.models.list()
+
+def _words_of(event: str) -> str:
+    """The piece of the answer in one chunk of a completion."""
+    try:
+        chunk = json.loads(event)
+        if chunk.get("error"):
+            raise TextFailed(f"an error in its stream: {_brief(_error_in(event))}", "server_error")
+        words = chunk["choices"][0]["delta"].get("content") if chunk.get("choices") else None
+        words = "" if words is None else words
+        words.encode()  # half a character can be told in JSON, and no file can hold it
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise TextFailed(f"not a stream of chat completions ({type(error).__name__}: {_brief(event)})", "garbage") from error
+    return str(words)
 
 
-def _key(profile: TextProfile) -> str:
+def _error_in(body: str) -> str:
+    """What an error's body says to people, or the body."""
+    try:
+        said = json.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return body
+    return said if isinstance(said, str) else body
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A reply as it comes: when its first answer token came (monotonic seconds), and the whole without its thoughts."""
+
+    first_s: float | None = None
+    _pieces: list[str] = field(default_factory=list)
+    _open: str = ""
+    """What has come since the last thought ended: looked at anew with every piece, and so kept short."""
+    _thinking: bool = False
+
+    @property
+    def text(self) -> str:
+        return _THOUGHT.sub("", "".join(self._pieces)).strip()
+
+    def add(self, piece: str) -> None:
+        self._pieces.append(piece)
+        if self.first_s is not None:
+            return
+        self._open += piece
+        while True:
+            if self._thinking:
+                _, ended, after = self._open.partition(_END)
+                if not ended:
+                    self._open = self._open[-len(_END) :]
+                    return
+                self._open, self._thinking = after, False
+            said = self._open.lstrip()
+            if not said.startswith(_BEGIN):
+                break
+            self._open, self._thinking = said.removeprefix(_BEGIN), True
+        if not _BEGIN.startswith(said.rstrip()):
+            self.first_s = time.monotonic()
+
+
+def _key(profile: TextProfile) -> str | None:
     if profile.api_key_env is None:
-        return "none"
+        return None
     key = os.environ.get(profile.api_key_env)
     if not key:
-        raise TextFailed(f'agent "{profile.name}": set the environment variable {profile.api_key_env} to its key')
+        raise TextFailed(f'agent "{profile.name}": set the environment variable {profile.api_key_env} to its key', "no_key")
+    learn([key])
+    if not (key.isascii() and key.isprintable()):
+        what = f"the environment variable {profile.api_key_env} holds characters that no key has"
+        raise TextFailed(f'agent "{profile.name}": {what}', "no_key")
     return key
 
 
 def _brief(words: str) -> str:
-    return " ".join(words.split())[:200]
+    """The front of what an endpoint said, masked before it is cut: half a key would pass the mask."""
+    return " ".join(redact_foreign(words[:20_000]).split())[:200]

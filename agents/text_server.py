@@ -8,15 +8,19 @@ import argparse
 import asyncio
 import json
 import signal
+import sys
 
-from agents.cascade.llm_server import LlmServer, ServerOptions
+from agents.cascade.llm_server import LlmServer, ServerFailed, ServerOptions
 
 
 def main() -> None:
     """Serve a GGUF file until SIGTERM; one JSON line on standard output says when and where it is ready."""
     parser = argparse.ArgumentParser(prog="python -m agents.text_server")
     parser.add_argument("--model", required=True)
-    asyncio.run(_serve(parser.parse_args().model))
+    try:
+        asyncio.run(_serve(parser.parse_args().model))
+    except ServerFailed as wrong:
+        sys.exit(f"text server: {wrong}")
 
 
 async def _serve(model: str) -> None:

@@ -27,9 +27,9 @@ def voicing(samples: NDArray[np.float32]) -> NDArray[np.float64]:
 
     Frame k begins with sample `k * HOP`. Rumble below the voice is removed first: it repeats by being slow.
     """
-    high = sosfilt(butter(4, 100, "highpass", fs=RATE_HZ, output="sos"), samples.astype(np.float64))
-    if len(high) < FRAME:
+    if len(samples) < FRAME:
         return np.zeros(0)
+    high = sosfilt(butter(4, 100, "highpass", fs=RATE_HZ, output="sos"), samples.astype(np.float64))
     frames = np.lib.stride_tricks.sliding_window_view(high, FRAME)[::HOP]
     frames = frames - frames.mean(axis=1, keepdims=True)
     spectrum = np.fft.rfft(frames, 2 * FRAME, axis=1)

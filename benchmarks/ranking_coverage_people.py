@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.ranking import ordinal
-from harness.ranking.leaderboard import fit_votes
+from harness.ranking.fits import fit_votes
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
 

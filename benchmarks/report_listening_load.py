@@ -23,14 +23,15 @@ from reports.listening.design import ListeningDesign
 from reports.listening.serve import KEEP_ALIVE_S, prepare
 
 PORT = 8_951
-DESIGN = ListeningDesign(items=20, headphone_trials=3)
+DESIGN = ListeningDesign(items=20, headphone_trials=0)
+"""No trials: raters who hear nothing would be stopped by them."""
 THINK_S = 5.0
 """Makes a session of half an hour or more last about a minute and a half."""
 
 
 def serve(run: Path) -> None:
     votes, material = prepare(RunStore.open(run), DESIGN)
-    app = ListeningApp(votes, material, DESIGN, hearing_share=0.0)
+    app = ListeningApp(votes, material, DESIGN, hearing_share=0.0, begins_per_minute=10_000)
     uvicorn.run(app.asgi(), port=PORT, log_level="error", access_log=False, timeout_keep_alive=KEEP_ALIVE_S)
 
 

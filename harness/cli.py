@@ -8,11 +8,12 @@ import json
 import os
 import sqlite3
 import sys
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 from typer.exceptions import TyperException
 
+from agents.secrets import RedactedOutput
 from harness.commands import (
     agents,
     calibrate,
@@ -73,6 +74,9 @@ app.command("listen")(listen.listen)
 
 def main() -> None:
     """Entry point of the `harness` command."""
+    # Everything said from here on passes the mask: progress, results, tracebacks, and what libraries print.
+    sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
+    sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
     sys.exit(_run(sys.argv[1:]))
 
 

@@ -13,6 +13,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
 from harness.store.selection import HEARD
+from harness.timing.figures import BUDGET_MS
 from reports import audits, strategies, telemetry
 from reports.listening.section import listening_views
 from reports.provenance import provenance
@@ -87,8 +88,8 @@ def assemble(gathered: ShownRuns, page_folder: Path, *, audio: bool = True, bund
         provenance=provenance(gathered.parts),
         differences=gathered.differences,
         onset_error_ms=None if None in errors else max(error for error in errors if error is not None),
-        budget_ttft_ms=summary.budgets_ms.get("ttft", 500.0),
-        budget_ttfa_ms=summary.budgets_ms.get("ttfa", 500.0),
+        budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
+        budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
 
 
@@ -150,8 +151,9 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
         cell.turns,
         {metric: _quantiles(getattr(cell, f"{metric}_ms")) for metric in METRICS},
         RatingView(
-            elo=Estimate(cell.elo, *(cell.elo_interval or (None, None))),
+            elo=Estimate.of(cell.elo, cell.elo_interval),
             win_rate=cell.win_rate,
+            elo_with_length=cell.elo_with_length,
             axes={axis: value for axis, value in cell.axes.items() if value is not None},
             judgments=judgments,
             contexts=board.contexts if board is not None else 0,
@@ -172,8 +174,8 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
 
 def _quantiles(found: Quantiles) -> LatencyView:
     return LatencyView(
-        p50=UNKNOWN if found.p50_over_limit else Estimate(found.p50, *(found.p50_interval or (None, None))),
-        p95=UNKNOWN if found.p95_over_limit else Estimate(found.p95, *(found.p95_interval or (None, None))),
+        p50=UNKNOWN if found.p50_over_limit else Estimate.of(found.p50, found.p50_interval),
+        p95=UNKNOWN if found.p95_over_limit else Estimate.of(found.p95, found.p95_interval),
         p50_over=found.p50_over_limit,
         p95_over=found.p95_over_limit,
         n=found.n,
@@ -192,7 +194,7 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
         if board.presentation == HEARD:
             for system, row in board.references.items():
                 found[system, board.condition][board.subset] = RatingView(
-                    elo=Estimate(row.elo, *(row.elo_interval or (None, None))),
+                    elo=Estimate.of(row.elo, row.elo_interval),
                     win_rate=row.win_rate,
                     axes={axis: value for axis, value in row.axes.items() if value is not None},
                 )
@@ -220,8 +222,8 @@ def _judges(gathered: ShownRuns) -> tuple[JudgeView, ...]:
             JudgeView(
                 name=judge.id,
                 pairs=check.pairs if check is not None else None,
-                accuracy=Estimate(judge.accuracy, *(judge.accuracy_interval or (None, None))),
-                flip_rate=Estimate(judge.flip_rate, *(flips or (None, None))),
+                accuracy=Estimate.of(judge.accuracy, judge.accuracy_interval),
+                flip_rate=Estimate.of(judge.flip_rate, flips),
                 trusted=judge.trusted,
                 judgments=judge.judgments,
                 note=judge.note,
@@ -261,4 +263,7 @@ def _judgment(row: Judgment) -> JudgmentView:
         rationale=row.rationale,
         axes={axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()},
         own_family=row.own_family,
+        condition=row.condition,
+        replicate=row.replicate,
+        repeat=row.repeat,
     )

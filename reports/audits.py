@@ -4,16 +4,14 @@ Position and length are looked at in the run's own verdicts, not only on gold pa
 pairs may still lean when two replies are close.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.ranking import bias
 from harness.ranking.agreement import Figure, agreement
 from harness.ranking.clustered import clustered_share
+from harness.ranking.verdicts import Texts
 from harness.store.judgment import AXES, Judgment
 from reports.view import Estimate, Finding
-
-Texts = Mapping[tuple[str, str], str]
-"""(conversation, system) → its reply as judged."""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
@@ -41,7 +39,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
     return tuple(
         Finding(
             name,
-            Estimate(f.value, *(f.interval or (None, None))),
+            Estimate.of(f.value, f.interval),
             f.pairs,
             "share" if unit == "share" else "coefficient",
             why,
@@ -58,7 +56,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
     found = [
         Finding(
             audit.name[:1].upper() + audit.name[1:],
-            Estimate(audit.effect, *(audit.interval or (None, None))),
+            Estimate.of(audit.effect, audit.interval),
             audit.rows,
             "coefficient",
             _effect_words(audit),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from harness.ranking.ranking import LENGTH_WORDS
 from harness.wording import UNKNOWN_TEXT, counted, share
 from reports.view import AgentView, PageView, ReferenceView, SliceView, Subset
 from reports.wording import elo, elo_interval, latency, latency_interval, system_name
@@ -46,12 +47,18 @@ def method_words(view: PageView) -> str:
     """How the ratings were made, and what an interval is."""
     if not view.elo_method:
         return "There is no joint Elo." if view.judgments else "There is no Elo, because nothing was judged."
-    return f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8."
+    lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
+    return (
+        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8. "
+        f"{LENGTH_WORDS['without' if lengths else 'unknown']}"
+    )
 
 
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
     notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
+    if part.rating.elo_with_length is not None:
+        notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:

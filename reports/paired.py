@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.clustered import DRAWS, SEED
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.clustered import SEED
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.timing.figures import NO_REPLY_MS

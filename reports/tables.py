@@ -58,6 +58,7 @@ def _systems(view: PageView) -> Iterator[Row]:
             row: Row = {
                 "system": agent.name,
                 "kind": "agent",
+                "condition": agent.condition,
                 "subset": subset,
                 "turns": part.turns,
                 **_rating(part.rating),
@@ -77,7 +78,10 @@ def _systems(view: PageView) -> Iterator[Row]:
             yield row
     for reference in view.references:
         for subset, rating in reference.ratings.items():
-            yield {"system": reference.system, "kind": reference.author, "subset": subset, **_rating(rating)}
+            yield {
+                "system": reference.system, "kind": reference.author, "condition": reference.condition, "subset": subset,
+                **_rating(rating),
+            }  # fmt: skip
 
 
 def _turns(view: PageView) -> Iterator[Row]:
@@ -106,7 +110,9 @@ def _judgments(view: PageView) -> Iterator[Row]:
             yield {
                 "context": context.id, "subset": context.subset, "system_a": row.system_a, "system_b": row.system_b,
                 "source": "human" if row.human else "judge", "judge": row.judge, "winner": row.winner, "strength": row.strength,
-                "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale, **marks,
+                "shown_first": row.shown_first, "presentation": row.presentation, "condition": row.condition,
+                "replicate": row.replicate,
+                "repeat": row.repeat, "rationale": row.rationale, **marks,
             }  # fmt: skip
 
 

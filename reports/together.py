@@ -212,7 +212,12 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
 def _by_names(part: Part) -> cautions.Circumstances:
     """A run's circumstances under the names that its agents have on the page."""
     known, only = part.summary.circumstances, part.names.unsaid or ""
-    return known.model_copy(update={"idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()}})
+    return known.model_copy(
+        update={
+            "idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()},
+            "unsure_clocks": {part.names.of(n, only): found for n, found in known.unsure_clocks.items()},
+        }
+    )
 
 
 def _worst(values: Sequence[float | None]) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.steps.cautions import Caution
+from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -46,7 +47,7 @@ class Estimate:
     high: float | None = None
 
     @classmethod
-    def of(cls, value: float | None, interval: tuple[float, float] | None) -> "Estimate":
+    def of(cls, value: float | None, interval: tuple[float | None, float | None] | None) -> "Estimate":
         """A figure as everything below this room gives it: with a pair of bounds, or none."""
         return cls(value, *(interval or (None, None)))
 
@@ -72,6 +73,8 @@ class RatingView:
 
     elo: Estimate = UNKNOWN
     win_rate: float | None = None
+    elo_with_length: float | None = None
+    """What it would be if all replies were equally long."""
     axes: Mapping[str, float] = field(default_factory=dict)
     """Win rate on each axis, 0–1; an axis nobody marked is absent."""
     judgments: int = 0
@@ -227,6 +230,11 @@ class JudgmentView:
     rationale: str
     axes: Mapping[str, tuple[str, int]]
     own_family: bool
+    condition: str = ""
+    replicate: int = 0
+    """Which repeat of the sessions the replies are from."""
+    repeat: int = 0
+    """Which of several verdicts of this judge on this pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,8 +366,8 @@ class PageView:
     baseline: BaselineView | None = None
     listening: tuple[ListeningView, ...] = ()
     telemetry: tuple[SeriesView, ...] = ()
-    budget_ttft_ms: float = 500.0
-    budget_ttfa_ms: float = 500.0
+    budget_ttft_ms: float = BUDGET_MS
+    budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
 
     @property

@@ -30,10 +30,12 @@ def elo(value: float | None) -> str:
 
 
 def elo_interval(estimate: Estimate) -> str:
-    """`1480–1530`, or nothing where there is no interval."""
-    if estimate.low is None or estimate.high is None:
-        return ""
-    return f"{estimate.low:.0f}–{estimate.high:.0f}"
+    """`1480–1530`, `≥ 1720` or `≤ 1280` where one end is known, or nothing where there is no interval."""
+    if estimate.low is not None and estimate.high is not None:
+        return f"{estimate.low:.0f}–{estimate.high:.0f}"
+    if estimate.low is not None:
+        return f"≥ {estimate.low:.0f}"
+    return f"≤ {estimate.high:.0f}" if estimate.high is not None else ""
 
 
 def share_interval(estimate: Estimate) -> str:

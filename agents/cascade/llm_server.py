@@ -89,7 +89,7 @@ class LlmServer:
                 assert self._process.stdout is not None
                 line = await self._process.stdout.readline()
                 if not line:
-                    raise ServerFailed(f"language-model server ended while loading {self._options.model}")
+                    raise ServerFailed(f"{self._options.model} cannot be loaded: damaged, or no model that llama.cpp reads")
                 self._url = json.loads(line)["url"]
                 await self._await_first_token()
         except TimeoutError as slow:
@@ -104,7 +104,7 @@ class LlmServer:
             while True:
                 assert self._process is not None
                 if self._process.returncode is not None:
-                    raise ServerFailed(f"language-model server ended while loading {self._options.model}")
+                    raise ServerFailed(f"{self._options.model} cannot be loaded: damaged, or no model that llama.cpp reads")
                 try:
                     reply = await client.post("/completion", json={"prompt": "Hello", "n_predict": 1})
                     if reply.status_code == 200:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agents.secrets import redactor
 from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome, SessionPlan
 from harness.errors import AgentError, StorageError
@@ -71,7 +72,7 @@ class CallerProcess:
             outcome.set_result(SessionOutcome("failed", "caller_died", "the caller process ended before the session"))
         try:
             with contextlib.suppress(ConnectionError):
-                self._process.stdin.write(json.dumps({"id": session, "folder": str(folder)}).encode() + b"\n")
+                self._process.stdin.write(json.dumps(self._order(session, plan, folder)).encode() + b"\n")
                 await self._process.stdin.drain()
             result = await outcome
         finally:
@@ -81,7 +82,13 @@ class CallerProcess:
         if result.failure_kind in ("caller_died", "caller_error"):
             remove(folder)
         else:
-            await asyncio.to_thread(lambda: save(take_raw(folder), folder))
+            try:
+                await asyncio.to_thread(lambda: save(take_raw(folder), folder))
+            except OSError:
+                raise  # the disk's fault, and the next session would fare no better
+            except Exception as error:
+                remove(folder)
+                return SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
         return result
 
     async def stop(self, within_s: float = STOP_TIMEOUT_S) -> None:
@@ -99,6 +106,10 @@ class CallerProcess:
                 await process.wait()
         if self._answers is not None:
             await self._answers
+
+    def _order(self, session: int, plan: SessionPlan, folder: Path) -> dict[str, object]:
+        secrets = list(redactor().values)
+        return {"id": session, "folder": str(folder), "connection": plan.connection.to_json(), "secrets": secrets}
 
     def _alive(self) -> bool:
         return self._process is not None and self._process.returncode is None

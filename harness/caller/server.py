@@ -5,7 +5,7 @@ and stopped (it runs between sessions, when no frame is due), the interpreter sw
 writing a finished recording cannot hold the pacer up. When standard input ends, the run that owned this process is gone,
 and so is this process.
 
-In:  {"id": 1, "folder": "/run/session"}      a folder that holds a plan
+In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […]}      a folder that holds a plan; what to mask
 Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
      {"id": 1, "ended": "quiet", "failure_kind": null, "detail": ""}   its recording lies in the folder
 """
@@ -18,9 +18,10 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO, cast
 
-from agents.connections import make
+from agents.connections import ConnectionSpec, make
+from agents.secrets import RedactedOutput, learn
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome
@@ -57,9 +58,10 @@ class _Server:
 
     async def _play(self, request: dict[str, Any]) -> None:
         folder = Path(request["folder"])
+        learn(request["secrets"])
         try:
             async with self._disk:
-                plan = await asyncio.to_thread(read_plan, folder)
+                plan = await asyncio.to_thread(read_plan, folder, ConnectionSpec.from_json(request["connection"]))
                 connection = make(plan.connection)
                 plan = await asyncio.to_thread(at_rate, plan, connection.capabilities.input_rate_hz)
             recording, outcome = await play_session(plan, connection, self._pacer)
@@ -107,5 +109,7 @@ def main() -> None:
     # Standard output is the answers' own: what a library prints must not fall between them.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
+    sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     with asyncio.Runner(loop_factory=precise_loop) as runner:
         runner.run(_serve(answers))

@@ -34,8 +34,8 @@ def agents(
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml file.")]) -> None:
-    """Print a profile as it is written."""
+    """Print a profile as it is written, without what is secret in it."""
     try:
-        print(load_profile(name).source_text, end="")
+        print(load_profile(name).shown_text, end="")
     except ProfileError as error:
         raise UserError(str(error)) from error

@@ -206,16 +206,11 @@ def _known_of(judge: str) -> str:
 
 
 def _in_words(check: JudgeCheck) -> str:
-    state = "excluded" if check.excluded else "trusted" if check.trusted else "not trusted"
-    words = (
-        f"{check.judge}: {state}; right on {check.accuracy:.0%} of {check.pairs} pairs with known answers"
-        f"{_between(check.accuracy_interval)}, changes its mind with the order on {check.flip_rate:.0%}"
-    )
+    from harness.judging.trust import IN_WORDS, judge_sentence, trust_in
+    from harness.wording import share, share_band
+
+    words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
     if check.held_out_accuracy is not None:
-        words += f"; right on {check.held_out_accuracy:.0%} of pairs held out from its fit"
-        words += _between(check.held_out_interval)
-    return f"{words}. {check.note}" if check.note else words
-
-
-def _between(interval: tuple[float, float] | None) -> str:
-    return f" (95 % interval {interval[0]:.0%}–{interval[1]:.0%})" if interval else ""
+        band = f" ({share_band(check.held_out_interval)})" if check.held_out_interval else ""
+        words += f"; right on {share(check.held_out_accuracy)}{band} of pairs held out from its fit"
+    return f"{words}. {IN_WORDS[trust_in(check)] or 'Trusted.'}"

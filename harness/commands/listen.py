@@ -19,13 +19,31 @@ def listen(
     delays: Annotated[
         str, typer.Option(help="without, with, or both: whether replies come after their real delay.")
     ] = "without",
+    condition: Annotated[str, typer.Option(help="Of a run of several line conditions: whose replies are compared.")] = "",
     items: Annotated[int, typer.Option(help="Items a rater, without practice and checks.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8_177,
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on: this machine alone; with --public every address.")
+    ] = None,
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65_535)] = 8_177,
     public: Annotated[bool, typer.Option("--public", help="Reachable by others; every rater needs a link.")] = False,
-    raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.")] = 10,
-    contributors: Annotated[int, typer.Option(help="Links to make for people who give replies, with --public.")] = 0,
+    url: Annotated[
+        str | None, typer.Option(help="Address that raters reach it at, with --public: https://listening.example.org.")
+    ] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM, with its chain), to speak https.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM, without a passphrase).")] = None,
+    proxy: Annotated[
+        list[str] | None, typer.Option(help="IP address of a proxy in front, whose forwarded headers count. Can be repeated.")
+    ] = None,
+    raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.", min=0, max=10_000)] = 10,
+    contributors: Annotated[
+        int, typer.Option(help="Links to make for people who give replies, with --public.", min=0, max=10_000)
+    ] = 0,
+    expires: Annotated[str, typer.Option(help="How long these links work: 12h, 7d, 2w, or never.")] = "30d",
+    revoke: Annotated[
+        str | None, typer.Option(help="Serve nothing: only end a link, by the id printed with it, or all.")
+    ] = None,
+    links: Annotated[bool, typer.Option("--links", help="Serve nothing: only list the links that were given out.")] = False,
     take_in: Annotated[
         bool, typer.Option("--take-in", help="Serve nothing: only make people's replies references of the run.")
     ] = False,
@@ -35,18 +53,29 @@ def listen(
 
     from harness.store.run_store import RunStore
     from reports.listening.design import ListeningDesign
-    from reports.listening.serve import serve
+    from reports.listening.door import door, lifetime_s
+    from reports.listening.serve import links_shown, serve
+    from reports.listening.serve import revoke as end_links
 
     try:
         asked = ListeningDesign.model_validate(
-            {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed}
+            {"kind": design, "medium": medium, "delays": delays, "items": items, "seed": seed, "condition": condition}
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         option = {"kind": "design"}.get(str(first["loc"][0]), str(first["loc"][0]))
         raise UserError(f"--{option} {first['input']}: {first['msg']}") from error
+    reached = door(host=host, port=port, public=public, url=url, certificate=tls_cert, key=tls_key, proxies=tuple(proxy or ()))
+    works_s = lifetime_s(expires)
     with RunProgress() as progress:
         store = RunStore.open(run)
+        if revoke is not None:
+            progress.note(f"Links ended: {end_links(store.folder, revoke)}")
+            return
+        if links:
+            for line in links_shown(store.folder):
+                typer.echo(line)
+            return
         if take_in:
             _take_in(store, progress)
             return
@@ -54,11 +83,10 @@ def listen(
         serve(
             store,
             asked,
-            host=host,
-            port=port,
-            public=public,
+            reached,
             raters=raters,
             contributors=contributors,
+            lifetime_s=works_s,
             progress=progress.count,
             announce=progress.note,
         )

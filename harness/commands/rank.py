@@ -20,7 +20,7 @@ def rank(
     condition: Annotated[str | None, typer.Option(help="Line condition, where there are several.")] = None,
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
-    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; by default the run's own.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's own, 0 for a file.")] = None,
     scores: Annotated[
         Path | None, typer.Option(help="CSV of what is known elsewhere: system, family, and columns of numbers.")
     ] = None,
@@ -40,6 +40,7 @@ def rank(
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.ranking.export import board_csv, board_markdown, extras
+    from harness.ranking.model import RatingModel
     from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
     from harness.steps.rank import rank_target
@@ -51,7 +52,7 @@ def rank(
         votes=_listened(target, keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
-        method=_method(method),
+        model=RatingModel(_method(method)),
         draws=draws,
         **({} if seed is None else {"seed": seed}),
     )

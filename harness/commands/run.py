@@ -32,6 +32,7 @@ def run(
     """Speak contexts to agents and report how fast and how kindly they answer."""
     from harness.run.phases import RunRequest, options_to_resume
     from harness.run.phases import run as run_all
+    from reports.listening.results import human_rows
 
     named: dict[str, object] = {
         name: value
@@ -53,7 +54,7 @@ def run(
     options = options_to_resume(out, named) if resume and out else RunOptions(**named)  # type: ignore[arg-type]
     request = RunRequest(options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",))
     with RunProgress() as progress:
-        store, summary = run_all(request, progress)
+        store, summary = run_all(request, progress, human_rows)
         progress.phase("Writing the report")
         from reports.joint import write_report
 

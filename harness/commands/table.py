@@ -104,8 +104,12 @@ def _elo(elo: float | None) -> str:
     return f"{elo:.0f}" if elo is not None else _DASH
 
 
-def _interval(interval: tuple[float, float] | None) -> str:
-    return f"{interval[0]:.0f}–{interval[1]:.0f}" if interval else _DASH
+def _interval(interval: tuple[float | None, float | None] | None) -> str:
+    """`1480–1530`, or the bound of an agent that won or lost every comparison."""
+    low, high = interval or (None, None)
+    if low is not None and high is not None:
+        return f"{low:.0f}–{high:.0f}"
+    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else _DASH
 
 
 def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:

@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
+from agents.secrets import redact
 from harness.errors import UserError
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
@@ -102,6 +103,8 @@ class ChatEndpoint:
         key = os.environ.get(name, "") if name else ""
         if name and not key:
             raise UserError(f"judge {self.settings.id}: environment variable {name} is not set; export your key in it")
+        if not (key.isascii() and key.isprintable()):
+            raise UserError(f"judge {self.settings.id}: environment variable {name} holds characters that no key has")
         if self.settings.api == "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
         return {"Authorization": f"Bearer {key}"} if key else {}
@@ -125,16 +128,18 @@ class ChatEndpoint:
             raise _Retry("timeout", f"no whole answer within {self.settings.timeout_s:g} s") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise _Retry("connection", type(error).__name__) from error
+        except httpx.InvalidURL as error:
+            raise JudgeFailure("rejected", f"base_url: {error}") from error
         _check_status(response)
         try:
             envelope = json.loads(bytes(raw))
             text, tokens_in, tokens_out = (
                 _anthropic_text(envelope, request.name) if self.settings.api == "anthropic" else _openai_text(envelope)
             )
-            return Answered(request.parse(text), tokens_in, tokens_out)
+            return Answered(request.parse(redact(text)), tokens_in, tokens_out)
         except Malformed as error:
             raise _Retry("malformed", str(error)) from error
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, OverflowError) as error:
             raise _Retry("malformed", f"not a chat completion ({type(error).__name__})") from error
 
     def _body(self, request: Request[_T]) -> tuple[str, dict[str, Any]]:

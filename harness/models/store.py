@@ -137,7 +137,7 @@ class ModelStore:
             def resolve_other(name: str) -> Path:
                 return self.resolve(name, offline=offline, progress=progress)
 
-            assembly = Assembly(weight, given, offline, progress, Path(scratch), resolve_other)
+            assembly = Assembly(weight, given, offline, progress, Path(scratch), resolve_other, _damaged(weight, folder))
             try:
                 for file in weight.files:
                     assembly.prepare(file, incoming / file.name)
@@ -163,8 +163,13 @@ def _holds(path: Path, weight: Weight) -> bool:
 def _state(weight: Weight, folder: Path) -> Literal["ready", "absent", "damaged"]:
     if not folder.is_dir():
         return "absent"
-    whole = all(sha256_of(folder / file.name) == file.sha256 for file in weight.files)
-    return "ready" if whole else "damaged"
+    return "ready" if _damaged(weight, folder) is None else "damaged"
+
+
+def _damaged(weight: Weight, folder: Path) -> Path | None:
+    """The first file of a kept weight that is not the pinned one; None for a whole weight, and for one that is not kept."""
+    files = weight.files if folder.is_dir() else ()
+    return next((folder / file.name for file in files if sha256_of(folder / file.name) != file.sha256), None)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,11 +1,23 @@
 """Ranking: from judgment rows to ratings, agreement, and the joint figure of quality and latency.
 
-Everything here is a pure function of rows, on numpy and scipy alone. `leaderboard` rates systems, `joint` and `joint_figure`
-put them into one plane with their latencies; `command.rank` makes the object that `harness rank --json` prints.
+Everything here is a pure function of rows, on numpy and scipy alone. A `RatingModel` says how ratings are made, and every door
+takes it: `leaderboard` rates systems, `joint` and `joint_figure` put them into one plane with their latencies, `ranking.rank`
+makes the object that `harness rank --json` prints.
 """
 
 from harness.ranking.board import Board, Difference, SystemRating
 from harness.ranking.joint import JointFigure, JointPoint, joint, joint_figure
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import RatingModel
 
-__all__ = ["Board", "Difference", "JointFigure", "JointPoint", "SystemRating", "joint", "joint_figure", "leaderboard"]
+__all__ = [
+    "Board",
+    "Difference",
+    "JointFigure",
+    "JointPoint",
+    "RatingModel",
+    "SystemRating",
+    "joint",
+    "joint_figure",
+    "leaderboard",
+]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, is_rule
 
 LABELS = ("first", "tie", "second")
 """Of the two systems in alphabetical order."""
@@ -29,26 +29,36 @@ class Ballot:
     humans: Mapping[str, float]
     axis_marks: tuple[float, ...] = ()
     """Signed strengths of the judges' axis marks, all judges and axes together."""
+    condition: str = ""
+    replicate: int = 0
+
+
+_Pair = tuple[str, str, str, str, int]
 
 
 def ballots(judgments: Iterable[Judgment]) -> list[Ballot]:
-    """Rows gathered by context and unordered pair; several rows of one voter are averaged."""
-    voices: dict[tuple[str, str, str], dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
-    marks: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    """Rows gathered by context, unordered pair, condition and repeat; several rows of one voter are averaged. What a rule
+    decided is nobody's vote."""
+    voices: dict[_Pair, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    marks: dict[_Pair, list[float]] = defaultdict(list)
     for row in judgments:
+        if is_rule(row.judge):
+            continue
         turned = row.system_a > row.system_b
         first, second = (row.system_b, row.system_a) if turned else (row.system_a, row.system_b)
-        key = (row.context, first, second)
+        key = (row.context, first, second, row.condition, row.replicate)
         sign = -1.0 if turned else 1.0
         voices[key][row.source, row.judge].append(sign * _signed(row.winner, row.strength))
         if row.source == "judge":
             marks[key] += [sign * _signed(m.winner, m.strength) for m in row.axes.values()]
     return [
         Ballot(
-            *key,
+            *key[:3],
             judges={who: float(np.mean(v)) for (source, who), v in sorted(by.items()) if source == "judge"},
             humans={who: float(np.mean(v)) for (source, who), v in sorted(by.items()) if source == "human"},
             axis_marks=tuple(marks[key]),
+            condition=key[3],
+            replicate=key[4],
         )
         for key, by in sorted(voices.items())
     ]

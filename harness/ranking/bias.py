@@ -18,7 +18,7 @@ from harness.ranking.board import Interval
 from harness.ranking.ordinal import Penalty
 from harness.ranking.sandwich import FEWEST_CONTEXTS, clustered
 from harness.ranking.scale import Floats
-from harness.ranking.verdicts import Votes, gather
+from harness.ranking.verdicts import Texts, Votes, gather
 from harness.store.judgment import Judgment
 
 FORMATTING = re.compile(r"(^|\n)\s*([-*•]|\d+[.)])\s|\*\*|__|`|^#{1,6}\s|\n\s*\n", re.MULTILINE)
@@ -45,11 +45,11 @@ class Audit:
 def audits(
     judgments: Sequence[Judgment],
     *,
-    texts: Mapping[tuple[str, str], str] | None = None,
+    texts: Texts | None = None,
     judge_family: Mapping[str, str] | None = None,
     system_family: Mapping[str, str] | None = None,
 ) -> tuple[Audit, ...]:
-    """Position for each judge, and for people together; length and formatting where `texts` ((context, system) → reply) are
+    """Position for each judge, and for people together; length and formatting where `texts` (the replies as judged) are
     known; self-preference where families are known. Empty for no judgments.
     """
     if not judgments:
@@ -62,10 +62,12 @@ def audits(
         found.append((f"position: {votes.judges[k]}", here))
     found.append(("position: people", np.where(people, votes.shown, 0).astype(np.float64)))
     if texts:
-        length = _difference(judgments, lambda row, s: np.log2(1 + len(texts.get((row.context, s), "").split())))
-        known = np.array([(r.context, r.system_a) in texts and (r.context, r.system_b) in texts for r in judgments])
+        length = _difference(judgments, lambda row, s: np.log2(1 + len(texts.get((row.context, s, row.replicate), "").split())))
+        known = np.array([all((r.context, s, r.replicate) in texts for s in (r.system_a, r.system_b)) for r in judgments])
         found.append(("length: twice the words", np.where(known, length, 0.0)))
-        marked = _difference(judgments, lambda row, s: float(bool(FORMATTING.search(texts.get((row.context, s), "")))))
+        marked = _difference(
+            judgments, lambda row, s: float(bool(FORMATTING.search(texts.get((row.context, s, row.replicate), ""))))
+        )
         found.append(("formatting", np.where(known, marked, 0.0)))
     if judge_family and system_family:
         own = _difference(

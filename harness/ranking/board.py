@@ -11,10 +11,13 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
+from harness.ranking.edge import swept_share
 from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT
 
 Interval = tuple[float, float]
+Ends = tuple[float | None, float | None]
+"""An interval of which one end may not be known: (low, None) is "at least", (None, high) "at most"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,8 @@ class SystemRating:
 
     system: str
     elo: float
-    interval: Interval | None
-    """Clustered by context; None under eight contexts."""
+    interval: Ends | None
+    """Clustered by context; None under eight contexts. Of a system that won or lost everything it has one end, or is None."""
     win_rate: float
     """Share of its comparisons that it won; a tie is half. The paper prints it as "overall win rate"."""
     axes: Mapping[str, float]
@@ -38,7 +41,9 @@ class SystemRating:
     paper_interval: Interval | None = None
     """The paper's rule, SE = sqrt(1/n) on log-odds. For parity alone: it covers far too seldom."""
     bootstrap_interval: Interval | None = None
-    """From resampled conversations, where a bootstrap was asked for."""
+    """From resampled conversations, where a bootstrap was asked for; None where a system won or lost everything."""
+    part: int = 1
+    """Of systems that met, directly or by a chain of opponents. Ratings of two parts are on two scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,8 @@ class Difference:
 
     elo: float
     error: float | None
-    interval: Interval | None
+    interval: Ends | None
+    """From one end open where one of the two won all their comparisons; the p-value is then a sign test's over contexts."""
     p_value: float | None
     p_adjusted: float | None = None
     """Benjamini–Hochberg over all pairs of the board; only from `Board.differences`."""
@@ -68,7 +74,17 @@ class Board:
     names: tuple[str, ...] = ()
     """Order of `covariance`."""
     covariance: Covariance | None = field(default=None, compare=False, repr=False)
-    """Of the log-odds, clustered by context."""
+    """Of the log-odds, clustered by context; nought between two parts."""
+    swept: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    """(winner, loser) → contexts in which they met, of pairs whose difference has no end above."""
+
+    separated: frozenset[str] = frozenset()
+    """Systems that won or lost everything against the rest of their part, so that their rating has no end on one side."""
+
+    @property
+    def parts(self) -> int:
+        """How many sets of systems have no comparison between them: 1 on an ordinary board."""
+        return max(row.part for row in self.systems)
 
     def __getitem__(self, system: str) -> SystemRating:
         for row in self.systems:
@@ -77,22 +93,47 @@ class Board:
         raise KeyError(system)
 
     def difference(self, system: str, other: str) -> Difference:
-        """Raises KeyError for a system that is not on the board."""
-        gap = self[system].elo - self[other].elo
-        if self.covariance is None or min(self[system].contexts, self[other].contexts) < FEWEST_CONTEXTS:
+        """Raises KeyError for a system that is not on the board, ValueError for two that never met in a chain."""
+        one, two = self[system], self[other]
+        if one.part != two.part:
+            raise ValueError(f"{system} and {other} never met, directly or by a chain of opponents: no difference is known")
+        gap = one.elo - two.elo
+        if self.covariance is None or min(one.contexts, two.contexts) < FEWEST_CONTEXTS:
+            return Difference(gap, None, None, None)
+        if (system, other) in self.swept or (other, system) in self.swept:
+            return self._of_swept(system, other, gap)
+        if {system, other} & self.separated:
             return Difference(gap, None, None, None)
         at, against = self.names.index(system), self.names.index(other)
         error = ELO_PER_LOGIT * float(of_differences(self.covariance.matrix)[at, against])
         half = error * self.covariance.quantile()
-        p_value = float(2 * stats.t.sf(abs(gap) / error, self.covariance.freedom)) if error > 0 else float(np.nan)
-        return Difference(gap, error, (gap - half, gap + half), p_value if error > 0 else None)
+        p_value = float(2 * stats.t.sf(abs(gap) / error, self.covariance.freedom))
+        return Difference(gap, error, (gap - half, gap + half), p_value)
+
+    def _of_swept(self, system: str, other: str, gap: float) -> Difference:
+        ahead = (system, other) in self.swept
+        contexts = self.swept[(system, other) if ahead else (other, system)]
+        if contexts < FEWEST_CONTEXTS:
+            return Difference(gap, None, None, None)
+        least = swept_gap(contexts)
+        return Difference(gap, None, (least, None) if ahead else (None, -least), 2 * 0.5**contexts)
 
     def differences(self) -> dict[tuple[str, str], Difference]:
         """All pairs, better system first, their p-values adjusted as one family of tests."""
-        found = {(a.system, b.system): self.difference(a.system, b.system) for a, b in combinations(self.systems, 2)}
+        found = {
+            (a.system, b.system): self.difference(a.system, b.system)
+            for a, b in combinations(self.systems, 2)
+            if a.part == b.part
+        }
         tested = [pair for pair, d in found.items() if d.p_value is not None]
         if tested:
             adjusted = stats.false_discovery_control([found[pair].p_value for pair in tested], method="bh")
             for pair, p_value in zip(tested, adjusted.tolist(), strict=True):
                 found[pair] = replace(found[pair], p_adjusted=p_value)
         return found
+
+
+def swept_gap(contexts: int, error: float = 0.05) -> float:
+    """The least Elo by which a system is ahead of one that it beat in every comparison in so many contexts."""
+    share = swept_share(contexts, error)
+    return float(ELO_PER_LOGIT * np.log(share / (1 - share)))

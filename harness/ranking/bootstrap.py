@@ -15,6 +15,7 @@ from scipy.special import expit
 from harness.ranking.reach import PRIOR_PRECISION, are_bounded
 from harness.ranking.scale import Floats
 
+DRAWS = 1000
 STEPS = 60
 CLOSE = 2e-3
 """Log-odds (0.35 Elo). A Newton step no larger than this is the last: what remains is of the order of its square, which was

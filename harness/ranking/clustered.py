@@ -12,12 +12,11 @@ from typing import Final
 import numpy as np
 
 from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.exact import share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 
-DRAWS: Final = 2_000
 SEED: Final = 20_260_119
 """Fixed, so that the same values give the same interval wherever they are shown."""
 

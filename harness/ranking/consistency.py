@@ -25,12 +25,14 @@ class Consistency:
 
 def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
     """One row a judge or rater, by name."""
-    asked: dict[str, dict[tuple[str, str, str], list[tuple[str | None, str | None]]]] = defaultdict(lambda: defaultdict(list))
+    asked: dict[str, dict[tuple[str, str, str, str, int], list[tuple[str | None, str | None]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for row in judgments:
         first, second = sorted((row.system_a, row.system_b))
         winner = None if row.winner == "tie" else row.system_a if row.winner == "a" else row.system_b
         shown = None if row.shown_first is None else row.system_a if row.shown_first == "a" else row.system_b
-        asked[row.judge][row.context, first, second].append((shown, winner))
+        asked[row.judge][row.context, first, second, row.condition, row.replicate].append((shown, winner))
     found = []
     for judge, pairs in sorted(asked.items()):
         flips, same = [], []

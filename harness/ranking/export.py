@@ -8,10 +8,14 @@ import csv
 import io
 import re
 
-from harness.ranking.board import Board, Interval
+import numpy as np
+
+from harness.ranking.board import Board, Ends
 from harness.ranking.joint import JointFigure
+from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
 from harness.store.judgment import AXES
+from harness.timing.figures import OVER_LIMIT_TEXT
 
 NOTABLE = 0.05
 """Adjusted p under which a leaning of the verdicts is said on the terminal; all of them stand in the JSON."""
@@ -26,7 +30,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
     writer = csv.writer(out, lineterminator="\n")
     joint_columns = ["ttfa_p50_ms", "ttfa_p50_low", "ttfa_p50_high", "p_frontier", "p_best_within_budget"]
     writer.writerow(
-        ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts"]
+        ["system", "elo", "low", "high", "band_low", "band_high", "win_rate", *AXES, "judgments", "contexts", "part"]
         + (joint_columns if joint else [])
     )
     for row in board.systems:
@@ -39,11 +43,12 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
             *(row.axes.get(axis, "") for axis in AXES),
             row.judgments,
             row.contexts,
+            row.part,
         ]
         if joint:
             p = points.get(row.system)
             cells += (
-                [""] * 5 if p is None else [p.ttfa_p50_ms, *_pair(p.ttfa_p50_interval), p.p_frontier, p.p_best_within_budget]
+                [""] * 5 if p is None else [p.latency.p50, *_pair(p.latency.p50_interval), p.p_frontier, p.p_best_within_budget]
             )
         writer.writerow(["" if cell is None else cell for cell in cells])
     return out.getvalue()
@@ -59,16 +64,16 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
     lines = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for row in board.systems:
         cells = [
-            _escape(row.system),
+            _escape(row.system) + (f" (group {row.part})" if board.parts > 1 else ""),
             f"{row.elo:.0f}",
-            "–" if row.interval is None else f"{row.interval[0]:.0f}–{row.interval[1]:.0f}",
+            interval_words(row.interval),
             f"{100 * row.win_rate:.1f} %",
             *(f"{100 * row.axes[axis]:.1f} %" if axis in row.axes else "–" for axis in axes),
             str(row.judgments),
         ]
         if joint:
             p = points.get(row.system)
-            cells += ["–"] * 3 if p is None else [_ms(p.ttfa_p50_ms), f"{p.p_frontier:.2f}", f"{p.p_best_within_budget:.2f}"]
+            cells += ["–"] * 3 if p is None else [_ms(p.latency), _chance(p.p_frontier), _chance(p.p_best_within_budget)]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [
         "",
@@ -79,8 +84,11 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
 
 
 def extras(ranking: Ranking) -> str:
-    """What stands beside the board on a terminal: how judges and people agree, what verdicts lean on, other scores."""
-    lines = [
+    """What stands beside the board on a terminal: what a length term would change, how judges and people agree, what verdicts
+    lean on, other scores.
+    """
+    lines = _length_lines(ranking)
+    lines += [
         f"{name}: {figure.value:.1%} of {figure.pairs} pairs{_around(figure.interval, '.1%')}"
         for name, figure in (
             ("judges' majority with people's", ranking.agreement.judge_human),
@@ -102,15 +110,38 @@ def extras(ranking: Ranking) -> str:
     return "".join(f"{' '.join(line.split())}\n" for line in lines)
 
 
-def _around(interval: Interval | None, form: str) -> str:
+def _length_lines(ranking: Ranking) -> list[str]:
+    other = ranking.with_length
+    if other is None or other is ranking.board:
+        return [ranking.length_words] if other is not None else []
+    elo = ", ".join(f"{row.system} {row.elo:.0f}" for row in other.systems)
+    twice = np.log(2) * other.terms["length"]
+    return [f"{ranking.length_words} With a length term ({twice:+.2f} log-odds for twice the words): {elo}."]
+
+
+def interval_words(interval: Ends | None) -> str:
+    """`1480–1530`; `≥ 1720` or `≤ 1280` of a system that won or lost everything; a dash where nothing is known."""
+    low, high = interval or (None, None)
+    if low is not None and high is not None:
+        return f"{low:.0f}–{high:.0f}"
+    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else "–"
+
+
+def _chance(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def _around(interval: tuple[float, float] | None, form: str) -> str:
     return "" if interval is None else f" [{interval[0]:{form}}, {interval[1]:{form}}]"
 
 
-def _ms(value: float | None) -> str:
-    return "–" if value is None else "> 15 s" if value == float("inf") else f"{value:.0f} ms"
+def _ms(latency: Quantiles) -> str:
+    if latency.p50_over_limit:
+        return OVER_LIMIT_TEXT
+    return "–" if latency.p50 is None else f"{latency.p50:.0f} ms"
 
 
-def _pair(interval: Interval | None) -> tuple[object, object]:
+def _pair(interval: Ends | None) -> tuple[object, object]:
     return ("", "") if interval is None else interval
 
 

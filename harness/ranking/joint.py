@@ -2,11 +2,13 @@
 
 Both axes of the joint figure come from the same replies, so they are resampled together: a draw takes contexts, and of each
 its verdicts *and* its latencies. That gives intervals on both axes which belong to one another, and answers that neither
-axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget.
+axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget. Elo
+and its interval are the board's own, so that a system has one of each wherever it is shown; the draws serve what no board
+knows. Systems that never met in a chain of comparisons are neither better nor worse than one another: then nobody knows.
 
-A missing reply is slower than any reply, so a percentile may be infinite; that is a result, not a gap. A p95 needs 60
-turns, an interval eight contexts, a slope six systems. The intervals of a p95 and of a rate are not the bootstrap's but exact
-ones (`exact`): a resample holds nothing slower than the slowest turn, and nothing rarer than what was seen.
+Latencies are those of every turn of a system, context by context; repeats of a context are replicates that are drawn with it.
+Their percentiles are the latency table's own (`percentiles`), so that a point and the table say the same. A missing reply is
+slower than any reply, so a percentile may be infinite; that is a result, not a gap. A slope needs six systems.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,29 +17,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.errors import UserError
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
-from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
-from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
+from harness.ranking.board import Board, Ends, Interval
+from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.fits import refits
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.ranking.scale import Bools, Floats, to_elo
-from harness.ranking.verdicts import Votes, gather, select
+from harness.ranking.scale import Bools, Floats, Ints, to_elo
+from harness.ranking.verdicts import each_once, parts, select
 from harness.store.judgment import Judgment
+from harness.timing.figures import BUDGET_MS
 
-Latencies = Mapping[str, Mapping[str, float | None]]
-"""System → context → milliseconds; None: no reply."""
-Events = Mapping[str, Mapping[str, bool]]
-"""System → context → whether it happened (a cut-in)."""
+Latencies = Mapping[str, Mapping[str, Sequence[float]]]
+"""System → context → milliseconds of each turn; infinite: no reply."""
+Events = Mapping[str, Mapping[str, Sequence[bool]]]
+"""System → context → whether it happened (a cut-in), turn by turn."""
 SYSTEMS_FOR_SLOPE = 6
-DRAWS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Percentile:
-    """Milliseconds. `value` is infinite where that share of turns had no reply; `interval` None under eight contexts."""
-
-    value: float
-    interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +42,16 @@ class JointPoint:
 
     system: str
     elo: float
-    elo_interval: Interval | None
-    turns: int
-    """Turns with a measured latency, missing replies included."""
-    ttfa_p50_ms: float | None
-    ttfa_p50_interval: Interval | None
-    ttfa_p95_ms: float | None
-    ttfa_p95_interval: Interval | None
-    p_frontier: float
-    """Share of draws in which no other system is both better and faster."""
-    p_best_within_budget: float
-    """Share of draws in which it is within the budget and the best of those that are."""
-    others: Mapping[str, Percentile] = field(default_factory=dict)
-    """p50 of every other latency given (`ttft`, `first_word`, …)."""
+    elo_interval: Ends | None
+    """As on the board."""
+    latency: Quantiles
+    """Of the figure that the point is placed by."""
+    p_frontier: float | None
+    """Share of draws in which no other system is both better and faster; None where some of the points never met."""
+    p_best_within_budget: float | None
+    """Share of draws in which it is within the budget and the best of those that are; None as above."""
+    others: Mapping[str, Quantiles] = field(default_factory=dict)
+    """Of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
 
@@ -86,7 +79,7 @@ class JointFigure:
 def joint(
     judgments: Iterable[Judgment],
     latencies: Latencies,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> tuple[JointPoint, ...]:
@@ -96,57 +89,67 @@ def joint(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
-    """Ratings of one set of drawn conversations; every latency laid over it shares those conversations."""
+    """Drawn conversations and the ratings in them; every latency laid over it shares those conversations."""
 
+    board: Board
     contexts: tuple[str, ...]
     often: Floats
     systems: tuple[str, ...]
-    judged_in: tuple[int, ...]
-    """Contexts of each system's verdicts."""
-    elo: Floats
-    elo_draws: Floats
+    """Those with latencies, best first."""
+    seed: int
+    elo_draws: Floats | None
+    """(draws, systems); None where they never met in a chain of comparisons."""
 
 
 def resample(
     judgments: Iterable[Judgment],
     latencies: Iterable[Latencies],
+    model: RatingModel = PRIMARY,
     *,
+    board: Board | None = None,
     draws: int = DRAWS,
     seed: int = 0,
-    method: str = "ordinal",
     presentation: str | None = None,
 ) -> Resampled:
-    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `method`: ordinal or strength.
+    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `board`: that of the same verdicts and
+    model, where it is there already.
 
     Raises harness.errors.UserError: no rows, several presentations, or `audio_with_delay`, which would put latency on both
     axes.
     """
-    rows = select(judgments, presentation=presentation)
-    if any(row.presentation == "audio_with_delay" for row in rows):
+    given = list(judgments)
+    selected = select(given, presentation=presentation)
+    if any(row.presentation == "audio_with_delay" for row in selected):
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
-    judged = {row.context for row in rows}
-    names = {s for row in rows for s in (row.system_a, row.system_b)}
-    contexts = sorted(judged | {c for given in latencies for s in names & set(given) for c in given[s]})
-    votes = gather(rows, contexts=contexts)
+    rated = board or leaderboard(selected, model)
+    tables = list(latencies)
+    timed = tuple(row.system for row in rated.systems if any(table.get(row.system) for table in tables))
+    rows = model.rows(each_once(selected))
+    mine = next((part for part in parts(rows) if {s for r in part for s in (r.system_a, r.system_b)} >= set(timed)), None)
+    judged = {row.context for row in mine or rows}
+    contexts = sorted(judged | {c for table in tables for s in timed for c in table.get(s, {})})
     often = draw_contexts(len(contexts), draws, np.random.default_rng(seed))
     # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
     often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
-    theta, spread = _ratings(votes, often, method)
-    judged_in = [len({r.context for r in rows if s in (r.system_a, r.system_b)}) for s in votes.systems]
-    return Resampled(tuple(contexts), often, votes.systems, tuple(judged_in), to_elo(theta), to_elo(spread))
+    spread = None
+    if mine is not None:
+        votes = model.votes(mine, contexts=contexts)
+        spread = to_elo(refits(votes, model.method, often))[:, [votes.systems.index(s) for s in timed]]
+    return Resampled(rated, tuple(contexts), often, timed, seed, spread)
 
 
 def joint_figure(
     judgments: Iterable[Judgment],
     latencies: Latencies,
+    model: RatingModel = PRIMARY,
     *,
+    board: Board | None = None,
     name: str = "ttfa",
     others: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     draws: int = DRAWS,
     seed: int = 0,
-    method: str = "ordinal",
     presentation: str | None = None,
 ) -> JointFigure:
     """The joint figure on the latency `latencies`; `others` are resampled beside it and reported, not ranked on.
@@ -155,7 +158,8 @@ def joint_figure(
     no system with both verdicts and latencies.
     """
     known = others or {}
-    drawn = resample(judgments, [latencies, *known.values()], draws=draws, seed=seed, method=method, presentation=presentation)
+    tables = [latencies, *known.values()]
+    drawn = resample(judgments, tables, model, board=board, draws=draws, seed=seed, presentation=presentation)
     return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
 
 
@@ -166,74 +170,58 @@ def lay_over(
     name: str = "ttfa",
     others: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
 ) -> JointFigure:
     """The joint figure of ratings already drawn: for filler-aware variants, one call a latency (first sound, first word).
 
     Raises harness.errors.UserError when no system has both verdicts and latencies.
     """
-    systems = [s for s in drawn.systems if latencies.get(s)]
+    often, size = drawn.often, len(drawn.contexts)
+    turns = {s: _turns(latencies.get(s, {}), drawn.contexts) for s in drawn.systems}
+    systems = [s for s, (values, _) in turns.items() if values.size]
     if not systems:
         raise UserError("no system has both judgments and latencies: nothing to put into the joint figure")
-    at = [drawn.systems.index(s) for s in systems]
-    elo, elo_draws = drawn.elo[at], drawn.elo_draws[:, at]
-    contexts, often, size = drawn.contexts, drawn.often, len(drawn.contexts)
-    whole = np.ones((1, size))
-    columns = [_column(latencies[s], contexts) for s in systems]
-    p50, p50_draws = _both(columns, whole, often, 0.5)
-    p95 = [weighted_quantile(column, whole, 0.95)[0] for column in columns]
-    turns = [int((~np.isnan(column)).sum()) for column in columns]
-    frontier = on_frontier(elo_draws, p50_draws).mean(axis=0)
-    best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
+    elo_draws = None if drawn.elo_draws is None else drawn.elo_draws[:, [drawn.systems.index(s) for s in systems]]
+    p50_draws = np.stack(
+        [weighted_quantile(values, often[:, at], 0.5) for values, at in map(turns.__getitem__, systems)], axis=1
+    )
+    frontier = None if elo_draws is None else on_frontier(elo_draws, p50_draws).mean(axis=0)
+    best = None if elo_draws is None else best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
     points = []
     for k, system in enumerate(systems):
-        enough, known = turns[k] >= TURNS_FOR_P95, turns[k] >= FEWEST_CONTEXTS
-        rated = drawn.judged_in[at[k]] >= FEWEST_CONTEXTS
-        rate, rate_interval = _rate((cut_ins or {}).get(system), contexts)
+        rate, rate_interval = share_of((cut_ins or {}).get(system, {}), drawn.seed)
         points.append(
             JointPoint(
                 system=system,
-                elo=float(elo[k]),
-                elo_interval=_interval(elo_draws[:, k], size) if rated else None,
-                turns=turns[k],
-                ttfa_p50_ms=_none_if_nan(p50[k]),
-                ttfa_p50_interval=_interval(p50_draws[:, k], size) if known else None,
-                ttfa_p95_ms=_none_if_nan(p95[k]) if enough else None,
-                ttfa_p95_interval=quantile_interval(columns[k][~np.isnan(columns[k])], 0.95) if enough else None,
-                p_frontier=float(frontier[k]),
-                p_best_within_budget=float(best[k]),
-                others=_others(others or {}, system, contexts, often),
+                elo=drawn.board[system].elo,
+                elo_interval=drawn.board[system].interval,
+                latency=quantiles_of(latencies[system], drawn.seed),
+                p_frontier=None if frontier is None else float(frontier[k]),
+                p_best_within_budget=None if best is None else float(best[k]),
+                others={n: quantiles_of(t[system], drawn.seed) for n, t in (others or {}).items() if t.get(system)},
                 cut_in_rate=rate,
                 cut_in_interval=rate_interval,
             )
         )
-    slope = _slope(elo, p50, elo_draws, p50_draws, size) if len(systems) >= SYSTEMS_FOR_SLOPE else None
-    order = sorted(points, key=lambda point: -point.elo)
-    return JointFigure(tuple(order), slope, name, budget_ms, often.shape[0])
+    slope = None
+    if elo_draws is not None and len(systems) >= SYSTEMS_FOR_SLOPE:
+        p50 = np.array([_median_ms(point.latency) for point in points])
+        slope = _slope(np.array([point.elo for point in points]), p50, elo_draws, p50_draws, size)
+    return JointFigure(tuple(points), slope, name, budget_ms, often.shape[0])
 
 
-def _ratings(votes: Votes, often: Floats, method: str) -> tuple[Floats, Floats]:
-    if method == "strength":
-        wins = bradley_terry.wins_by_context(votes)
-        plain = bradley_terry.fit(wins.sum(axis=0))
-        return plain.theta, refit(wins, often, plain.theta, plain.precision)
-    fitted = ordinal.fit(ordinal.design(votes))
-    return fitted.theta, ordinal_bootstrap.refit(fitted, votes, often)
+def _median_ms(latency: Quantiles) -> float:
+    return np.inf if latency.p50_over_limit or latency.p50 is None else latency.p50
 
 
-def _column(given: Mapping[str, float | None], contexts: Sequence[str]) -> Floats:
-    """(contexts,): milliseconds; infinite for no reply, NaN where not measured."""
-    return np.array([np.nan if c not in given else np.inf if given[c] is None else given[c] for c in contexts], dtype=float)
-
-
-def _both(columns: Sequence[Floats], whole: Floats, often: Floats, share: float) -> tuple[Floats, Floats]:
-    point = np.array([weighted_quantile(column, whole, share)[0] for column in columns])
-    spread = np.stack([weighted_quantile(column, often, share) for column in columns], axis=1)
-    return point, spread
+def _turns(given: Mapping[str, Sequence[float]], contexts: Sequence[str]) -> tuple[Floats, Ints]:
+    """Milliseconds of every turn, and where in `contexts` the conversation of each stands."""
+    pairs = [(value, k) for k, context in enumerate(contexts) for value in given.get(context, ())]
+    return np.array([value for value, _ in pairs], dtype=float), np.array([k for _, k in pairs], dtype=np.int64)
 
 
 def weighted_quantile(values: Floats, often: Floats, share: float) -> Floats:
-    """(draws,): quantile of `values` (contexts,) each taken `often` (draws, contexts) times; NaN where none is.
+    """(draws,): quantile of `values` (turns,) each taken `often` (draws, turns) times; NaN where none is.
 
     Interpolated linearly between order statistics, as numpy does by default; infinite if either of the two is.
     """
@@ -290,27 +278,6 @@ def _least_squares(x: Floats, y: Floats) -> Floats:
         return np.asarray((away * (y - y.mean(axis=1, keepdims=True))).sum(axis=1) / (away**2).sum(axis=1), dtype=np.float64)
 
 
-def _others(given: Mapping[str, Latencies], system: str, contexts: Sequence[str], often: Floats) -> dict[str, Percentile]:
-    found = {}
-    for name, latencies in given.items():
-        if system not in latencies:
-            continue
-        column = _column(latencies[system], contexts)
-        value = weighted_quantile(column, np.ones((1, len(contexts))), 0.5)[0]
-        if not np.isnan(value):
-            enough = (~np.isnan(column)).sum() >= FEWEST_CONTEXTS
-            interval = _interval(weighted_quantile(column, often, 0.5), len(contexts)) if enough else None
-            found[name] = Percentile(float(value), interval)
-    return found
-
-
-def _rate(events: Mapping[str, bool] | None, contexts: Sequence[str]) -> tuple[float | None, Interval | None]:
-    known = [bool(happened) for context, happened in (events or {}).items() if context in set(contexts)]
-    if not known:
-        return None, None
-    return sum(known) / len(known), share_interval(sum(known), len(known)) if len(known) >= FEWEST_CONTEXTS else None
-
-
 def _interval(draws: Floats, contexts: int) -> Interval | None:
     kept = draws[~np.isnan(draws)]
     if kept.size == 0:
@@ -318,7 +285,3 @@ def _interval(draws: Floats, contexts: int) -> Interval | None:
     # Infinite draws cannot be interpolated between, so an interval's end is an order statistic.
     ends = percentile_interval(np.where(np.isinf(kept), np.finfo(float).max, kept), contexts)
     return tuple(float(np.inf) if end > 1e300 else float(end) for end in ends)  # type: ignore[return-value]
-
-
-def _none_if_nan(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -1,180 +1,198 @@
 """From judgment rows to a leaderboard.
 
-One door for every vote: judges or people or both, speech or text, regular or adversarial. The ordinal fit is the primary
-one; the strength-weighted fit is the paper's; Davidson's and Rao and Kupper's are the models with ties. Whatever weakens a
-board (few contexts, systems that never met, a judge of the same model family) is said in `warnings`, in words.
+One door for every vote: judges or people or both, speech or text, regular or adversarial, by whatever model is handed in
+(`RatingModel`). Whatever weakens a board (few contexts, systems that never met, a judge of the same model family) is said in
+`warnings`, in words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, reach, ties
-from harness.ranking.board import Board, Interval, SystemRating
-from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
+from harness.ranking import bradley_terry, edge, reach
+from harness.ranking.board import Board, Ends, Interval, SystemRating
+from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.counts import axis_win_rates, win_rates
-from harness.ranking.sandwich import (
-    FEWEST_CONTEXTS,
-    SMALL_SAMPLE,
-    Covariance,
-    clustered,
-    max_t,
-    two_way,
-)
-from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints, to_elo
-from harness.ranking.verdicts import Lengths, Source, Votes, axis_rows, gather, select, weighted_rows
+from harness.ranking.fits import Fitted, fit_votes, refits
+from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.sandwich import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
+from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
+from harness.ranking.verdicts import Source, Votes, axis_rows, each_once, parts, select
 from harness.store.judgment import Judgment
-
-Method = Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]
-METHOD_TITLES: Mapping[Method, str] = {
-    "ordinal": "ordinal Bradley–Terry (cumulative logit)",
-    "strength": "Bradley–Terry weighted by strength (the paper's)",
-    "plain": "Bradley–Terry, a tie half a win",
-    "davidson": "Davidson (ties)",
-    "rao-kupper": "Rao–Kupper (ties)",
-}
 
 
 def leaderboard(
     judgments: Iterable[Judgment],
+    model: RatingModel = PRIMARY,
     *,
-    method: Method = "ordinal",
     presentation: str | None = None,
     source: Source | None = None,
     subset: str | None = None,
     axis: str | None = None,
-    axis_weights: Mapping[str, float] | None = None,
-    lengths: Lengths | None = None,
     bootstrap_draws: int = 0,
     seed: int = 0,
 ) -> Board:
-    """Rate the systems. `lengths` (words of each reply) adds a length term to the ordinal fit. `bootstrap_draws` puts the
-    interval of resampled conversations beside the sandwich's (not for the models with ties).
+    """Rate the systems. `bootstrap_draws` puts the interval of resampled conversations beside the sandwich's.
 
-    Raises harness.errors.UserError: no rows, or rows of several presentations with none chosen.
+    Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
     """
-    rows = select(judgments, presentation=presentation, source=source, subset=subset)
+    given = select(judgments, presentation=presentation, source=source, subset=subset)
+    rows = each_once(given)
+    notes = [_repeats(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
     if axis is not None:
         rows = axis_rows(rows, axis)
-    if axis_weights is not None:
-        rows = weighted_rows(rows, axis_weights)
-    votes = gather(rows, lengths=lengths)
-    fitted = fit_votes(votes, method)
-    enough = bootstrap_draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS
-    ends = _bootstrap(votes, method, bootstrap_draws, seed) if enough else None
+    return rate(rows, model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
+
+
+def _repeats(count: int, of: int) -> str:
+    return (
+        f"{count} of {of} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
+        "number the rows of a voter who was asked again in `repeat`."
+    )
+
+
+def rate(
+    rows: Sequence[Judgment], model: RatingModel, *, notes: Sequence[str] = (), bootstrap_draws: int = 0, seed: int = 0
+) -> Board:
+    """Rate the systems of these very rows. Systems that never met in a chain are rated apart, each part on its own scale.
+
+    Raises harness.errors.UserError: no rows, or bad axis weights.
+    """
+    rows = model.rows(rows)
+    if not rows:
+        model.votes(rows)
+    found = [_part(part, model, bootstrap_draws, seed) for part in parts(rows)]
+    if len(found) > 1:
+        shown = "; ".join(", ".join(sorted(part.votes.systems)) for part in found)
+        notes = [
+            *notes,
+            f"The systems fall into {len(found)} groups that never met ({shown}): each is rated apart, and no rating "
+            "compares with one of another group.",
+        ]
+    terms = {
+        f"part {k}: {name}" if len(found) > 1 else name: value
+        for k, part in enumerate(found, start=1)
+        for name, value in part.fitted.terms.items()
+    }
+    votes = model.votes(rows)
     return Board(
-        method=METHOD_TITLES[method],
-        systems=_rows(rows, votes, fitted, ends),
-        warnings=_warnings(rows, votes),
+        method=model.title(name for part in found for name in part.fitted.terms),
+        systems=tuple(row for k, part in enumerate(found, start=1) for row in part.ratings(k)),
+        warnings=(*notes, *_warnings(rows, votes, found)),
         presentation=rows[0].presentation,
         judgments=len(rows),
         contexts=len(votes.contexts),
-        terms=fitted.terms,
-        names=votes.systems,
-        covariance=fitted.covariance,
+        terms=terms,
+        names=tuple(name for part in found for name in part.votes.systems),
+        covariance=_together([part.covariance for part in found]),
+        separated=frozenset(
+            name for part in found for name, core in zip(part.votes.systems, part.stands.core, strict=True) if not core
+        ),
+        swept={pair: count for part in found for pair, count in part.swept().items()},
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
-    """Log-odds (systems,), their clustered covariance, and the other terms of the fit."""
+class _Part:
+    """Systems that met, on a scale of their own: log-odds from the mean of the core (of all, where there is none)."""
 
+    rows: Sequence[Judgment]
+    votes: Votes
+    fitted: Fitted
+    wins: Floats
+    stands: edge.Standing
     theta: Floats
     covariance: Covariance
-    terms: Mapping[str, float]
+    draws: Floats | None
+    """(2, systems): ends of the bootstrap's intervals in Elo."""
+
+    def ratings(self, number: int) -> list[SystemRating]:
+        """Best first."""
+        return sorted(_ratings(self, number), key=lambda rating: -rating.elo)
+
+    def swept(self) -> dict[tuple[str, str], int]:
+        """(winner, loser) → contexts, of the pairs whose difference has no highest value that verdicts would contradict."""
+        apart = edge.levels(self.wins)
+        won = (self.wins > 0) & (apart[:, None] != apart[None, :])
+        met = {(int(i), int(j)) for i, j in zip(*np.nonzero(won), strict=True)}
+        names = self.votes.systems
+        return {(names[i], names[j]): _contexts_between(self.votes, i, j) for i, j in sorted(met)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
-    theta: Floats
-    terms: Mapping[str, float]
-    bread: Floats
-    scores: Floats
-    breads: Floats
-
-    def covariance(self) -> Covariance:
-        whole = clustered(self.bread, self.scores, self.breads, self.theta.size)
-        return Covariance(whole.matrix[: self.theta.size, : self.theta.size], whole.freedom)
-
-
-def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
-    """Fit, and covariance clustered by context; by rater too where enough people judged."""
-    parts = _parts(votes, method)
-    covariance = parts.covariance()
-    people = votes.source == 1
-    if np.unique(votes.judge[people]).size >= FEWEST_CONTEXTS:
-        # A judge is one of a chosen few and stays fixed; its rows cluster by context alone, and cancel in the difference.
-        label = np.where(people, len(votes.contexts) + votes.judge, votes.context)
-        both = np.where(people, (votes.judge + 1) * len(votes.contexts) + votes.context, votes.context)
-        covariance = two_way(
-            covariance,
-            _parts(_relabelled(votes, label), method).covariance(),
-            _parts(_relabelled(votes, both), method).covariance(),
-        )
-    return Fitted(parts.theta, covariance, parts.terms)
+def _part(rows: Sequence[Judgment], model: RatingModel, draws: int, seed: int) -> _Part:
+    votes = model.votes(rows)
+    fitted = fit_votes(votes, model.method)
+    wins = bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0)
+    stands = edge.standing(wins)
+    mean = stands.core if stands.core.any() else np.ones_like(stands.core)
+    centre = np.eye(mean.size) - mean / mean.sum()
+    theta = fitted.theta - fitted.theta[mean].mean()
+    covariance = Covariance(centre @ fitted.covariance.matrix @ centre.T, fitted.covariance.freedom)
+    ends = None
+    if draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS and stands.core.all():
+        often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
+        ends = percentile_interval(to_elo(refits(votes, model.method, often)), len(votes.contexts))
+    return _Part(rows, votes, fitted, wins, stands, theta, covariance, ends)
 
 
-def _relabelled(votes: Votes, label: Ints) -> Votes:
-    _, index = np.unique(label, return_inverse=True)
-    return replace(votes, context=index, contexts=tuple(str(k) for k in range(int(index.max()) + 1)))
+def _together(each: Sequence[Covariance]) -> Covariance:
+    """Block by block; the fewest degrees of freedom hold for all."""
+    size = sum(one.matrix.shape[0] for one in each)
+    matrix, at = np.zeros((size, size)), 0
+    for one in each:
+        upto = at + one.matrix.shape[0]
+        matrix[at:upto, at:upto] = one.matrix
+        at = upto
+    return Covariance(matrix, min(one.freedom for one in each))
 
 
-def _parts(votes: Votes, method: Method) -> _Parts:
-    if method == "ordinal":
-        fit = ordinal.fit(ordinal.design(votes))
-        return _Parts(fit.theta, fit.terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit))
-    if method in ("strength", "plain"):
-        wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
-        theta, bread = (found := bradley_terry.fit(wins.sum(axis=0))).theta, found.bread
-        scores, breads = bradley_terry.scores_by_context(theta, wins), bradley_terry.breads_by_context(theta, wins)
-        return _Parts(theta, {}, bread, scores, breads)
-    tied = ties.fit(votes, "davidson" if method == "davidson" else "rao-kupper")
-    return _Parts(tied.theta, {"tie": tied.tie}, tied.bread, tied.scores, tied.breads)
-
-
-def _bootstrap(votes: Votes, method: Method, draws: int, seed: int) -> Floats | None:
-    """(2, systems): ends of the intervals in Elo."""
-    often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
-    if method == "ordinal":
-        drawn = ordinal_bootstrap.refit(ordinal.fit(ordinal.design(votes)), votes, often)
-    elif method in ("strength", "plain"):
-        wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
-        whole = bradley_terry.fit(wins.sum(axis=0))
-        drawn = refit(wins, often, whole.theta, whole.precision)
-    else:
-        return None
-    return percentile_interval(to_elo(drawn), len(votes.contexts))
-
-
-def _rows(rows: Sequence[Judgment], votes: Votes, fitted: Fitted, ends: Floats | None) -> tuple[SystemRating, ...]:
-    elo = to_elo(fitted.theta)
-    error = ELO_PER_LOGIT * np.sqrt(np.clip(np.diag(fitted.covariance.matrix), 0.0, None))
-    half = error * fitted.covariance.quantile()
-    wide = error * max_t(fitted.covariance)
-    shares, axes = win_rates(rows), axis_win_rates(rows)
-    ratings = []
+def _ratings(part: _Part, number: int) -> list[SystemRating]:
+    votes, core = part.votes, part.stands.core
+    elo = on_scale(part.theta)
+    error = ELO_PER_LOGIT * np.sqrt(np.clip(np.diag(part.covariance.matrix), 0.0, None))
+    half = error * part.covariance.quantile()
+    at = np.flatnonzero(core)
+    wide = error * max_t(Covariance(part.covariance.matrix[np.ix_(at, at)], part.covariance.freedom)) if at.size else error
+    shares, axes = win_rates(part.rows), axis_win_rates(part.rows)
+    found = []
     for k, system in enumerate(votes.systems):
-        mine = (votes.first == k) | (votes.second == k)
+        mine = int(((votes.first == k) | (votes.second == k)).sum())
         seen = _contexts_of(votes, k)
-        known = seen >= FEWEST_CONTEXTS
-        ratings.append(
+        known = seen >= FEWEST_CONTEXTS and bool(core[k])
+        drawn = known and part.draws is not None
+        found.append(
             SystemRating(
                 system=system,
                 elo=float(elo[k]),
-                interval=_around(elo[k], half[k]) if known else None,
+                interval=_around(elo[k], half[k]) if known else _one_end(part, k),
                 win_rate=shares[system],
                 axes=axes.get(system, {}),
-                judgments=int(mine.sum()),
+                judgments=mine,
                 contexts=seen,
                 band=_around(elo[k], wide[k]) if known else None,
                 error=float(error[k]) if known else None,
-                paper_interval=_around(elo[k], paper_half_width(int(mine.sum()))),
-                bootstrap_interval=None if ends is None or not known else (float(ends[0, k]), float(ends[1, k])),
+                paper_interval=_around(elo[k], paper_half_width(mine)),
+                bootstrap_interval=(float(part.draws[0, k]), float(part.draws[1, k]))
+                if drawn and part.draws is not None
+                else None,
+                part=number,
             )
         )
-    return tuple(sorted(ratings, key=lambda rating: -rating.elo))
+    return found
+
+
+def _one_end(part: _Part, system: int) -> Ends | None:
+    """The bound of a system that won or lost everything; None where it has none, or is of the core and little seen."""
+    side = int(part.stands.side[system])
+    if side not in (-1, 1):
+        return None
+    at = edge.bound(part.votes, part.theta, part.stands, system)
+    if at is None:
+        return None
+    # The fitted Elo is the prior's, and may fall short of a bound that many contexts give.
+    both = on_scale(np.array([at, part.theta[system]]))
+    return (float(both.min()), None) if side == 1 else (None, float(both.max()))
 
 
 def paper_half_width(comparisons: int) -> float:
@@ -190,15 +208,22 @@ def _contexts_of(votes: Votes, system: int) -> int:
     return int(np.unique(votes.context[(votes.first == system) | (votes.second == system)]).size)
 
 
-def _warnings(rows: Sequence[Judgment], votes: Votes) -> tuple[str, ...]:
-    wins = bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0)
-    notes = list(reach.explain(wins, votes.systems))
+def _contexts_between(votes: Votes, one: int, other: int) -> int:
+    here = (np.minimum(votes.first, votes.second) == min(one, other)) & (
+        np.maximum(votes.first, votes.second) == max(one, other)
+    )
+    return int(np.unique(votes.context[here]).size)
+
+
+def _warnings(rows: Sequence[Judgment], votes: Votes, found: Sequence[_Part]) -> tuple[str, ...]:
+    notes = [text for part in found for text in reach.explain(part.wins, part.votes.systems)]
     contexts = len(votes.contexts)
     if contexts < FEWEST_CONTEXTS:
         notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CONTEXTS}).")
     elif contexts < SMALL_SAMPLE:
         notes.append(f"{contexts} contexts: intervals rest on a small-sample correction.")
-    rare = [name for k, name in enumerate(votes.systems) if 0 < _contexts_of(votes, k) < FEWEST_CONTEXTS <= contexts]
+    seen: Mapping[str, int] = {name: _contexts_of(votes, k) for k, name in enumerate(votes.systems)}
+    rare = [name for name, count in seen.items() if count < FEWEST_CONTEXTS <= contexts]
     if rare:
         notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
     own = sum(row.own_family for row in rows)

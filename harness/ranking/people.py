@@ -5,7 +5,8 @@ picked for the highest score is picked partly for luck, so scoring the pick with
 the voters are split in two halves: one picks the best reply of each context, the other scores it, then the roles change. The
 uncorrected figure stands beside, so that the curse can be seen.
 
-A random person is every human reply under one name. The mean is the mean rating of the people as systems of their own.
+A random person is every human reply under one name. The mean is the mean rating of the people as systems of their own. All are
+read off boards of the one rating model.
 """
 
 from collections import defaultdict
@@ -14,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.board import Interval
+from harness.ranking.board import Ends
 from harness.ranking.counts import win_rates
-from harness.ranking.leaderboard import Method, fit_votes
+from harness.ranking.leaderboard import rate
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.ranking.scale import ELO_PER_LOGIT, to_elo
-from harness.ranking.verdicts import gather
+from harness.ranking.scale import ELO_PER_LOGIT
 from harness.store.judgment import Judgment
 
 SPLITS = 10
@@ -29,24 +30,28 @@ RANDOM, BEST = "a random human", "the best human"
 
 @dataclass(frozen=True, slots=True)
 class HumanRating:
-    """Elo on a board where this figure of a person stands in for the people; interval of 95 %, None under eight contexts."""
+    """Elo on a board where this figure of a person stands in for the people; interval as on a board."""
 
     elo: float
-    interval: Interval | None
+    interval: Ends | None
 
 
 @dataclass(frozen=True, slots=True)
 class HumanRatings:
-    """`best` is None where nobody scored what another picked, as with a single voter."""
+    """`best` is None where nobody scored what another picked, as with a single voter; `mean` where some people never met."""
 
     random: HumanRating
-    mean: HumanRating
+    mean: HumanRating | None
     best: HumanRating | None
     best_uncorrected: HumanRating
 
 
 def people_ratings(
-    judgments: Iterable[Judgment], is_human: Callable[[str], bool], *, method: Method = "ordinal", seed: int = 0
+    judgments: Iterable[Judgment],
+    is_human: Callable[[str], bool],
+    model: RatingModel = PRIMARY,
+    *,
+    seed: int = 0,
 ) -> HumanRatings | None:
     """None when no system is human by `is_human`, or when nobody else competed with them."""
     rows = list(judgments)
@@ -64,12 +69,12 @@ def people_ratings(
         scored = _as_best(rows, is_human, halves)
         # With few verdicts the scoring half may not know the pick; such a split says nothing.
         if any(BEST in (row.system_a, row.system_b) for row in scored):
-            corrected.append(_rate(scored, BEST, method))
+            corrected.append(_rate(scored, BEST, model))
     return HumanRatings(
-        random=_rate(_as_random(rows, is_human), RANDOM, method),
-        mean=_mean(rows, is_human, method),
+        random=_rate(_as_random(rows, is_human), RANDOM, model),
+        mean=_mean(rows, is_human, model),
         best=_average(corrected) if corrected else None,
-        best_uncorrected=_rate(_as_best(rows, is_human, ((everyone, everyone),)), BEST, method),
+        best_uncorrected=_rate(_as_best(rows, is_human, ((everyone, everyone),)), BEST, model),
     )
 
 
@@ -117,30 +122,32 @@ def _renamed(rows: Sequence[Judgment], name: Callable[[str], str]) -> list[Judgm
     return [r.model_copy(update={"system_a": name(r.system_a), "system_b": name(r.system_b)}) for r in rows]
 
 
-def _rate(rows: Sequence[Judgment], system: str, method: Method) -> HumanRating:
-    votes = gather(rows)
-    fitted = fit_votes(votes, method)
-    at = votes.systems.index(system)
-    error = ELO_PER_LOGIT * float(np.sqrt(fitted.covariance.matrix[at, at]))
-    return _rating(float(to_elo(fitted.theta)[at]), error * fitted.covariance.quantile(), len(votes.contexts))
+def _rate(rows: Sequence[Judgment], system: str, model: RatingModel) -> HumanRating:
+    row = rate(rows, model)[system]
+    return HumanRating(row.elo, row.interval)
 
 
-def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], method: Method) -> HumanRating:
-    votes = gather(rows)
-    fitted = fit_votes(votes, method)
-    people = np.array([is_human(s) for s in votes.systems])
-    weight = people / people.sum()
-    error = ELO_PER_LOGIT * float(np.sqrt(weight @ fitted.covariance.matrix @ weight))
-    return _rating(float(weight @ to_elo(fitted.theta)), error * fitted.covariance.quantile(), len(votes.contexts))
-
-
-def _rating(elo: float, half: float, contexts: int) -> HumanRating:
-    return HumanRating(elo, (elo - half, elo + half) if contexts >= FEWEST_CONTEXTS else None)
+def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], model: RatingModel) -> HumanRating | None:
+    board = rate(rows, model)
+    people = [row for row in board.systems if is_human(row.system)]
+    if len({row.part for row in people}) > 1:
+        return None
+    elo = float(np.mean([row.elo for row in people]))
+    known = {row.system for row in people}
+    if board.covariance is None or board.contexts < FEWEST_CONTEXTS or known & board.separated:
+        return HumanRating(elo, None)
+    weight = np.isin(board.names, sorted(known)) / len(known)
+    half = ELO_PER_LOGIT * float(np.sqrt(weight @ board.covariance.matrix @ weight)) * board.covariance.quantile()
+    return HumanRating(elo, (elo - half, elo + half))
 
 
 def _average(ratings: Sequence[HumanRating]) -> HumanRating:
     elo = float(np.mean([r.elo for r in ratings]))
-    halves = [(r.interval[1] - r.interval[0]) / 2 for r in ratings if r.interval is not None]
+    halves = [
+        (r.interval[1] - r.interval[0]) / 2
+        for r in ratings
+        if r.interval is not None and r.interval[0] is not None and r.interval[1] is not None
+    ]
     # The mean of the splits varies no more than one split does, so this half width errs on the wide side.
     half = float(np.mean(halves)) if halves else 0.0
     return HumanRating(elo, (elo - half, elo + half) if len(halves) == len(ratings) else None)

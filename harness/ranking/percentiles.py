@@ -19,6 +19,7 @@ from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interv
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.timing.figures import NO_REPLY_MS
 
+_NO_BOUND: Final = 1e300
 DRAWS: Final = 2_000
 """The Monte-Carlo error of a 95 % bound is then about a tenth of the interval's own width in repeated runs."""
 
@@ -77,8 +78,9 @@ def _interval(
     if drawn is None:
         return None
     # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
-    low, high = percentile_interval(np.array([statistic(v) for v in drawn]), contexts)
-    return (float(low), float(high)) if np.isfinite([low, high]).all() else None
+    values = np.array([statistic(v) for v in drawn])
+    low, high = percentile_interval(np.where(np.isinf(values), np.finfo(float).max, values), contexts)
+    return (float(low), float(high)) if max(low, high) < _NO_BOUND else None
 
 
 def _p95_interval(

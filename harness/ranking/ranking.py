@@ -1,7 +1,8 @@
 """What `harness rank` does: one object from rows, or from rows and latencies, that programs read.
 
 Keys are stable and more may join; what is not known is null, and an infinite percentile (no reply) is null with its
-`over_limit` true, since JSON has no infinity. The order of systems in every part is that of the board.
+`over_limit` true, since JSON has no infinity. An interval with one end null is a bound. The order of systems everywhere is that
+of the board.
 """
 
 import math
@@ -14,17 +15,28 @@ import numpy as np
 from harness.ranking.agreement import Agreement, Figure, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
-from harness.ranking.board import Board
+from harness.ranking.board import Board, Ends
+from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
-from harness.ranking.leaderboard import Method, leaderboard
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
 from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.structure import cronbach_alpha, factors, reply_marks
-from harness.ranking.variants import Variant, variants
-from harness.ranking.verdicts import Lengths, select
+from harness.ranking.variants import WITH_LENGTH, Variant, variants
+from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.timing.figures import BUDGET_MS
+
+LENGTH_WORDS = {
+    "without": "Quoted is the rating without a length term, since it says what was preferred; with one it says what would be "
+    "if replies were equally long, and verdicts cannot tell a judge who likes length from replies that are the better for it.",
+    "with": "Quoted is the rating with a length term, as was asked: what would be preferred if replies were equally long.",
+    "unknown": "The rating has no length term; the lengths of the replies are not known here, or do not differ.",
+}
+"""Which rating is quoted, and why (docs/decisions/ranking-length-term.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,19 @@ class Ranking:
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → how it did on pairs with known answers; a judge that is not here was not measured."""
 
+    @property
+    def with_length(self) -> Board | None:
+        """The same verdicts rated with a length term; None where lengths tell nothing, or the model has no room for one."""
+        if "length" in self.board.terms:
+            return self.board
+        return next((v.board for v in self.variants if v.name == WITH_LENGTH), None)
+
+    @property
+    def length_words(self) -> str:
+        """Which rating is quoted, with or without a length term, and why."""
+        quoted = "with" if "length" in self.board.terms else "unknown" if self.with_length is None else "without"
+        return LENGTH_WORDS[quoted]
+
     def with_notes(self, notes: Sequence[str]) -> "Ranking":
         """The same, with more to say beside the board."""
         return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
@@ -58,48 +83,42 @@ def rank(
     *,
     other_latencies: Mapping[str, Latencies] | None = None,
     cut_ins: Events | None = None,
-    budget_ms: float = 500.0,
+    budget_ms: float = BUDGET_MS,
     presentation: str | None = None,
-    method: Method = "ordinal",
-    axis_weights: Mapping[str, float] | None = None,
-    texts: Mapping[tuple[str, str], str] | None = None,
+    model: RatingModel = PRIMARY,
+    texts: Texts | None = None,
     is_human: Callable[[str], bool] | None = None,
     external: Mapping[str, Mapping[str, float | None]] | None = None,
     families: Mapping[str, str] | None = None,
     checks: Mapping[str, JudgeCheck] | None = None,
-    draws: int = 1000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
-    """Rank. `latencies`: system → context → TTFA in ms (None: no reply). `texts`: (context, system) → reply, for the length
-    term and the audits. `is_human`: which systems are people's replies (default: names that begin with `human:`).
+    """Rank. `latencies`: system → context → TTFA of each turn in ms (infinite: no reply). `model`: of every rating here.
 
-    `external`: score → system → value, for correlations; the paper's printed scores always take part, by system name.
-    `families`: judge or system → model family, for the audit of self-preference. `checks`: what is known of the judges.
+    `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
+    which systems are people's replies (default: names that begin with `human:`). `external`: score → system → value, for
+    correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family, for
+    the audit of self-preference. `checks`: what is known of the judges.
 
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
     given = list(judgments)
-    rows = select(given, presentation=presentation)
-    lengths: Lengths = {key: len(text.split()) for key, text in (texts or {}).items()}
-    board = leaderboard(rows, method=method, axis_weights=axis_weights, lengths=lengths, bootstrap_draws=draws, seed=seed)
+    board = leaderboard(given, model, presentation=presentation, bootstrap_draws=draws, seed=seed)
+    rows = each_once(select(given, presentation=presentation))
+    lengths = lengths_of(texts or {})
     figure, figures = None, []
     known = {row.system for row in board.systems}
     others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}
     if latencies and any(latencies.get(s) for s in known) and board.presentation != "audio_with_delay":
-        drawn = resample(
-            rows,
-            [latencies, *others.values()],
-            draws=draws,
-            seed=seed,
-            method="strength" if method == "strength" else "ordinal",
-        )
+        drawn = resample(rows, [latencies, *others.values()], model, board=board, draws=draws, seed=seed)
         figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
         figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
     return Ranking(
         board=board,
-        variants=variants(rows, method=method),
+        variants=variants(rows, model, primary=board, lengths=lengths),
         agreement=agreement(rows, seed=seed),
-        people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), seed=seed),
+        people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == board.presentation),
         structure=_structure(rows),
@@ -129,7 +148,8 @@ def _printed() -> dict[str, dict[str, float | None]]:
 
 
 def _external(board: Board, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[Correlation, Correlation]]:
-    ratings = {row.system: row.elo for row in board.systems}
+    # Ratings of two parts are on two scales, so only the largest part is correlated with anything.
+    ratings = {row.system: row.elo for row in board.systems if row.part == 1}
     found = {name: with_external(ratings, values) for name, values in scores.items()}
     return {name: both for name, both in found.items() if both is not None}
 
@@ -161,15 +181,18 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "judgments": ranking.board.judgments,
         "contexts": ranking.board.contexts,
         "warnings": list(ranking.board.warnings),
-        "systems": _systems(ranking.board),
+        "terms": dict(ranking.board.terms),
+        "parts": ranking.board.parts,
+        "systems": _with_length(_systems(ranking.board), ranking.with_length),
+        "length_term": ranking.length_words,
         "agreement": _agreement(ranking.agreement),
         "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
         "joint_variants": {
             f.latency: {
                 "points": {
                     p.system: {
-                        "p50_ms": _number(p.ttfa_p50_ms),
-                        "p50_interval": _ends(p.ttfa_p50_interval),
+                        "p50_ms": p.latency.p50,
+                        "p50_interval": _ends(p.latency.p50_interval),
                         "p_frontier": p.p_frontier,
                         "p_best_within_budget": p.p_best_within_budget,
                     }
@@ -183,7 +206,12 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "budget_ms": ranking.joint.budget_ms if ranking.joint else None,
         "people": _people(ranking.people),
         "boards": {
-            v.name: {"systems": _systems(v.board), "exploratory": v.exploratory, "kendall": _number(v.kendall)}
+            v.name: {
+                "method": v.board.method,
+                "systems": _systems(v.board),
+                "exploratory": v.exploratory,
+                "kendall": _number(v.kendall),
+            }
             for v in ranking.variants
         },
         "audits": {
@@ -215,6 +243,12 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
     }
 
 
+def _with_length(systems: dict[str, Any], other: Board | None) -> dict[str, Any]:
+    """With the Elo that a length term would give beside the quoted one."""
+    elo = {} if other is None else {row.system: row.elo for row in other.systems}
+    return {name: row | {"elo_with_length": elo.get(name)} for name, row in systems.items()}
+
+
 def _systems(board: Board) -> dict[str, Any]:
     return {
         row.system: {
@@ -227,6 +261,7 @@ def _systems(board: Board) -> dict[str, Any]:
             "contexts": row.contexts,
             "bootstrap_interval": _ends(row.bootstrap_interval),
             "paper_interval": _ends(row.paper_interval),
+            "part": row.part,
         }
         for row in board.systems
     }
@@ -277,16 +312,16 @@ def _point(p: JointPoint) -> dict[str, Any]:
         "p_best_within_budget": p.p_best_within_budget,
         "elo": p.elo,
         "elo_interval": _ends(p.elo_interval),
-        "turns": p.turns,
-        "ttfa_p50_ms": _number(p.ttfa_p50_ms),
-        "ttfa_p50_interval": _ends(p.ttfa_p50_interval),
-        "ttfa_p50_over_limit": p.ttfa_p50_ms is not None and math.isinf(p.ttfa_p50_ms),
-        "ttfa_p95_ms": _number(p.ttfa_p95_ms),
-        "ttfa_p95_interval": _ends(p.ttfa_p95_interval),
-        "ttfa_p95_over_limit": p.ttfa_p95_ms is not None and math.isinf(p.ttfa_p95_ms),
+        "turns": p.latency.n,
+        "ttfa_p50_ms": p.latency.p50,
+        "ttfa_p50_interval": _ends(p.latency.p50_interval),
+        "ttfa_p50_over_limit": p.latency.p50_over_limit,
+        "ttfa_p95_ms": p.latency.p95,
+        "ttfa_p95_interval": _ends(p.latency.p95_interval),
+        "ttfa_p95_over_limit": p.latency.p95_over_limit,
         "cut_in_rate": _number(p.cut_in_rate),
         "cut_in_interval": _ends(p.cut_in_interval),
-        "others": {name: {"p50": _number(v.value), "interval": _ends(v.interval)} for name, v in p.others.items()},
+        "others": {name: {"p50": v.p50, "interval": _ends(v.p50_interval)} for name, v in p.others.items()},
     }
 
 
@@ -343,5 +378,5 @@ def _number(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
 
 
-def _ends(interval: tuple[float, float] | None) -> list[float | None] | None:
+def _ends(interval: Ends | None) -> list[float | None] | None:
     return None if interval is None else [_number(interval[0]), _number(interval[1])]

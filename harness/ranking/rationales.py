@@ -28,6 +28,7 @@ from harness.ranking.reliability import cohen_kappa
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
+from harness.ranking.verdicts import Lengths
 from harness.store.judgment import Judgment
 
 DRAWS = 2000
@@ -105,21 +106,21 @@ def co_mention(
     judgments: Iterable[Judgment],
     *,
     codes: Codes | None = None,
-    words: Mapping[tuple[str, str], int] | None = None,
+    words: Lengths | None = None,
     fewest_voters: int = 1,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> CoMention | None:
     """Over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are none.
 
-    `codes` replaces the rules' coding of rows where given; `words`: (context, system) → length, for verbosity of the winner.
+    `codes` replaces the rules' coding of rows where given; `words`: lengths of replies, for verbosity of the winner.
     A side mentions a skill when at least half of its reasons for the winner do.
     """
     rows = list(judgments)
-    by_pair: dict[tuple[str, str, str], list[Judgment]] = defaultdict(list)
+    by_pair: dict[tuple[str, str, str, str, int], list[Judgment]] = defaultdict(list)
     for row in rows:
         first, second = sorted((row.system_a, row.system_b))
-        by_pair[row.context, first, second].append(row)
+        by_pair[row.context, first, second, row.condition, row.replicate].append(row)
     skills = codebook()
     cells, covariates, places = [], [], []
     for ballot in ballots(rows):
@@ -127,7 +128,8 @@ def co_mention(
         if people is None or people != judges or people == 1:
             continue
         winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
-        here = [r for r in by_pair[ballot.context, ballot.first, ballot.second] if r.rationale.strip() and _winner(r) == winner]
+        pair = (ballot.context, ballot.first, ballot.second, ballot.condition, ballot.replicate)
+        here = [r for r in by_pair[pair] if r.rationale.strip() and _winner(r) == winner]
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
@@ -136,8 +138,8 @@ def co_mention(
             [
                 *(np.log1p(np.mean([len(r.rationale.split()) for r in side])) for side in sides),
                 np.mean([_shown_first(r, winner) for r in here]),
-                np.log1p((words or {}).get((ballot.context, winner), 0))
-                - np.log1p((words or {}).get((ballot.context, loser), 0)),
+                np.log1p((words or {}).get((ballot.context, winner, ballot.replicate), 0))
+                - np.log1p((words or {}).get((ballot.context, loser, ballot.replicate), 0)),
             ]
         )
         places.append(ballot.context)

@@ -1,9 +1,9 @@
 """Whether the votes can place the systems at all, and what is done when they cannot.
 
 Bradley–Terry has a finite maximum only if every system can be reached from every other along a chain of wins (Ford,
-1957); a tie counts as a win both ways. Systems that never met in a chain have no difference that data could know, and a
-system that never lost has no upper bound. A fit would answer both with a silent infinity. Here they are named instead,
-and the fit is then held by a stated prior: log-odds of each system ~ Normal(0, PRIOR_SD).
+1957); a tie counts as a win both ways. Systems that never met in a chain have no difference that data could know; they are
+rated apart (`verdicts.parts`). A system that never lost has no upper bound, and a fit would answer with a silent infinity. Here
+it is named instead, and the fit is then held by a stated prior: log-odds of each system ~ Normal(0, PRIOR_SD).
 """
 
 import numpy as np
@@ -15,13 +15,6 @@ from harness.ranking.scale import Bools, Floats
 PRIOR_SD = 2.0
 """In log-odds: ±347 Elo. The printed board of the paper spans −157 … +112, so it binds only where the data are silent."""
 PRIOR_PRECISION = 1.0 / PRIOR_SD**2
-
-
-def groups(wins: Floats, names: tuple[str, ...]) -> list[list[str]]:
-    """Systems that met, directly or by a chain of opponents; one group when all did. `wins`: (systems, systems)."""
-    count, label = connected_components(csr_array(wins + wins.T > 0), directed=False)
-    found = [[names[k] for k in np.flatnonzero(label == g)] for g in range(count)]
-    return sorted(found, key=lambda g: (-len(g), g))
 
 
 def is_bounded(wins: Floats) -> bool:
@@ -42,14 +35,7 @@ def are_bounded(wins: Floats) -> Bools:
 
 
 def explain(wins: Floats, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Why there is no finite fit, in plain words; empty when there is one."""
-    parts = groups(wins, names)
-    held = f"Held by a prior (log-odds ~ Normal(0, {PRIOR_SD:g})), so such ratings are bounds, not measurements."
-    if len(parts) > 1:
-        shown = "; ".join(", ".join(part) for part in parts)
-        return (
-            f"The systems fall into {len(parts)} groups that never met ({shown}): ratings compare inside a group only. {held}",
-        )
+    """Why systems that met have no finite fit, in plain words; empty when there is one."""
     if is_bounded(wins):
         return ()
     _, label = connected_components(csr_array(wins > 0), directed=True, connection="strong")
@@ -62,4 +48,5 @@ def explain(wins: Floats, names: tuple[str, ...]) -> tuple[str, ...]:
         who = ", ".join(names[k] for k in np.flatnonzero(inside))
         if (inside.any() and met[np.ix_(inside, ~inside)].any()) and lost != won:
             notes.append(f"{who} won {'every' if won else 'no'} comparison with the rest.")
+    held = f"Held by a prior (log-odds ~ Normal(0, {PRIOR_SD:g})): the Elo of such a system is no measurement, its bound is."
     return (" ".join([*notes, held]),)

@@ -21,8 +21,12 @@ ELO_PER_LOGIT = 400.0 / np.log(10.0)
 
 def to_elo(theta: Floats) -> Floats:
     """Log-odds (…, systems) → Elo, with the mean of the last axis at 1500."""
-    centred = theta - theta.mean(axis=-1, keepdims=True)
-    return np.asarray(ELO_CENTRE + ELO_PER_LOGIT * centred, dtype=np.float64)
+    return on_scale(theta - theta.mean(axis=-1, keepdims=True))
+
+
+def on_scale(theta: Floats) -> Floats:
+    """Log-odds → Elo, zero at 1500."""
+    return np.asarray(ELO_CENTRE + ELO_PER_LOGIT * theta, dtype=np.float64)
 
 
 def win_chance(elo: float, other: float) -> float:

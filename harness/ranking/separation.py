@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking.board import Board, Interval
+from harness.ranking.board import Board, Ends, swept_gap
 from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT
 
@@ -22,17 +22,21 @@ class Gap:
     better: str
     worse: str
     elo: float
-    band: Interval | None
+    band: Ends | None
 
     @property
     def apart(self) -> bool:
         """Whether the band leaves out zero."""
-        return self.band is not None and self.band[0] > 0
+        return self.band is not None and self.band[0] is not None and self.band[0] > 0
 
 
 def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95) -> tuple[Gap, ...]:
-    """The difference of each pair that is on the board, better system first, in the order given."""
-    known = [(a, b) for a, b in pairs if a in board.names and b in board.names and a != b]
+    """The difference of each pair on one part of the board, better system first, in the order given.
+
+    A pair of which one won every comparison has a band with a lower end alone, from its contexts and Bonferroni's share.
+    """
+    part = {row.system: row.part for row in board.systems}
+    known = [(a, b) for a, b in pairs if a in part and b in part and a != b and part[a] == part[b]]
     if not known or board.covariance is None:
         return ()
     elo = {row.system: row.elo for row in board.systems}
@@ -46,6 +50,11 @@ def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95)
     found = []
     for (better, worse), width in zip(ordered, half.tolist(), strict=True):
         gap = elo[better] - elo[worse]
-        told = min(seen[better], seen[worse]) >= FEWEST_CONTEXTS
-        found.append(Gap(better, worse, gap, (gap - width, gap + width) if told else None))
+        band: Ends | None = None
+        if min(seen[better], seen[worse]) >= FEWEST_CONTEXTS:
+            if contexts := board.swept.get((better, worse), 0):
+                band = (swept_gap(contexts, (1 - level) / len(ordered)), None)
+            elif not {better, worse} & board.separated:
+                band = (gap - width, gap + width)
+        found.append(Gap(better, worse, gap, band))
     return tuple(found)

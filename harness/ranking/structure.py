@@ -36,7 +36,7 @@ class Factors:
 class ReplyMarks:
     """`marks` (replies, axes): mean signed strength; `wins` (replies,): share of overall comparisons won."""
 
-    replies: tuple[tuple[str, str], ...]
+    replies: tuple[tuple[str, str, int], ...]
     """(context, system)."""
     axes: tuple[str, ...]
     marks: Floats
@@ -47,14 +47,14 @@ def reply_marks(judgments: Iterable[Judgment]) -> ReplyMarks:
     """Axis marks gathered by reply; an axis left unmarked in a marked row counts zero. Rows without axes are left out."""
     rows = [row for row in judgments if row.axes]
     axes = tuple(axis for axis in AXES if any(axis in row.axes for row in rows))
-    marks: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
-    wins: dict[tuple[str, str], list[float]] = defaultdict(list)
+    marks: dict[tuple[str, str, int], list[list[float]]] = defaultdict(list)
+    wins: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     sign = {"a": 1.0, "tie": 0.0, "b": -1.0}
     for row in rows:
         given = [sign[m.winner] * m.strength if (m := row.axes.get(axis)) else 0.0 for axis in axes]  # type: ignore[call-overload]
         for system, side in ((row.system_a, 1.0), (row.system_b, -1.0)):
-            marks[row.context, system].append([side * value for value in given])
-            wins[row.context, system].append((1 + side * sign[row.winner]) / 2)
+            marks[row.context, system, row.replicate].append([side * value for value in given])
+            wins[row.context, system, row.replicate].append((1 + side * sign[row.winner]) / 2)
     replies = tuple(sorted(marks))
     table = np.array([np.mean(marks[reply], axis=0) for reply in replies]).reshape(len(replies), len(axes))
     return ReplyMarks(replies, axes, table, np.array([np.mean(wins[reply]) for reply in replies]))

@@ -1,29 +1,31 @@
 """Which votes, which contexts, which model: the boards beside the primary one.
 
 Each answers a question about the primary board (do people rank as judges do? do adversarial contexts change the order? does
-the model of ties?), so each comes with its rank correlation to it. The other models are labelled exploratory: nobody should
-pick a board among them after seeing them.
+the model of ties?), so each comes with its rank correlation to it. Votes and contexts are rated by the one model that was
+handed in. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.leaderboard import Method, leaderboard
-from harness.ranking.verdicts import Source
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import PRIMARY, Method, RatingModel
+from harness.ranking.verdicts import Lengths, Source
 from harness.store.judgment import Judgment
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
 SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}
 EXPLORATORY: tuple[Method, ...] = ("strength", "plain", "davidson", "rao-kupper")
+WITH_LENGTH = "exploratory: with a length term"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`kendall`: rank correlation with the primary board over shared systems; None under three of them."""
+    """`kendall`: rank correlation with the primary board over shared systems; None under three, or where some never met."""
 
     name: str
     board: Board
@@ -32,31 +34,47 @@ class Variant:
 
 
 def variants(
-    judgments: Sequence[Judgment], *, presentation: str | None = None, method: Method = "ordinal"
+    judgments: Sequence[Judgment],
+    model: RatingModel = PRIMARY,
+    *,
+    primary: Board | None = None,
+    lengths: Lengths | None = None,
+    presentation: str | None = None,
 ) -> tuple[Variant, ...]:
-    """Votes × contexts, as far as there are rows, then the other models on all rows. The first is the primary board."""
-    primary = leaderboard(judgments, presentation=presentation, method=method)
+    """Votes × contexts, as far as there are rows, then the other models on all rows. The first is the primary board.
+
+    `primary`: the board of these rows and this model, where it is there already. `lengths`: words of each reply, for the board
+    with a length term beside a model that has none.
+    """
+    first = primary or leaderboard(judgments, model, presentation=presentation)
     sources = {row.source for row in judgments}
     found = []
     for source_name, source in SOURCES.items():
         if len(sources) == 1 and source is not None:
             continue
         for subset_name, subset in SUBSETS.items():
-            try:
-                board = leaderboard(judgments, presentation=presentation, method=method, source=source, subset=subset)
-            except UserError:
-                continue
-            found.append(Variant(f"{source_name}, {subset_name}", board, False, _kendall(primary, board)))
+            if source is None and subset is None:
+                board = first
+            else:
+                try:
+                    board = leaderboard(judgments, model, presentation=presentation, source=source, subset=subset)
+                except UserError:
+                    continue
+            found.append(Variant(f"{source_name}, {subset_name}", board, False, _kendall(first, board)))
+    if model.method == "ordinal" and not model.lengths and lengths:
+        board = leaderboard(judgments, replace(model, lengths=lengths), presentation=presentation)
+        if "length" in board.terms:
+            found.append(Variant(WITH_LENGTH, board, True, _kendall(first, board)))
     for other in EXPLORATORY:
-        if other != method:
-            board = leaderboard(judgments, presentation=presentation, method=other)
-            found.append(Variant(f"exploratory: {board.method}", board, True, _kendall(primary, board)))
+        if other != model.method:
+            board = leaderboard(judgments, replace(model, method=other), presentation=presentation)
+            found.append(Variant(f"exploratory: {board.method}", board, True, _kendall(first, board)))
     return tuple(found)
 
 
 def _kendall(one: Board, other: Board) -> float | None:
     there = {row.system: row.elo for row in other.systems}
     shared = [row for row in one.systems if row.system in there]
-    if len(shared) < 3:
+    if len(shared) < 3 or one.parts > 1 or other.parts > 1:
         return None
     return float(stats.kendalltau([row.elo for row in shared], [there[row.system] for row in shared]).statistic)

@@ -11,15 +11,24 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
 from harness.ranking.scale import Floats, Ints
-from harness.store.judgment import AXES, Judgment
+from harness.store.judgment import AXES, Judgment, is_rule
 
 SOURCES = ("judge", "human")
 Source = Literal["judge", "human"]
-Lengths = Mapping[tuple[str, str], int]
-"""(context, system) → length of the reply in words."""
+Texts = Mapping[tuple[str, str, int], str]
+"""(context, system, repeat) → the reply as judged."""
+Lengths = Mapping[tuple[str, str, int], int]
+"""(context, system, repeat) → length of the reply in words."""
+
+
+def lengths_of(texts: Texts) -> Lengths:
+    """The lengths of replies in words."""
+    return {key: len(text.split()) for key, text in texts.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,27 +59,72 @@ def select(
     judgments: Iterable[Judgment],
     *,
     presentation: str | None = None,
+    condition: str | None = None,
     source: Source | None = None,
     subset: str | None = None,
 ) -> list[Judgment]:
-    """The rows of one presentation, and on request of one source and one subset; audits of a judge are left out.
+    """The rows of one presentation and condition, and on request of one source and one subset; audits of a judge are left out.
 
-    Raises UserError when rows of several presentations are given and none is chosen.
+    A comparison that a rule decided, because one side gave no reply, stands on people's board as well: silence must not pay
+    there either.
+
+    Raises UserError when rows of several presentations or conditions are given and none is chosen.
     """
     rows = [
         row
         for row in judgments
         if row.purpose == "main"
         and (presentation is None or row.presentation == presentation)
-        and (source is None or row.source == source)
+        and (condition is None or row.condition == condition)
         and (subset is None or row.subset == subset)
     ]
+    if source is not None:
+        rows = _of_source(rows, source)
+    over = sorted({row.condition for row in rows if row.condition})
+    if len(over) > 1:
+        raise UserError(
+            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a board of its own: choose one"
+        )
     seen = sorted({row.presentation for row in rows})
     if len(seen) > 1:
         raise UserError(
             f"the judgments hold several presentations ({', '.join(seen)}), which never share a ranking: choose one"
         )
     return rows
+
+
+def _of_source(rows: Sequence[Judgment], source: Source) -> list[Judgment]:
+    own = [row for row in rows if row.source == source]
+    if source == "judge":
+        return own
+    rules = sorted({row.judge for row in rows if is_rule(row.judge)})
+    voted = {row.context for row in own}
+    return own + [row for row in rows if rules and row.judge == rules[0] and row.context in voted]
+
+
+def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
+    """The rows without exact repeats: one voter cannot give the very same verdict on one pair twice, so a file did."""
+    return list({_identity(row): row for row in reversed(rows)}.values())[::-1]
+
+
+def _identity(row: Judgment) -> tuple[object, ...]:
+    marks = tuple(sorted((axis, mark.winner, mark.strength) for axis, mark in row.axes.items()))
+    who = (row.context, row.system_a, row.system_b, row.source, row.judge, row.presentation, row.condition, row.replicate)
+    return (*who, row.repeat, row.purpose, row.winner, row.strength, row.shown_first, marks)
+
+
+def parts(rows: Sequence[Judgment]) -> list[list[Judgment]]:
+    """The rows of each set of systems that met, directly or by a chain of opponents: the set with most systems first."""
+    names = sorted({s for row in rows for s in (row.system_a, row.system_b)})
+    at = {name: k for k, name in enumerate(names)}
+    met = ([at[row.system_a] for row in rows], [at[row.system_b] for row in rows])
+    count, label = connected_components(csr_array((np.ones(len(rows)), met), shape=(len(names), len(names))), directed=False)
+    sets: list[list[Judgment]] = [[] for _ in range(count)]
+    for row in rows:
+        sets[label[at[row.system_a]]].append(row)
+    size = np.bincount(label, minlength=count)
+    # Names are sorted, so labels are by first name already, and equal sizes keep that order.
+    return [sets[k] for k in sorted(range(count), key=lambda k: -int(size[k]))]
 
 
 def axis_rows(judgments: Iterable[Judgment], axis: str) -> list[Judgment]:
@@ -135,7 +189,7 @@ def gather(
     known = lengths or {}
 
     def words(row: Judgment) -> float:
-        a, b = known.get((row.context, row.system_a)), known.get((row.context, row.system_b))
+        a, b = (known.get((row.context, system, row.replicate)) for system in (row.system_a, row.system_b))
         return 0.0 if a is None or b is None else float(np.log1p(a) - np.log1p(b))
 
     table = np.array(

@@ -9,22 +9,27 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 import io
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import soundfile
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from agents.connection import Mark, Transcript
 from harness.errors import UserError
-from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.recording.parts import put_together, taken_apart
+from harness.recording.record import FRAME_MS, Recording
 from harness.timeline import samples_to_ns
 
 RECORDING_FILE = "recording.json"
 DRY_FILE = "caller_dry.flac"
 PLAYED_FILE = "caller_played.flac"
 AGENT_FILE = "agent.flac"
+
+
+_Rate = Annotated[int, Field(ge=1, le=655_350)]
+"""What FLAC can say."""
+_Count = Annotated[int, Field(ge=0)]
 
 
 class _Model(BaseModel):
@@ -53,7 +58,7 @@ class _Turn(_Model):
 
 
 class _Caller(_Model):
-    rate_hz: int
+    rate_hz: _Rate
     t0_ns: int
     lateness_ns: list[int]
     """Of each frame: departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
@@ -67,8 +72,8 @@ class _Caller(_Model):
 class _File(_Model):
     schema_version: Literal[1] = 1
     caller: _Caller
-    agent_rate_hz: int
-    arrivals: list[tuple[int, int, int]]
+    agent_rate_hz: _Rate
+    arrivals: list[tuple[int, _Count, _Count]]
     clears_ns: list[int]
     marks: list[_Mark]
     transcripts: list[_Transcript]
@@ -78,10 +83,10 @@ class _File(_Model):
     conditions: list[str]
 
 
-def deadlines_ns(caller: CallerTrack) -> NDArray[np.int64]:
-    """When each frame of the track was due to depart."""
-    frame_ns = samples_to_ns(caller.rate_hz * FRAME_MS // 1000, caller.rate_hz)
-    due: NDArray[np.int64] = caller.t0_ns + (np.arange(len(caller.departures_ns), dtype=np.int64) + 1) * frame_ns
+def deadlines_ns(t0_ns: int, rate_hz: int, frames: int) -> NDArray[np.int64]:
+    """When each frame of a track was due to depart."""
+    frame_ns = samples_to_ns(rate_hz * FRAME_MS // 1000, rate_hz)
+    due: NDArray[np.int64] = t0_ns + (np.arange(frames, dtype=np.int64) + 1) * frame_ns
     return due
 
 
@@ -89,33 +94,18 @@ def save(recording: Recording, folder: Path) -> None:
     """Write a recording into an existing folder and flush it to the disk."""
     caller = recording.caller
     same = bool(np.array_equal(caller.dry, caller.played))
+    arrays, facts = taken_apart(recording)
+    due_ns = deadlines_ns(caller.t0_ns, caller.rate_hz, len(caller.departures_ns))
     _write_audio(folder / PLAYED_FILE, caller.played, caller.rate_hz)
     if not same:
         _write_audio(folder / DRY_FILE, caller.dry, caller.rate_hz)
     _write_audio(folder / AGENT_FILE, recording.agent_pcm, recording.agent_rate_hz)
-    file = _File(
-        caller=_Caller(
-            rate_hz=caller.rate_hz,
-            t0_ns=caller.t0_ns,
-            lateness_ns=(caller.departures_ns - deadlines_ns(caller)).tolist(),
-            speech_start_sample=caller.speech_start_sample,
-            speech_end_sample=caller.speech_end_sample,
-            pauses=_pairs(caller.pauses),
-            turns=[
-                _Turn(start_sample=t.start_sample, end_sample=t.end_sample, pauses=_pairs(t.pauses), kind=t.kind)
-                for t in caller.turns
-            ],
-            dry_is_played=same,
-        ),
-        agent_rate_hz=recording.agent_rate_hz,
-        arrivals=[(a.arrival_ns, a.offset_samples, a.count_samples) for a in recording.arrivals],
-        clears_ns=list(recording.clears_ns),
-        marks=[_Mark.model_validate(_fields(mark)) for mark in recording.marks],
-        transcripts=[_Transcript.model_validate(_fields(text)) for text in recording.transcripts],
-        loop_lag_ms=list(recording.loop_lag_ms),
-        ended=recording.ended,
-        detail=recording.detail,
-        conditions=list(recording.conditions),
+    file = _File.model_validate(
+        {
+            **facts,
+            "caller": {**facts["caller"], "lateness_ns": (caller.departures_ns - due_ns).tolist(), "dry_is_played": same},
+            "arrivals": arrays["arrivals"].reshape(-1, 3).tolist(),
+        }
     )
     with (folder / RECORDING_FILE).open("w", encoding="utf-8") as out:
         out.write(file.model_dump_json(indent=1))
@@ -140,43 +130,17 @@ def load(folder: Path) -> Recording:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise UserError(f"{folder / RECORDING_FILE}: {where}: {first['msg']}") from error
-    caller = CallerTrack(
-        rate_hz=file.caller.rate_hz,
-        dry=dry,
-        played=played,
-        t0_ns=file.caller.t0_ns,
-        departures_ns=np.array(file.caller.lateness_ns, np.int64),
-        speech_start_sample=file.caller.speech_start_sample,
-        speech_end_sample=file.caller.speech_end_sample,
-        pauses=_pauses(file.caller.pauses),
-        turns=tuple(SpokenTurn(t.start_sample, t.end_sample, _pauses(t.pauses), t.kind) for t in file.caller.turns),
-    )
-    caller.departures_ns[:] += deadlines_ns(caller)
-    return Recording(
-        caller=caller,
-        agent_rate_hz=file.agent_rate_hz,
-        agent_pcm=agent,
-        arrivals=tuple(Arrival(*arrival) for arrival in file.arrivals),
-        clears_ns=tuple(file.clears_ns),
-        marks=tuple(Mark(m.name, m.at_ns, m.arrival_ns, dict(m.detail)) for m in file.marks),
-        transcripts=tuple(Transcript(t.arrival_ns, t.role, t.text, t.final) for t in file.transcripts),
-        loop_lag_ms=tuple(file.loop_lag_ms),
-        ended=file.ended,
-        detail=file.detail,
-        conditions=tuple(file.conditions),
-    )
-
-
-def _fields(record: Mark | Transcript) -> dict[str, object]:
-    return {name: getattr(record, name) for name in record.__slots__}
-
-
-def _pairs(pauses: tuple[Pause, ...]) -> list[tuple[int, int]]:
-    return [(p.start_sample, p.end_sample) for p in pauses]
-
-
-def _pauses(pairs: list[tuple[int, int]]) -> tuple[Pause, ...]:
-    return tuple(Pause(start, end) for start, end in pairs)
+    if any(offset + count > len(agent) for _, offset, count in file.arrivals):
+        raise UserError(f"{folder}: the recording is damaged ({AGENT_FILE} is shorter than what arrived)")
+    lateness_ns = np.array(file.caller.lateness_ns, np.int64)
+    arrays: dict[str, NDArray[Any]] = {
+        "dry": dry,
+        "played": played,
+        "agent_pcm": agent,
+        "departures_ns": lateness_ns + deadlines_ns(file.caller.t0_ns, file.caller.rate_hz, len(lateness_ns)),
+        "arrivals": np.array(file.arrivals, np.int64),
+    }
+    return put_together(arrays, file.model_dump())
 
 
 def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:

@@ -6,7 +6,7 @@ Only calls and judging run in an event loop: elsewhere Ctrl-C must not have to w
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,9 +29,16 @@ from harness.steps.summarise import summarise, with_pacing
 from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
 from harness.store.disk import storage_named
+from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 
 CALLER = "harness caller"
+Votes = Callable[[RunStore], Sequence[Judgment]]
+
+
+def no_votes(_: RunStore) -> Sequence[Judgment]:
+    """Of a run that nobody has listened to."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +52,10 @@ class RunRequest:
     runs_folder: Path = Path("runs")
 
 
-def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, RunSummary]:
+def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> tuple[RunStore, RunSummary]:
     """Play, time, transcribe, judge, rank. The store stays open; the report is written by who calls.
+
+    `votes` gives people's votes that are kept beside the store (a listening test's), where a run is gone on with.
 
     Raises:
         UserError: the input is wrong; nothing has been started.
@@ -66,7 +75,7 @@ def run(request: RunRequest, progress: RunProgress) -> tuple[RunStore, RunSummar
         for name in judges:
             weights_for(name, progress)
         asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
-        summary = summarise(store)
+        summary = summarise(store, votes(store))
     return store, _with_unplayed(summary, not_played)
 
 
@@ -152,8 +161,14 @@ def _pin(name: str) -> str:
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
-    failures = [
-        Failure(context=n.key.context_id, agent=n.key.agent, condition=n.key.condition, kind="not_played", detail=n.reason)
-        for n in not_played
-    ]
+    told: set[str] = set()
+    failures = []
+    for left in not_played:
+        # An agent's last words once, and not with every session that it was to play.
+        detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
+        told.add(left.key.agent)
+        key = left.key
+        failures.append(
+            Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
+        )
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

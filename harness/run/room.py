@@ -13,6 +13,7 @@ from harness.errors import StorageError
 from harness.run.plan import RunPlan
 from harness.store.disk import free_bytes
 from harness.store.run_store import SessionKey
+from scenarios.context import Context
 from scenarios.spoken import spoken_indices
 
 WORD_S: Final = 0.4
@@ -30,7 +31,8 @@ MB: Final = 1_000_000
 
 def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
     """Bytes that these sessions of a plan will take."""
-    lasting_s = [_lasting_s(plan, key) for key in keys]
+    by_context = {context.id: _lasting_s(context, plan.options.mode) for context in plan.contexts}
+    lasting_s = [by_context[key.context_id] for key in keys]
     passing_s = max(lasting_s, default=0.0) * plan.options.concurrency
     return round(sum(lasting_s) * KEPT_BYTES_PER_S + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
 
@@ -64,7 +66,6 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
     )
 
 
-def _lasting_s(plan: RunPlan, key: SessionKey) -> float:
-    context = plan.context(key.context_id)
-    turns = [context.turns[index] for index in spoken_indices(context, key.mode)]
+def _lasting_s(context: Context, mode: str) -> float:
+    turns = [context.turns[index] for index in spoken_indices(context, mode)]
     return sum(len(turn.text.split()) * WORD_S + REPLY_S for turn in turns)

@@ -38,6 +38,7 @@ class Fleet:
         self._progress = progress
         self._agents: dict[str, AgentProcess] = {}
         self._deaths: dict[str, int] = {}
+        self._not_started: dict[str, str] = {}
         self.idle_cpu_percent: dict[str, float] = {}
         """Worst CPU use of each waiting agent, in percent of one core."""
 
@@ -46,8 +47,9 @@ class Fleet:
         try:
             for name in self._profiles:
                 self._progress.status(name)
-                await self._start(name)
-                self._progress.step(name)
+                await self._start_if_it_can(name)
+            if len(self._not_started) == len(self._profiles):
+                raise AgentError("\n".join(self._not_started.values()))
         except BaseException as error:
             await self._stop_all(at_once=_is_a_stop(type(error)))
             raise
@@ -63,8 +65,8 @@ class Fleet:
         return self._profiles[name].connection(self._agents[name].url)
 
     def pids(self) -> dict[str, int]:
-        """The processes that the harness started, by agent."""
-        return {name: agent.pid for name, agent in self._agents.items() if agent.pid is not None}
+        """The running processes that the harness started, by agent."""
+        return {name: agent.pid for name, agent in self._agents.items() if agent.pid is not None and agent.alive}
 
     def url(self, name: str) -> str:
         """Where the agent of that name answers."""
@@ -78,14 +80,28 @@ class Fleet:
         """The end of its log, for people."""
         return "\n".join(self._agents[name].last_log_lines(LOG_LINES_SHOWN))
 
+    def log_end(self, name: str) -> int:
+        """Where its log ends now."""
+        return self._agents[name].log_end()
+
+    def words_since(self, name: str, log_end: int) -> str:
+        """The end of what it has logged since then, for people."""
+        return "\n".join(self._agents[name].log_lines_since(log_end, LOG_LINES_SHOWN))
+
     def given_up(self, name: str) -> bool:
-        """Whether it died too often to be started again."""
-        return self._deaths.get(name, 0) >= MOST_DEATHS
+        """Whether it could not start, or died too often to be started again."""
+        return name in self._not_started or self._deaths.get(name, 0) >= MOST_DEATHS
+
+    def why_given_up(self, name: str) -> str:
+        """One line, and the end of its log below it."""
+        return self._not_started.get(name, f"the agent died and was given up; its last log lines:\n{self.last_words(name)}")
 
     async def revive(self, name: str) -> bool:
         """Start a dead agent again, unless it was given up; False when it does not run."""
-        if self.alive(name):
+        if name not in self._not_started and self.alive(name):
             return True
+        if self.given_up(name):
+            return False
         self._deaths[name] = self._deaths.get(name, 0) + 1
         if self.given_up(name):
             return False
@@ -101,7 +117,7 @@ class Fleet:
     @contextlib.contextmanager
     def watching_idle(self, but: str | None) -> Iterator[None]:
         """Measure what every agent but one uses while the block runs."""
-        waiting = {n: a.pid for n, a in self._agents.items() if n != but and a.pid is not None}
+        waiting = {n: pid for n, pid in self.pids().items() if n != but}
         before = {n: _group_cpu_s(pid) for n, pid in waiting.items()}
         began_s = time.monotonic()
         yield
@@ -112,13 +128,25 @@ class Fleet:
                 percent = 100 * (after - before[name]) / lasted_s
                 self.idle_cpu_percent[name] = round(max(self.idle_cpu_percent.get(name, 0.0), percent), 2)
 
+    async def _start_if_it_can(self, name: str) -> None:
+        """One agent that cannot start is said by name and left out; it must not cost the others their sessions."""
+        try:
+            await self._start(name)
+        except AgentError as error:
+            self._not_started[name] = str(error)
+            self._progress.step(str(error), keep=True)
+        else:
+            self._progress.step(name)
+
     async def _start(self, name: str) -> None:
         agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log")
         self._agents[name] = agent
         try:
             await agent.start()
         except AgentFailed as error:
-            raise AgentError(str(error)) from error
+            words = error.log_lines[-LOG_LINES_SHOWN:]
+            told = "; its last log lines:\n" + "\n".join(words) if words else ""
+            raise AgentError(f"{error}{told}") from error
 
     async def _stop_all(self, *, at_once: bool) -> None:
         await asyncio.gather(*(agent.stop(at_once=at_once) for agent in self._agents.values()), return_exceptions=True)

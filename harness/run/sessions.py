@@ -34,6 +34,9 @@ from harness.store.run_store import RunStore, Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
 
+LOG_ON_ITS_WAY_S = 0.2
+"""An agent's last line passes through its supervisor into its log."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotPlayed:
@@ -89,7 +92,7 @@ class SessionPlayer:
             self._progress.status(f"{key.context_id} · {key.agent}")
             if not await self._fleet.revive(key.agent):
                 self._progress.step(f"{_place(key)}: agent does not run, not played", keep=True)
-                not_played.append(NotPlayed(key, "the agent died and was given up"))
+                not_played.append(NotPlayed(key, self._fleet.why_given_up(key.agent)))
             elif isinstance(profile, TextProfile):
                 await self._ask(key, profile)
             else:
@@ -107,10 +110,10 @@ class SessionPlayer:
             history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
-        started_ns = now_ns()
+        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
         with self._fleet.watching_idle(but=key.agent):
             outcome = await self._caller.play(plan, folder)
-        outcome = self._named(outcome, key.agent)
+        outcome = await self._named(outcome, key.agent, log_end)
         try:
             recording = _read(folder)
         except UserError as error:
@@ -135,7 +138,7 @@ class SessionPlayer:
         folder = self._store.partial_folder(key)
         reply: TextReply | None = None
         failure: TextFailed | None = None
-        started_ns = now_ns()
+        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
         try:
             reply = await ask(profile, self._plan.context(key.context_id), self._fleet.url(key.agent))
         except TextFailed as error:
@@ -144,18 +147,25 @@ class SessionPlayer:
         session = self._store.commit_session(
             key,
             partial=folder,
-            failure_kind="endpoint_failed" if failure else None,
-            failure_detail=str(failure) if failure else "",
+            failure_kind=f"endpoint_{failure.kind}" if failure else None,
+            failure_detail=await self._with_words(str(failure), key.agent, log_end) if failure else "",
             written_text=reply.text if reply else None,
             started_ns=started_ns,
             timing=timing,
         )
         self._progress.step(_line(session, timing), keep=True)
 
-    def _named(self, outcome: SessionOutcome, agent: str) -> SessionOutcome:
-        if outcome.failure_kind is None or self._fleet.alive(agent):
+    async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
+        if outcome.failure_kind is None:
             return outcome
-        return SessionOutcome("failed", "agent_died", f"{outcome.detail}; its last log lines:\n{self._fleet.last_words(agent)}")
+        detail = await self._with_words(outcome.detail, agent, log_end)
+        return SessionOutcome("failed", outcome.failure_kind if self._fleet.alive(agent) else "agent_died", detail)
+
+    async def _with_words(self, detail: str, agent: str, log_end: int) -> str:
+        """What went wrong, and below it the end of what the agent logged meanwhile."""
+        await asyncio.sleep(LOG_ON_ITS_WAY_S)
+        words = self._fleet.words_since(agent, log_end)
+        return f"{detail}; what it logged meanwhile:\n{words}" if words else detail
 
 
 def _read(folder: Path) -> Recording | None:

@@ -6,8 +6,8 @@ latency axis.
 
 from agents.message import Message
 from agents.profile import TextProfile
-from agents.text import TextReply, complete
-from harness.run.aside import aside
+from agents.text import TextReply
+from agents.text import ask as ask_endpoint
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Turn
 from scenarios.pauses import without_pauses
@@ -21,7 +21,7 @@ async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
     Raises:
         agents.text.TextFailed: the endpoint gave no answer.
     """
-    return await aside(lambda: complete(profile, [as_message(t) for t in context.turns], url))
+    return await ask_endpoint(profile, [as_message(t) for t in context.turns], url)
 
 
 def timing_of(reply: TextReply) -> TurnTiming:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agents.secrets import learn_file
 from audio.prosody import Speaker
 from audio.prosody_emotions import UnknownEmotion
 from audio.speech import JUST_THE_VOICE, RenderedTurn, render_turn
@@ -99,6 +100,8 @@ def open_voices(pack: Pack) -> Voices:
         UserError: the user's voices file is malformed.
     """
     named = os.environ.get(VOICES_FILE)
+    if named and (path := Path(named)).is_file():
+        learn_file(path.read_text(encoding="utf-8-sig", errors="replace"))
     try:
         services = load_service_voices(Path(named)) if named else {}
     except VoiceError as error:

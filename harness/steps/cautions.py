@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
+    "judged_across_conditions", "unsure_clock",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -58,6 +59,10 @@ class Circumstances(BaseModel):
     """CPU of each agent while it waited, in percent of one core."""
     unfinished: dict[str, int] = Field(default_factory=dict)
     """Planned sessions that are not finished, by the run's folder."""
+    unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
+    """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
+    to_judge_again: dict[str, str] = Field(default_factory=dict)
+    """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
     """Sessions that a step after the call could not cope with, by the run's folder."""
     onset_error_ms: float | None = None
@@ -83,6 +88,8 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         silent=sum(one.silent for one in each),
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
+        to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
         human_baseline=human_baseline,
@@ -142,6 +149,9 @@ def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[
 
 
 def _ranking(known: Circumstances) -> Iterator[Caution]:
+    for folder, why in known.to_judge_again.items():
+        text = why.replace("RUN", folder)
+        yield _said("judged_across_conditions", "warn", "To judge again", f"{text[:1].upper()}{text[1:]}.")
     for text in known.ranking:
         yield _said("ranking", "warn", "Ranking", text)
     if known.silent:
@@ -228,6 +238,15 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
         yield _said(
             "idle_load", "warn", "Busy while waiting", f"{name} used up to {percent:.0f} % of a core while it waited."
         )  # fmt: skip
+    for name, (turns, worst_ms) in sorted(known.unsure_clocks.items()):
+        yield _said(
+            "unsure_clock",
+            "warn",
+            "Unsure clock",
+            f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
+            "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
+            "TTFT are not concerned.",
+        )
     if known.onset_error_ms is None:
         yield _said(
             "not_calibrated",

@@ -13,16 +13,19 @@ from typing import Any
 from harness.errors import UserError
 from harness.judging.record import read_records, stops_in_words
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, joint_figure
+from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
+from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
 from harness.steps.summary import Subset
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
+from harness.timing.figures import BUDGET_MS
 
 Contexts = frozenset[str]
 
@@ -52,7 +55,8 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
             if values:
                 latencies.setdefault(figure, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
-            cut_ins[entry.name] = {c: [t.cut_in for t in g if t.discarded is None] for c, g in turns.items()}
+            flags = {c: [t.cut_in for t in group if t.discarded is None] for c, group in turns.items()}
+            cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 
 
@@ -71,6 +75,8 @@ class Rated:
 
     board: Board | None
     points: Mapping[str, JointPoint]
+    with_length: Board | None = None
+    """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -92,11 +98,15 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
     if not rows:
         return Rated(None, {})
     board = leaderboard(rows, seed=seed)
+    adjusted = leaderboard(rows, RatingModel(lengths=lengths_of(found.texts)), seed=seed)
+    with_length = adjusted if "length" in adjusted.terms else None
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
     if not ttfa or board.presentation == "audio_with_delay":
-        return Rated(board, {})
-    figure = joint_figure(rows, ttfa, board=board, budget_ms=budget_ms, seed=seed)
-    return Rated(board, {point.system: point for point in figure.points})
+        return Rated(board, {}, with_length)
+    # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
+    drawn = resample(rows, found.latencies.values(), board=board, seed=seed)
+    figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
+    return Rated(board, {point.system: point for point in figure.points}, with_length)
 
 
 def rank_condition(
@@ -160,7 +170,7 @@ def rank_target(
         return rank(
             rows,
             presentation=presentation,
-            budget_ms=budget_ms or 500.0,
+            budget_ms=budget_ms or BUDGET_MS,
             families=table.families,
             external=table.scores,
             **options,

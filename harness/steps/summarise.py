@@ -36,6 +36,7 @@ from harness.store.manifest import AgentEntry, Pacing, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.step_failure import StepFailure, attempt
+from harness.timing.figures import crosses_clocks_unsurely
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
@@ -176,10 +177,13 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
     board, point = found.board, found.points.get(agent)
     rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
     if board is None or rating is None:
-        return {"elo": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None, "axes": {},
-                "p_frontier": None, "p_best_within_budget": None}  # fmt: skip
+        return {
+            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
+            "axes": {}, "p_frontier": None, "p_best_within_budget": None,
+        }  # fmt: skip
     return {
         "elo": rating.elo,
+        "elo_with_length": found.with_length[agent].elo if found.with_length is not None else None,
         "elo_method": board.method,
         "elo_interval": rating.interval,
         "elo_over": _over_references(board, agent),
@@ -193,7 +197,8 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
 def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
     found = {}
     for row in board.systems:
-        if is_reference(row.system):
+        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
+        if is_reference(row.system) and row.part == board[agent].part:
             difference = board.difference(agent, row.system)
             found[row.system] = EloOver(value=difference.elo, interval=difference.interval)
     return found
@@ -282,7 +287,20 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         silent=sum(is_rule(row.judge) for row in rows),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
+        unsure_clocks=_unsure_clocks(selection.sessions),
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
+
+
+def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, worst bound in ms."""
+    found: dict[str, tuple[int, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
+                turns, worst_ms = found.get(session.key.agent, (0, 0.0))
+                found[session.key.agent] = turns + 1, max(worst_ms, turn.waterfall.clock_uncertainty_ms)
+    return found

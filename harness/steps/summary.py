@@ -16,6 +16,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
+from harness.timing.figures import BUDGET_MS
 
 
 class _Model(BaseModel):
@@ -67,8 +68,11 @@ class AgentSummary(_Model):
     heard_wer: float | None = None
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None
+    elo_with_length: float | None = None
+    """What it would be if all replies were equally long, beside the one that is quoted."""
     elo_method: str | None = None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
+    """With one end null it is a bound: of an agent that won, or lost, every comparison."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
@@ -81,7 +85,7 @@ class ReferenceSummary(_Model):
     """A reference reply set on the same board; it has no latency."""
 
     elo: float | None
-    elo_interval: tuple[float, float] | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 
@@ -175,7 +179,7 @@ class RunSummary(_Model):
     valid: bool = True
     invalid: list[str] = Field(default_factory=list)
     circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
     judges: list[JudgeSummary] = Field(default_factory=list)

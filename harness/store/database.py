@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from agents.secrets import redact
 from harness.errors import UserError
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
@@ -41,7 +42,7 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
 
 def _fill(database: sqlite3.Connection, manifest: RunManifest, contexts: Sequence[Context]) -> None:
     database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
-    database.execute("INSERT INTO manifest VALUES (1, ?)", (manifest.model_dump_json(),))
+    database.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
     database.executemany(
         "INSERT INTO contexts VALUES (?, ?, ?)",
         [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],

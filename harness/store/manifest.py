@@ -1,7 +1,7 @@
 """What a run was: the plan, the seeds, the versions, the machine, and how well the clock was kept.
 
 Everything that another person needs to make the numbers again, or to see why they cannot be trusted. No key or secret
-has a field here; profiles are kept as written, and name environment variables, never values.
+has a field here; profiles are kept as written, but for what `agents.secrets` masks in them.
 """
 
 import json
@@ -15,6 +15,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
+from harness.timing.figures import BUDGET_MS
 
 SCHEMA_VERSION = 1
 _REPORTED_PACKAGES = (
@@ -68,7 +69,7 @@ class RunManifest(_Model):
     seed: int
     concurrency: int = 1
     barge_in_ms: float | None = None
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": 500.0, "ttfa": 500.0})
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     machine: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)

@@ -9,7 +9,10 @@ guessed, and a note in the run says so. Steps are never edited once runs exist t
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
+
+from harness.store.judgment import no_reply_rule
 
 LAYOUT: Final = """
 CREATE TABLE manifest (only INTEGER PRIMARY KEY CHECK (only = 1), json TEXT NOT NULL);
@@ -33,6 +36,14 @@ JUDGED_ACROSS_CONDITIONS: Final = "judged_across_conditions"
 """Code of the note of a run whose judges read replies of several conditions or repeats as one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about the run as a whole that whoever reads its figures should be told."""
+
+    code: str
+    text: str
+
+
 def version_of(database: sqlite3.Connection) -> int:
     """The version of a database's layout."""
     (stored,) = database.execute("PRAGMA user_version").fetchone()
@@ -53,7 +64,7 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
 
     Where a run had one of each that is known. Where it had more, machine judges read a mix, so that their verdicts are of
     nothing in particular and go, while people's, who cannot be asked again, are kept under the run's first condition. Silence
-    is worked out from the sessions whenever a board is made, and its rows go everywhere.
+    was one row a pair however many judged; now it stands once for each judge, in that judge's place.
     """
     # Layout 1 grew by whole tables without a number for it.
     database.execute(
@@ -64,7 +75,6 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
         " PRIMARY KEY (session, step))"
     )
     database.execute("CREATE TABLE notes (code TEXT, text TEXT)")
-    database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")
     (text,) = database.execute("SELECT json FROM manifest").fetchone()
     manifest = json.loads(text)
     if len(manifest["conditions"]) > 1 or manifest["repeats"] > 1:
@@ -75,9 +85,22 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
                 "(answers are kept, nothing is asked twice)"
             )
             database.execute("INSERT INTO notes VALUES (?, ?)", (JUDGED_ACROSS_CONDITIONS, told))
+    _silence_for_each_judge(database)
     database.execute(
         "UPDATE judgments SET json = json_set(json, '$.condition', ?, '$.replicate', 0)", (manifest["conditions"][0],)
     )
+
+
+def _silence_for_each_judge(database: sqlite3.Connection) -> None:
+    silent = database.execute("SELECT context, json FROM judgments WHERE judge = 'rule:no-reply'").fetchall()
+    judges = database.execute(
+        "SELECT DISTINCT judge FROM judgments WHERE json_extract(json, '$.source') = 'judge' AND judge != 'rule:no-reply'"
+    ).fetchall()
+    database.executemany(
+        "INSERT INTO judgments (judge, context, json) VALUES (?, ?, json_set(?, '$.judge', ?))",
+        [(name, context, text, name) for (judge,) in judges for name in [no_reply_rule(judge)] for context, text in silent],
+    )
+    database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")
 
 
 _STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition,)

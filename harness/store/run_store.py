@@ -18,6 +18,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from pydantic import TypeAdapter
 
+from agents.secrets import redact
 from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.record import Recording
@@ -34,7 +35,7 @@ from harness.store.database import (
 from harness.store.disk import flush, flush_tree, storage_fault
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
-from harness.store.migrations import JUDGED_ACROSS_CONDITIONS
+from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.paths import plain_name
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
@@ -87,14 +88,6 @@ class Session:
     started_ns: int | None
     """On the machine's monotonic clock, as recordings and telemetry are."""
     folder: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something about the run as a whole that whoever reads its figures should be told."""
-
-    code: str
-    text: str
 
 
 _P = ParamSpec("_P")
@@ -176,7 +169,7 @@ class RunStore:
     def set_manifest(self, manifest: RunManifest) -> None:
         """Replace the manifest (after calls: pacing, validity, idle load)."""
         with self._db:
-            self._db.execute("UPDATE manifest SET json = ?", (manifest.model_dump_json(),))
+            self._db.execute("UPDATE manifest SET json = ?", (redact(manifest.model_dump_json()),))
 
     @_reads
     def contexts(self) -> tuple[Context, ...]:
@@ -243,9 +236,9 @@ class RunStore:
                 " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, failure_detail, written_text,
-                    understood_text, started_ns, _TIMING.dump_json(timing).decode() if timing else None,
-                    _TIMINGS.dump_json(timings).decode(),
+                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact(failure_detail),
+                    _shown(written_text), _shown(understood_text), started_ns,
+                    _TIMING.dump_json(timing).decode() if timing else None, _TIMINGS.dump_json(timings).decode(),
                 ),
             )  # fmt: skip
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
@@ -338,7 +331,9 @@ class RunStore:
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""
         with self._db:
-            self._db.execute("INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, check.model_dump_json()))
+            self._db.execute(
+                "INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, redact(check.model_dump_json()))
+            )
 
     @_reads
     def judge_checks(self) -> list[JudgeCheck]:
@@ -364,7 +359,7 @@ class RunStore:
             yield
 
     def _insert_judgments(self, rows: Iterable[Judgment]) -> None:
-        kept = [(row.source, row.judge, row.context, row.model_dump_json()) for row in rows]
+        kept = [(row.source, row.judge, row.context, redact(row.model_dump_json())) for row in rows]
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
@@ -394,3 +389,7 @@ class RunStore:
             started_ns=row["started_ns"],
             folder=self.folder / "sessions" / row["id"],
         )
+
+
+def _shown(text: str | None) -> str | None:
+    return None if text is None else redact(text)

@@ -21,14 +21,15 @@ from typing import Final, Literal
 
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
 AGENT_FAULTS: Final = frozenset(
     ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
 )
-"""Failures of a session that the agent answers for. Any other kind is the harness's, and its session is missing."""
+ENDPOINT_FAULT: Final = "endpoint_"
+"""How every failure of a text endpoint begins."""
 NOT_TIMED: Final = "lost"
 """`TurnTiming.method` of a turn that stands for a session lost before it could be timed."""
 
@@ -86,7 +87,7 @@ class Selection:
             if session.status == "finished":
                 timed = list(session.turn_timings)
             else:
-                timed = [_lost_turn(session)] if spoken and session.failure_kind in AGENT_FAULTS else []
+                timed = [_lost_turn(session)] if spoken and is_agents_fault(session.failure_kind) else []
             if timed:
                 found.setdefault(session.key.context_id, []).extend(timed)
         return found
@@ -144,6 +145,11 @@ class Selection:
         return tuple(sorted(seen))
 
 
+def is_agents_fault(failure_kind: str | None) -> bool:
+    """Whether the agent answers for a failed session. Any other failure is the harness's, and its session is missing."""
+    return failure_kind is not None and (failure_kind in AGENT_FAULTS or failure_kind.startswith(ENDPOINT_FAULT))
+
+
 def board_rows(verdicts: Sequence[Judgment], condition: str, presentation: Presentation) -> list[Judgment]:
     """The rows of one board: one condition, one presentation, without audits (swapped and repeated questions)."""
     return [r for r in verdicts if r.condition == condition and r.presentation == presentation and r.purpose == "main"]
@@ -156,14 +162,14 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     that was never transcribed, have only the former.
     """
     if session.status == "failed":
-        lost = session.failure_kind in AGENT_FAULTS
+        lost = is_agents_fault(session.failure_kind)
         return Reply(session, "lost" if lost else "missing", why=f"The session failed: {session.failure_kind}.")
     heard = presentation != "written" and session.heard_text is not None
     text = (session.heard_text if heard else session.written_text) or ""
     if text.strip():
         return Reply(session, "answered", text)
     if session.timing is not None and session.timing.no_reply:
-        return Reply(session, "lost", why="Nothing was heard within 15 s.")
+        return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")
 
 

@@ -10,6 +10,8 @@ from typing import Literal
 StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"
 ]
+BUDGET_MS = 500.0
+"""What a turn may take where nobody chose otherwise: HEART's target for TTFT, a pragmatic one (section 9.7)."""
 NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
@@ -98,3 +100,13 @@ class TurnTiming:
     realtime_ratio: float | None = None
     loop_lag_max_ms: float | None = None
     labels: tuple[str, ...] = field(default=())
+
+
+def crosses_clocks_unsurely(turn: TurnTiming) -> bool:
+    """Whether a figure from the caller's clock to the agent's is smaller than what is not known of the agent's clock."""
+    if turn.waterfall is None or not turn.waterfall.clock_uncertainty_ms:
+        return False
+    across = [s.duration_ms for s in turn.waterfall.stages if s.name == "endpointing"]
+    if turn.ttft_from_spoken_end_ms is not None:
+        across.append(abs(turn.ttft_from_spoken_end_ms))
+    return any(figure < turn.waterfall.clock_uncertainty_ms for figure in across)

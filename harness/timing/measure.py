@@ -20,7 +20,7 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import waterfall
 from harness.timing.barge_in import BargeIn, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
-from harness.timing.clock_offset import ClockOffset, estimate
+from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.figures import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
@@ -28,7 +28,7 @@ from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
-METHOD: Final = "timing-2"
+METHOD: Final = "timing-3"
 MOST_REPORTED: Final = 1e9
 """No rate, factor or length that an agent reports of one reply is larger."""
 
@@ -42,6 +42,8 @@ class _Session:
     sounds: tuple[Sound, ...]
     stamps: Stamps
     clock: ClockOffset
+    refused: tuple[str, ...]
+    """By name, marks that cannot be true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,10 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     track = heard(recording)
     track = replace(track, samples=without_echo(track, recording.caller))
     clock = estimate(recording.marks, recording.caller)
-    stamps = Stamps(() if clock.refused else recording.marks, clock.offset_ns)
+    said = believed(recording.marks, recording.caller, clock)
+    stamps = Stamps(said.marks, clock.offset_ns)
     clears = [round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns]
-    session = _Session(recording, track, find_sounds(track, detector, clears), stamps, clock)
+    session = _Session(recording, track, find_sounds(track, detector, clears), stamps, clock, said.refused)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -151,7 +154,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
-        refused=(*(reply.refused if reply else ()), *((session.clock.refused,) if session.clock.refused else ())),
+        refused=(*(reply.refused if reply else ()), *session.refused),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
@@ -176,7 +179,8 @@ def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], u
 def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:
     if answer.kind == "breath":
         # A breath has no pitch; what it leads into must have one.
-        answer = next(s for s in vocal if s.start >= answer.end)
+        after = (s for s in session.sounds if s.start >= answer.end and s.kind != "nonvocal")
+        answer = next(after, answer)
     before = [s.end for s in vocal if s.end <= answer.start]
     return disagreement(session.track.samples, answer.start, max(before, default=0))
 
@@ -200,7 +204,7 @@ def _audible(session: _Session, answer: Sound, times: _Times) -> tuple[int, Piec
     rate = session.recording.agent_rate_hz
     half_sample_ns = samples_to_ns(1, HEARD_RATE_HZ)
     for piece in session.track.pieces:
-        if onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
+        if piece.count_samples and onset_ns < piece.start_ns + samples_to_ns(piece.count_samples, rate) - half_sample_ns:
             return onset_ns, piece
     return None
 

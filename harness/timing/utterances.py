@@ -110,7 +110,11 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
         return [Sound(start, end, "nonvocal")]
     found: list[Sound] = []
     for first, past in spans:
-        accepted = max(begin + first * window, start)
+        if begin + past * window <= start:
+            # Only what came before this stretch was accepted, and it has been looked at already.
+            continue
+        # A short sound may be accepted in the silence after it; what was accepted is the sound.
+        accepted = max(min(begin + first * window, end - window), start)
         stop = _sound_end(samples, accepted, min(end, begin + (past + 1) * window))
         if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
             found[-1] = Sound(found[-1].start, stop, "speech")
@@ -118,7 +122,9 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
         onset = _onset(samples, accepted, found[-1].end if found else max(0, start - ATTACK_BEFORE))
         if _is_music(samples, onset, min(end, onset + round(MUSIC_S * HEARD_RATE_HZ))):
             continue
-        found.append(Sound(max(onset, found[-1].end if found else 0), stop, "speech"))
+        onset = max(onset, found[-1].end if found else 0)
+        if onset < stop:
+            found.append(Sound(onset, stop, "speech"))
     return found or [Sound(start, end, "nonvocal")]
 
 

@@ -2,7 +2,8 @@
 
 Latency runs on a logarithmic axis, because what people feel is a ratio: 200 ms against 400 ms matters, 9.8 s against 10 s
 does not. The budget and the comfort line are drawn so that "fast enough" is a place on the picture. Reference replies have
-no latency of their own and are horizontal lines. The frontier joins agents that no other agent beats on both axes.
+no latency of their own and are horizontal lines. The frontier joins agents that no other agent beats on both axes. Points of
+other boards, the paper's among them, are not drawn: their Elo is of another pool, and not even on this scale (docs/report.md).
 
 A picture shows one cell of each agent: one line condition, with the board and the latencies of that condition. Every
 combination of condition, figure, percentile and subset is in the data, and parameters choose; so the page's switches, a
@@ -13,7 +14,6 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from harness.ranking.paper import printed_table
 from reports.charts.theme import Spec, latency_axis, to_spec
 from reports.view import METRICS, SUBSETS, AgentView, Metric, PageView, Subset
 from reports.wording import system_name
@@ -85,7 +85,6 @@ def spec(view: PageView) -> Spec | None:
         alt.param(name="percentile", value="p50"),
         alt.param(name="subset", value="all"),
         alt.param(name="condition", value=view.conditions[0]),
-        alt.param(name="published", value=False),
     ]
     names = [agent.name for agent in view.agents]
     chosen = f"datum.metric == metric && datum.percentile == percentile && {_ON_THIS_BOARD}"
@@ -111,11 +110,10 @@ def spec(view: PageView) -> Spec | None:
         .transform_filter(chosen)
         .mark_line(interpolate="step-after", strokeDash=[2, 3], strokeWidth=1.5, opacity=0.75, color="#8793a1")
         .encode(x=x, y=y, order="latency:Q"),
-        *_published_layers(x, y),
         base.transform_filter("isValid(datum.latency_low)")
         .mark_rule(strokeWidth=2, opacity=0.7)
         .encode(x=alt.X("latency_low:Q", scale=_LOG), x2="latency_high:Q", y=y, color=colour),
-        base.transform_filter("isValid(datum.elo_low)")
+        base.transform_filter("isValid(datum.elo_low) && isValid(datum.elo_high)")
         .mark_rule(strokeWidth=2, opacity=0.7)
         .encode(x=x, y=alt.Y("elo_low:Q"), y2="elo_high:Q", color=colour),
         base.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
@@ -174,22 +172,6 @@ def _reference_lines(view: PageView) -> list[alt.Chart]:
         base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=11, opacity=0.8).encode(
             x=alt.value("width"), y="elo:Q", text="label:N"
         ),
-    ]
-
-
-def _published_layers(x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    """Hollow points of the paper, on request: another pool, text alone, TTFT from a public index. Never in a figure of ours."""
-    points = [
-        {"agent": f"{p.system} (published)", "latency": p.ttft_ms, "elo": p.elo, "metric": "ttft", "percentile": "p50"}
-        for p in printed_table()
-        if p.ttft_ms is not None
-    ]
-    base = alt.Chart(alt.InlineData(values=points)).transform_filter(
-        "published && datum.metric == metric && datum.percentile == percentile"
-    )
-    return [
-        base.mark_point(filled=False, size=80, color="#8793a1").encode(x=x, y=y, tooltip=["agent:N"]),
-        base.mark_text(align="left", dx=9, fontSize=10.5, opacity=0.8).encode(x=x, y=y, text="agent:N"),
     ]
 
 

@@ -28,6 +28,7 @@ _ITEMS = TypeAdapter(tuple[Item, ...])
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS invitations (hash TEXT PRIMARY KEY, role TEXT NOT NULL, rater TEXT);
+CREATE TABLE IF NOT EXISTS link_ends (hash TEXT PRIMARY KEY, expires_s REAL, revoked_s REAL);
 CREATE TABLE IF NOT EXISTS raters (
   id TEXT PRIMARY KEY, hash TEXT UNIQUE NOT NULL, role TEXT NOT NULL, design TEXT NOT NULL, plan TEXT NOT NULL,
   began_s REAL NOT NULL, left_s REAL);
@@ -36,10 +37,20 @@ CREATE TABLE IF NOT EXISTS fetched (rater TEXT, position INTEGER, place TEXT, PR
 CREATE TABLE IF NOT EXISTS answers (
   rater TEXT, position INTEGER, item TEXT NOT NULL, answer TEXT NOT NULL, passed INTEGER, took_s REAL NOT NULL,
   at_s REAL NOT NULL, PRIMARY KEY (rater, position));
+CREATE TABLE IF NOT EXISTS failed_rounds (
+  rater TEXT, round INTEGER, position INTEGER, item TEXT NOT NULL, answer TEXT NOT NULL, took_s REAL NOT NULL,
+  at_s REAL NOT NULL, PRIMARY KEY (rater, round, position));
 CREATE TABLE IF NOT EXISTS completions (
   id TEXT PRIMARY KEY, rater TEXT NOT NULL, context TEXT NOT NULL, text TEXT NOT NULL, audio TEXT, at_s REAL NOT NULL,
   UNIQUE (rater, context));
 """
+
+_LINKS = (
+    "SELECT invitations.hash, invitations.role, raters.id AS rater, expires_s, revoked_s FROM invitations "
+    "LEFT JOIN link_ends ON link_ends.hash = invitations.hash LEFT JOIN raters ON raters.hash = invitations.hash"
+)
+LINK_ID = 8
+"""How much of its hash names a link: enough to tell a few thousand apart, and nothing that could be used as the link."""
 
 RaterRole = Literal["rater", "contributor"]
 
@@ -66,6 +77,23 @@ class Answer:
     passed: bool | None
     took_s: float
     at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What is known of a link that was given out; `id` names it without opening anything. `rater`: who began with it."""
+
+    id: str
+    role: RaterRole
+    rater: str | None
+    expires_s: float | None
+    revoked_s: float | None
+
+    def ended(self, now_s: float) -> Literal["revoked", "expired"] | None:
+        """Why it opens nothing any more; None while it does."""
+        if self.revoked_s is not None:
+            return "revoked"
+        return "expired" if self.expires_s is not None and now_s >= self.expires_s else None
 
 
 class VoteStore:
@@ -109,17 +137,32 @@ class VoteStore:
         """Keys the addresses of sounds, so that none can be guessed; the same after a restart."""
         return bytes.fromhex(self._read("SELECT value FROM secrets WHERE name = 'media'")[0][0])
 
-    def invite(self, count: int, role: RaterRole) -> list[str]:
+    def invite(self, count: int, role: RaterRole, expires_s: float | None = None) -> list[str]:
         """New tokens; only their hashes are kept."""
         tokens = [secrets.token_urlsafe(18) for _ in range(count)]
         with self._write() as db:
             db.executemany("INSERT INTO invitations VALUES (?, ?, NULL)", [(_hash(token), role) for token in tokens])
+            db.executemany("INSERT INTO link_ends VALUES (?, ?, NULL)", [(_hash(token), expires_s) for token in tokens])
         return tokens
 
-    def invited_as(self, token: str) -> RaterRole | None:
-        """The role a token was given for; None for a token that was never given."""
-        rows = self._read("SELECT role FROM invitations WHERE hash = ?", (_hash(token),))
-        return rows[0][0] if rows else None
+    def invited_as(self, token: str) -> Link | None:
+        """The link of a token, whether it still opens anything or not; None for a token that was never given."""
+        found = [_link(row) for row in self._read(f"{_LINKS} WHERE invitations.hash = ?", (_hash(token),))]
+        return found[0] if found else None
+
+    def links(self) -> list[Link]:
+        """Every link that was given out, in that order."""
+        return [_link(row) for row in self._read(f"{_LINKS} ORDER BY invitations.rowid")]
+
+    def revoke(self, link: str) -> bool:
+        """Let a link open nothing any more, from this moment on; False when there is none of that name, or it was revoked."""
+        with self._write() as db:
+            done = db.execute(
+                "INSERT INTO link_ends SELECT hash, NULL, ?1 FROM invitations WHERE substr(hash, 1, ?2) = ?3 "
+                "ON CONFLICT (hash) DO UPDATE SET revoked_s = ?1 WHERE revoked_s IS NULL",
+                (time.time(), LINK_ID, link),
+            )
+        return done.rowcount > 0
 
     def begin(self, secret: str, role: RaterRole, design: str, plan: Sequence[Item]) -> Rater:
         """A new rater who answers to `secret`; the known one when the secret is known."""
@@ -188,16 +231,52 @@ class VoteStore:
         rows = self._read("SELECT place FROM fetched WHERE rater = ? AND position = ?", (rater.id, position))
         return frozenset(row[0] for row in rows)
 
-    def answer(self, rater: Rater, position: int, answer: Mapping[str, object], passed: bool | None, took_s: float) -> None:
-        """Keep an answer. The same position again changes nothing."""
+    def answer(
+        self,
+        rater: Rater,
+        position: int,
+        answer: Mapping[str, object],
+        passed: bool | None,
+        took_s: float,
+        item: Item | None = None,
+    ) -> None:
+        """Keep an answer to the step that is due; any other changes nothing. `item`: as asked, where not as planned."""
+        asked = item or rater.plan[position]
         with self._write() as db:
+            # Decided where it is written: of two tabs that answer at once, one may have set the step aside meanwhile.
             db.execute(
-                "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO answers SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
+                "WHERE (SELECT count(*) FROM answers WHERE rater = ?1) = ?2",
                 (
-                    rater.id, position, rater.plan[position].model_dump_json(), json.dumps(answer, ensure_ascii=True),
+                    rater.id, position, asked.model_dump_json(), json.dumps(answer, ensure_ascii=True),
                     None if passed is None else int(passed), took_s, time.time(),
                 ),
             )  # fmt: skip
+
+    def passed(self, rater: Rater, steps: range) -> list[bool]:
+        """How the checks among these steps went."""
+        query = "SELECT passed FROM answers WHERE rater = ? AND position >= ? AND position < ? ORDER BY position"
+        return [bool(row[0]) for row in self._read(query, (rater.id, steps.start, steps.stop))]
+
+    def set_aside(self, rater: Rater, steps: range) -> None:
+        """Ask these last steps anew; what was answered stays on file, apart from the answers."""
+        which = (rater.id, steps.start)
+        with self._write() as db:
+            moved = db.execute(
+                "INSERT INTO failed_rounds SELECT rater, "
+                "(SELECT count(DISTINCT round) FROM failed_rounds WHERE rater = ?1), position, item, answer, took_s, at_s "
+                "FROM answers WHERE rater = ?1 AND position >= ?2 "
+                "AND (SELECT count(*) FROM answers WHERE rater = ?1) = ?3",
+                (*which, steps.stop),
+            )
+            if moved.rowcount <= 0:
+                return
+            for table in ("answers", "served", "fetched"):
+                db.execute(f"DELETE FROM {table} WHERE rater = ? AND position >= ?", which)
+
+    def failed_rounds(self, rater: Rater) -> int:
+        """How often steps were set aside to be asked anew."""
+        return int(self._read("SELECT count(DISTINCT round) FROM failed_rounds WHERE rater = ?", (rater.id,))[0][0])
 
     def leave(self, rater: Rater) -> None:
         with self._write() as db:
@@ -252,6 +331,15 @@ def _plan(text: str) -> tuple[Item, ...]:
 
 def _rater(row: sqlite3.Row) -> Rater:
     return Rater(row["id"], row["role"], _plan(row["plan"]), row["began_s"], row["left_s"])
+
+
+def _link(row: sqlite3.Row) -> Link:
+    return Link(row["hash"][:LINK_ID], row["role"], row["rater"], row["expires_s"], row["revoked_s"])
+
+
+def link_id(token: str) -> str:
+    """The name of a token's link."""
+    return _hash(token)[:LINK_ID]
 
 
 def _hash(secret: str) -> str:

@@ -1,13 +1,15 @@
 """The listening test as a web application: a page, a step, a sound, an answer.
 
 Every request is answered to the rater in its cookie and to no other. The cookie is out of reach of scripts and is not
-sent from other sites; a request that changes anything must be JSON from this very site. Answers carry no name of a file
-or system, and no header tells when a file was made.
+sent from other sites; a request that changes anything must be JSON from this very site. A link is asked about anew at
+every request, so that one that is revoked opens nothing from that moment on. Answers carry no name of a file or system,
+and no header tells when a file was made.
 """
 
 import json
 import secrets
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -16,20 +18,25 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reports.listening.answers import Rater, RaterRole, VoteStore
+from reports.listening.answers import Link, Rater, RaterRole, VoteStore
 from reports.listening.collect import Collection
 from reports.listening.design import ListeningDesign
+from reports.listening.door import LOCALHOST, Door
+from reports.listening.guard import WINDOW_S, Ceiling, from_here
 from reports.listening.material import Material
 from reports.listening.plan import deal
 from reports.listening.session import HEARING_SHARE, Refused, Sessions
 
 COOKIE = "listener"
 COOKIE_S = 60 * 60 * 24 * 60
+BEGINS_PER_MINUTE = 20
+"""From one address: a room full of raters behind one router can begin, a program cannot fill the test with empty sessions."""
 LARGEST_ANSWER = 400_000
 LARGEST_RECORDING = 12_000_000
 """A minute of 24 kHz PCM is 3 MB."""
@@ -52,6 +59,14 @@ _ASSETS = {
     "listen.css": "text/css",
 }
 
+_NOT_INVITED = "This test is by invitation. Please open the link that you were sent."
+_ENDED = {
+    "expired": "This link has expired. What you have answered is kept. To go on, please ask whoever sent it for a new one.",
+    "revoked": "This link was withdrawn. What you have answered is kept. To go on, please ask whoever sent it.",
+}
+_TOO_MANY = "Many people are beginning from where you are just now. Please try again in a minute."
+_ELSEWHERE = "This was sent from another site, and is not taken. Please open the link that you were sent."
+
 Handler = Callable[[Request], Awaitable[Response]]
 Body = dict[str, Any]
 Answered = Callable[[Rater, Body, Mapping[str, str]], Response]
@@ -59,34 +74,40 @@ Answered = Callable[[Rater, Body, Mapping[str, str]], Response]
 
 
 class ListeningApp:
-    """The routes of one test. `public`: only holders of a token are let in."""
+    """The routes of one test. Behind a public door only holders of a link are let in."""
 
     def __init__(
         self,
         votes: VoteStore,
         material: Material,
         design: ListeningDesign,
+        door: Door | None = None,
         *,
-        public: bool = False,
-        secure: bool = False,
         hearing_share: float = HEARING_SHARE,
+        begins_per_minute: int = BEGINS_PER_MINUTE,
     ) -> None:
-        """`hearing_share`: how much of a step's sound must have had time to play; lowered only to measure the server."""
+        """`door`: None for this machine alone. `hearing_share` (how much of a step's sound must have had time to play)
+        and `begins_per_minute` (sessions from one address) differ only to measure the server.
+        """
         self._votes = votes
         self._material = material
         self._design = design
-        self._public = public
-        self._secure = secure
+        self._door = door or Door(LOCALHOST)
+        # A cookie of this name can be set over TLS alone, and by this very host.
+        self._cookie = f"__Host-{COOKIE}" if self._door.secure else COOKIE
+        self._ceiling = Ceiling(begins_per_minute)
         self._sessions = Sessions(votes, material, design, hearing_share)
         self._collection = Collection(votes, material)
         self._dealing = threading.Lock()
-        self._pages = {name: _page(name) for name in ("listen.html", "collect.html", "closed.html", *_ASSETS)}
+        self._pages = {name: _page(name) for name in ("listen.html", "collect.html", "closed.html", "entering.html", *_ASSETS)}
 
     def asgi(self) -> Starlette:
         """The application to serve."""
         return Starlette(
             routes=[
                 Route("/", self._front),
+                Route("/entering/", self._entering),
+                Route("/entering/collect", self._entering),
                 Route("/asset/{name}", self._asset),
                 Route("/begin", self._begin, methods=["POST"]),
                 Route("/step", self._step),
@@ -98,49 +119,79 @@ class ListeningApp:
                 Route("/collect/sound/{context}", self._for_contributor(self._collect_sound)),
                 Route("/collect/reply", self._for_contributor(self._collect_reply, LARGEST_RECORDING), methods=["POST"]),
             ],
-            middleware=[Middleware(_Headers)],
+            middleware=[
+                Middleware(_Headers),
+                Middleware(TrustedHostMiddleware, allowed_hosts=self._door.hosts, www_redirect=False),
+            ],
         )
 
     # Entering
 
     async def _front(self, request: Request) -> Response:
-        return await self._enter(request, "listen.html")
+        return await self._enter(request, "listen.html", "/")
 
     async def _collect_page(self, request: Request) -> Response:
-        return await self._enter(request, "collect.html")
+        return await self._enter(request, "collect.html", "/collect")
 
-    async def _enter(self, request: Request, page: str) -> Response:
+    async def _enter(self, request: Request, page: str, path: str) -> Response:
         """The page; a token in the address moves into the cookie, so that it does not stay in sight."""
-        token = request.query_params.get("token")
-        if token and await run_in_threadpool(self._votes.invited_as, token):
-            response: Response = Response(status_code=303, headers={"location": request.url.path})
-            self._remember(response, token)
-            return response
-        if self._public and not await self._known(request):
-            return HTMLResponse(self._pages["closed.html"], status_code=403)
-        return HTMLResponse(self._pages[page])
+        if token := request.query_params.get("token"):
+            link = await run_in_threadpool(self._votes.invited_as, token)
+            if _why_shut(link) is None:
+                # Whoever follows a link in web mail comes from another site, to which the cookie is not sent; so a page of
+                # this site leads in.
+                response: Response = RedirectResponse(f"/entering{path}", status_code=303)
+                self._remember(response, token)
+                return response
+            if self._door.public:
+                return self._closed(link)
+        if not self._door.public:
+            return HTMLResponse(self._pages[page])
+        secret = request.cookies.get(self._cookie, "")
+        link = await run_in_threadpool(self._votes.invited_as, secret) if secret else None
+        return HTMLResponse(self._pages[page]) if _why_shut(link) is None else self._closed(link)
 
-    async def _known(self, request: Request) -> bool:
-        secret = request.cookies.get(COOKIE, "")
-        return bool(secret) and await run_in_threadpool(self._votes.invited_as, secret) is not None
+    async def _entering(self, request: Request) -> Response:
+        return HTMLResponse(self._pages["entering.html"].replace("{path}", request.url.path.removeprefix("/entering")))
+
+    def _closed(self, link: Link | None) -> Response:
+        return HTMLResponse(self._pages["closed.html"].replace("{why}", _why_shut(link) or ""), status_code=403)
 
     def _remember(self, response: Response, secret: str) -> None:
-        response.set_cookie(COOKIE, secret, max_age=COOKIE_S, httponly=True, samesite="strict", secure=self._secure)
+        # It may outlive its link, and opens nothing then; but who comes back is told why.
+        response.set_cookie(
+            self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self._door.secure
+        )
 
     async def _begin(self, request: Request) -> Response:
         """Agree and begin; a rater who comes back goes on where they were."""
+        if not self._from_here(request):
+            return _refuse(_ELSEWHERE, 403)
         body = await _json(request)
         if body is None or body.get("consent") is not True:
             return _refuse("Please read the page and agree first.", 400)
-        secret = request.cookies.get(COOKIE) or ""
-        role = await run_in_threadpool(self._votes.invited_as, secret) if secret else None
-        if self._public and role is None:
-            return _refuse("This test is by invitation.", 403)
-        secret = secret or secrets.token_urlsafe(24)
-        await run_in_threadpool(self._start, secret, role or "contributor", body.get("purpose") == "collect")
+        secret = request.cookies.get(self._cookie) or ""
+        address = request.client.host if request.client else ""
+        return await run_in_threadpool(self._begun, secret, address, body.get("purpose") == "collect")
+
+    def _begun(self, secret: str, address: str, collects: bool) -> Response:
+        link = self._votes.invited_as(secret) if secret else None
+        if self._door.public and (why := _why_shut(link)):
+            return _refuse(why, 403)
+        if link is None and (not secret or self._votes.rater(secret) is None):
+            # A secret that was not made here could be anybody's choice.
+            secret = secrets.token_urlsafe(24)
+        if self._votes.rater(secret) is None and not self._ceiling.admits(address, time.monotonic()):
+            refused = _refuse(_TOO_MANY, 429)
+            refused.headers["retry-after"] = str(round(WINDOW_S))
+            return refused
+        self._start(secret, link.role if link else "contributor", collects)
         response = JSONResponse({})
         self._remember(response, secret)
         return response
+
+    def _from_here(self, request: Request) -> bool:
+        return from_here(request.headers, request.url.scheme, self._door.url)
 
     def _start(self, secret: str, role: RaterRole, collects: bool) -> Rater:
         known = self._votes.rater(secret)
@@ -156,7 +207,10 @@ class ListeningApp:
 
     async def _step(self, request: Request) -> Response:
         rater = await self._rater(request)
-        return JSONResponse({"kind": "welcome"} if rater is None else await run_in_threadpool(self._sessions.step, rater))
+        if rater is None:
+            return JSONResponse({"kind": "welcome"})
+        known = rater
+        return await run_in_threadpool(self._unless_shut, request, lambda: JSONResponse(self._sessions.step(known)))
 
     def _answer(self, rater: Rater, body: Body, _: Mapping[str, str]) -> Response:
         answer = body.get("answer")
@@ -193,22 +247,30 @@ class ListeningApp:
     # Who asks
 
     async def _rater(self, request: Request) -> Rater | None:
-        secret = request.cookies.get(COOKIE, "")
+        secret = request.cookies.get(self._cookie, "")
         if not secret:
             return None
         return self._votes.remembered(secret) or await run_in_threadpool(self._votes.rater, secret)
+
+    def _unless_shut(self, request: Request, answered: Callable[[], Response]) -> Response:
+        """The answer, while the link of who asks still opens the test."""
+        link = self._votes.invited_as(request.cookies.get(self._cookie, "")) if self._door.public else None
+        why = _why_shut(link) if self._door.public else None
+        return answered() if why is None else _refuse(why, 403)
 
     def _for_rater(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
         """Only for one who has begun; what is posted must be JSON of at most `largest` bytes."""
 
         async def guarded(request: Request) -> Response:
+            if request.method == "POST" and not self._from_here(request):
+                return _refuse(_ELSEWHERE, 403)
             rater = await self._rater(request)
             if rater is None:
                 return _refuse("Please begin on the first page.", 401)
             body = await _json(request, largest) if request.method == "POST" else {}
             if body is None:
                 return _refuse("That cannot be read, or is too long.", 400)
-            return await run_in_threadpool(answered, rater, body, request.path_params)
+            return await run_in_threadpool(self._unless_shut, request, lambda: answered(rater, body, request.path_params))
 
         return guarded
 
@@ -262,6 +324,12 @@ def _flac(path: Path | None) -> Response:
     if path is None:
         return _refuse("There is no such sound now.", 404)
     return Response(path.read_bytes(), media_type="audio/flac")
+
+
+def _why_shut(link: Link | None) -> str | None:
+    """Why a link opens nothing, in words for who holds it; None while it opens the test."""
+    ended = None if link is None else link.ended(time.time())
+    return _NOT_INVITED if link is None else _ENDED[ended] if ended else None
 
 
 def _refuse(words: str, status: int) -> Response:

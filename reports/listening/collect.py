@@ -7,6 +7,8 @@ was spoken.
 
 import base64
 import binascii
+import hashlib
+import hmac
 import io
 import re
 import secrets
@@ -63,9 +65,14 @@ class Collection:
         chosen = min(open_, key=lambda c: (covered[c.id], c.id))
         spoken = any(reply.session is not None for reply in chosen.replies.values())
         return {
-            "kind": "conversation", "context": chosen.id, "history": [list(turn) for turn in chosen.history],
+            "kind": "conversation", "context": chosen.id, "draft": self._draft(rater, chosen.id),
+            "history": [list(turn) for turn in chosen.history],
             "sound": f"/collect/sound/{chosen.id}" if spoken else None, **progress,
         }  # fmt: skip
+
+    def _draft(self, rater: Rater, context: str) -> str:
+        """What the page keeps an unsent reply under: another person's in the same browser must not come up."""
+        return hmac.new(self._votes.media_secret, f"{rater.id}\0{context}\0draft".encode(), hashlib.sha256).hexdigest()[:40]
 
     def coverage(self) -> Counter[str]:
         """Conversation → people who have replied; zero for one without."""

@@ -1,28 +1,31 @@
 """`harness listen`: one command that makes the sounds, opens the database and serves the test.
 
 It listens on this machine alone unless told otherwise. A public test is by invitation: one link a rater, each of which
-finds its own session again after a closed tab or on another device.
+finds its own session again after a closed tab or on another device, for as long as it is meant to and is not revoked.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import UserError
 from harness.store.run_store import RunStore
-from reports.listening.answers import RaterRole, VoteStore
+from reports.listening.answers import Link, RaterRole, VoteStore, link_id
 from reports.listening.design import ListeningDesign
+from reports.listening.door import LOCALHOST, Door, cannot_open, opened
 from reports.listening.material import FOLDER, Material
 
-LOCALHOST = "127.0.0.1"
 KEEP_ALIVE_S = 90
 """People think for longer than the server's usual five seconds; a line closed under an answer would only be opened again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A link for one person."""
+    """A link for one person. `id` names it in what is printed and to `--revoke`, and opens nothing."""
 
+    id: str
     role: RaterRole
     path: str
 
@@ -45,29 +48,31 @@ def design_folder(design: ListeningDesign) -> str:
     return f"{design.kind}-{design.medium}-{design.delays}"
 
 
-def invite(votes: VoteStore, raters: int, contributors: int = 0) -> list[Invitation]:
-    """Links for so many raters and contributors; each can be given once."""
-    found = [Invitation("rater", f"/?token={token}") for token in votes.invite(raters, "rater")]
-    found += [Invitation("contributor", f"/collect?token={token}") for token in votes.invite(contributors, "contributor")]
-    return found
+def invite(votes: VoteStore, raters: int, contributors: int = 0, expires_s: float | None = None) -> list[Invitation]:
+    """Links for so many raters and contributors, until `expires_s` (None: for good); each can be given once."""
+    asked: tuple[tuple[RaterRole, str, int], ...] = (("rater", "/", raters), ("contributor", "/collect", contributors))
+    return [
+        Invitation(link_id(token), role, f"{page}?token={token}")
+        for role, page, count in asked
+        for token in votes.invite(count, role, expires_s)
+    ]
 
 
 def serve(
     store: RunStore,
     design: ListeningDesign,
+    door: Door | None = None,
     *,
-    host: str = LOCALHOST,
-    port: int = 8_177,
-    public: bool = False,
     raters: int = 10,
     contributors: int = 0,
+    lifetime_s: float | None = None,
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Serve the test until interrupted.
+    """Serve the test until interrupted. `door`: None for this machine alone; `lifetime_s`: how long new links work.
 
     Raises:
-        UserError: a public address without `public`, nothing to ask about, a port in use, or a missing extra.
+        UserError: nothing to ask about, a port in use, or a missing extra.
     """
     try:
         import uvicorn
@@ -75,30 +80,97 @@ def serve(
         from reports.listening.app import ListeningApp
     except ImportError as error:
         raise UserError("listening tests need an extra: pip install 'heart-voice-harness[listen]'") from error
-    if host not in (LOCALHOST, "localhost", "::1") and not public:
-        raise UserError(f"--host {host}: is reachable by others; add --public, so that every rater needs a link of their own")
-    votes, material = prepare(store, design, progress)
-    shown = f"http://{'localhost' if host in (LOCALHOST, '::1') else host}:{port}"
-    if public:
-        for invitation in invite(votes, raters, contributors):
-            announce(f"{invitation.role}: {shown}{invitation.path}")
-    else:
-        announce(f"Listening test at {shown}/  (people's own replies: {shown}/collect)")
-    app = ListeningApp(votes, material, design, public=public)
+    # Before anything is made or given out: a link to a port that is in use would be a link to somebody else.
+    bound, door = opened(door or Door(LOCALHOST))
     try:
-        uvicorn.run(
-            app.asgi(),
-            host=host,
-            port=port,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_S,
-        )
-    except SystemExit as error:
-        raise UserError(f"--port {port}: cannot be opened on {host}; choose another") from error
+        votes, material = prepare(store, design, progress)
+        try:
+            expires_s = None if lifetime_s is None else time.time() + lifetime_s
+            links = invite(votes, raters, contributors, expires_s) if door.public else []
+            for line in _announced(door, links, expires_s):
+                announce(line)
+            config = uvicorn.Config(
+                ListeningApp(votes, material, design, door).asgi(),
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                ssl_certfile=door.certificate,
+                ssl_keyfile=door.key,
+                proxy_headers=bool(door.proxies),
+                forwarded_allow_ips=list(door.proxies),
+            )
+            try:
+                uvicorn.Server(config).run(sockets=[bound])
+            except KeyboardInterrupt:
+                # What uvicorn hands on once it has closed every line in good order.
+                pass
+            except (SystemExit, OSError) as error:
+                raise cannot_open(door, error) from error
+        finally:
+            votes.close()
     finally:
-        votes.close()
+        bound.close()
+
+
+def _announced(door: Door, links: list[Invitation], expires_s: float | None) -> list[str]:
+    """What whoever runs the test must know before anybody comes."""
+    if not door.public:
+        return [f"Listening test at {door.origin}/  (people's own replies: {door.origin}/collect)"]
+    until = "" if expires_s is None else f"  (until {_moment(expires_s)})"
+    lines = [f"{link.role} {link.id}: {door.origin}{link.path}{until}" for link in links]
+    lines.append(f"Listening test at {door.origin}/ for holders of a link alone, those given out before among them.")
+    if door.url is None and door.origin.split("//")[1].startswith("localhost"):
+        lines.append("These links work on this machine alone; give --url with the address that others reach it at.")
+    if not door.secure:
+        lines.append(
+            "Not encrypted: who is on the way can read links and answers, and browsers lend no microphone. "
+            "Give --tls-cert and --tls-key, or --url https://… with --proxy."
+        )
+    return lines
+
+
+def revoke(run: Path, which: str) -> int:
+    """Let one link of a run (by its id), or `all`, open nothing any more, at once even while it is served; how many.
+
+    Raises:
+        UserError: no test of the run has such a link, or it opens nothing as it is.
+    """
+    ended = 0
+    now_s = time.time()
+    for folder in vote_folders(run):
+        votes = VoteStore(folder)
+        try:
+            for link in votes.links():
+                if which in ("all", link.id) and link.ended(now_s) is None:
+                    ended += votes.revoke(link.id)
+        finally:
+            votes.close()
+    if not ended and which != "all":
+        raise UserError(f"--revoke {which}: no link of {run} that still opens anything is named so; --links shows them")
+    return ended
+
+
+def links_shown(run: Path) -> list[str]:
+    """Every link that was given out for a run's tests, a line each; the links themselves are not kept."""
+    shown = []
+    for folder in vote_folders(run):
+        votes = VoteStore(folder)
+        try:
+            shown += [f"{link.id}  {folder.name}  {link.role}  {_state(link)}" for link in votes.links()]
+        finally:
+            votes.close()
+    return shown
+
+
+def _state(link: Link) -> str:
+    ended = link.ended(time.time())
+    until = "" if link.expires_s is None or ended else f", until {_moment(link.expires_s)}"
+    return f"{ended or 'open'}{until}, {f'begun as {link.rater}' if link.rater else 'not used'}"
+
+
+def _moment(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 def vote_folders(run: Path) -> list[Path]:

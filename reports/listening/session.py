@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reports.listening import headphones
 from reports.listening.answers import Rater, VoteStore
 from reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
 from reports.listening.material import Material, seconds
@@ -42,8 +43,10 @@ class Sessions:
 
     def step(self, rater: Rater) -> Json:
         """What the page shows now."""
-        position = self._votes.position(rater)
+        position = self._due(rater)
         total = len(rater.plan)
+        if position is None:
+            return {"kind": "unheard", "position": 0, "total": total}
         if position >= total:
             return {"kind": "done", "position": position, "total": total}
         item = rater.plan[position]
@@ -56,9 +59,31 @@ class Sessions:
         }
         if item.role in ("level", "headphones"):
             shown["sounds"] = [self._address(rater, position, "0")]
+        if item.role == "headphones":
+            shown["instruction"] = headphones.words(self._votes.failed_rounds(rater))
         if shown["kind"] in ("pair", "rating"):
             shown |= self._replies(rater, position, item)
         return shown
+
+    def _due(self, rater: Rater) -> int | None:
+        """The first step not answered; None for who could not pass the headphone trials, and is asked nothing more."""
+        position = self._votes.position(rater)
+        trials = headphones.trials(rater.plan)
+        if not trials or position != trials.stop or headphones.heard(self._votes.passed(rater, trials)):
+            return position
+        if self._votes.failed_rounds(rater) + 1 >= headphones.ROUNDS:
+            # Their items are free for others.
+            self._votes.leave(rater)
+            return None
+        self._votes.set_aside(rater, trials)
+        return self._votes.position(rater)
+
+    def _item(self, rater: Rater, position: int) -> Item:
+        """The step as it is asked now."""
+        item = rater.plan[position]
+        if item.role != "headphones":
+            return item
+        return headphones.in_round(item, self._votes.failed_rounds(rater), position, self._secret, rater.id)
 
     def _kind(self, item: Item) -> str:
         if item.role in ("level", "headphones", "break"):
@@ -87,6 +112,7 @@ class Sessions:
             if self._design.kind == "acr"
             else [],
             "reason_characters": self._design.reason_characters,
+            "draft": self._key(rater, position, "draft"),
         }
 
     def _address(self, rater: Rater, position: int, place: str) -> str:
@@ -97,10 +123,10 @@ class Sessions:
 
     def sound(self, rater: Rater, key: str) -> Path | None:
         """The file behind an address of the step that is due, to this rater alone; None for any other."""
-        position = self._votes.position(rater)
-        if position >= len(rater.plan):
+        position = self._due(rater)
+        if position is None or position >= len(rater.plan):
             return None
-        for place, path in self._sounds(rater.plan[position]).items():
+        for place, path in self._sounds(self._item(rater, position)).items():
             if hmac.compare_digest(self._key(rater, position, place), key):
                 self._votes.fetch(rater, position, place)
                 return path
@@ -126,14 +152,16 @@ class Sessions:
         Raises:
             Refused: it is not due, not complete, or came before it can have been heard.
         """
-        due = self._votes.position(rater)
+        due = self._due(rater)
+        if due is None or self._ended_a_round(rater, position, due):
+            return
         if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position <= due:
             raise Refused("That step is not due yet. Please reload the page.")
         if position < due:
             return
         if position == len(rater.plan):
             raise Refused("Everything has been answered. Thank you.")
-        item = rater.plan[position]
+        item = self._item(rater, position)
         kept = self._checked(item, answer)
         first_shown_s = self._votes.serve(rater, position)
         took_s = time.time() - first_shown_s
@@ -143,7 +171,12 @@ class Sessions:
         hearing_s = sum(seconds(path) for path in sounds.values())
         if took_s < self._hearing_share * hearing_s:
             raise Refused("Please listen to everything to its end first.")
-        self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0))
+        self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0), item)
+
+    def _ended_a_round(self, rater: Rater, position: object, due: int) -> bool:
+        """Whether this is the answer that ended a failed round, sent again by a page that lost the reply."""
+        trials = headphones.trials(rater.plan)
+        return position in trials[1:] and due in trials[:1] and self._votes.failed_rounds(rater) > 0
 
     def _checked(self, item: Item, answer: Mapping[str, object]) -> dict[str, object]:
         """The parts of an answer that belong to the item, and nothing else."""

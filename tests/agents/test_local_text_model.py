@@ -8,7 +8,7 @@ import pytest
 from agents.message import Message
 from agents.process import AgentProcess
 from agents.profile import TextProfile, load_profile
-from agents.text import complete
+from agents.text import ask
 from harness import models
 
 
@@ -22,7 +22,7 @@ async def test_a_model_without_an_endpoint_is_served_and_ended(tmp_path: Path) -
     family = [psutil.Process(agent.pid), *psutil.Process(agent.pid).children(recursive=True)]
     assert len(family) > 1
     history = [Message("user", "My dog died today and I cannot stop crying.")]
-    first, second = (complete(profile, history, agent.url) for _ in range(2))
+    first, second = [await ask(profile, history, agent.url) for _ in range(2)]
     await agent.stop()
     assert len(first.text.split()) > 3
     assert 0 < first.ttft_ms < first.total_ms

@@ -169,7 +169,8 @@ async def test_a_users_bot_sees_nothing_of_the_harness(
     start: StartPeer, monkeypatch: pytest.MonkeyPatch, profile_of: ProfileOf, peers: Path
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent.parent))
-    monkeypatch.setenv("MY_OWN_KEY", "from the environment")
+    monkeypatch.setenv("MY_OWN_SETTING", "from the environment")
+    monkeypatch.setenv("MY_OWN_KEY", "from-the-environment-4711")
     tell = (
         "import json, os, sys; print(json.dumps({'path': sys.path, 'cwd': os.getcwd(), 'env': dict(os.environ)}));"
         "print(json.dumps({'event': 'ready', 'url': 'ws://x/y'})); import time; time.sleep(60)"
@@ -182,7 +183,8 @@ async def test_a_users_bot_sees_nothing_of_the_harness(
     assert str(Path(__file__).parent.parent.parent) not in told["path"]
     assert "PYTHONPATH" not in told["env"]
     assert told["env"]["MODE"] == "test"
-    assert told["env"]["MY_OWN_KEY"] == "from the environment"
+    assert told["env"]["MY_OWN_SETTING"] == "from the environment"
+    assert told["env"]["MY_OWN_KEY"] == "***", "it has the key, and its log has not"
 
 
 async def test_an_agent_that_runs_elsewhere_is_only_reached(start: StartPeer, peer: MakeProfile, profile_of: ProfileOf) -> None:

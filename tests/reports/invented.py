@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.steps.cautions import Circumstances
-from harness.steps.summary import AgentSummary, JudgeSummary, RunSummary
+from harness.steps.summary import Cell, JudgeSummary, RunSummary
 from reports.view import (
     AXIS_NAMES,
     SUBSETS,
@@ -109,7 +109,18 @@ def _summary(labels: Sequence[str], contexts: int) -> RunSummary:
     return RunSummary(
         run="invented-run",
         judges=[judge],
-        agents={label: AgentSummary(turns=contexts, no_reply=0) for label in labels},
+        cells=[
+            Cell(
+                agent=label,
+                condition="clean",
+                mode="seeded",
+                presentation="heard_text",
+                subset="all",
+                turns=contexts,
+                no_reply=0,
+            )
+            for label in labels
+        ],
         circumstances=Circumstances(contexts=played, played=played, judged=played, verdicts=400, onset_error_ms=6.2),
     )
 

@@ -127,11 +127,6 @@ def test_every_latency_and_percentile_moves_the_points_of_the_joint_chart(addres
             page.locator("#chart-elo_latency svg").get_by_text(f"{words}, {name}").wait_for()
             seen.add(page.locator("#chart-elo_latency svg").evaluate(POINTS))
     assert len(seen) == 2 * len(METRICS) - 2  # The invented TTFA and first speech are one.
-    page.check("#joint input[name=published]")
-    page.select_option("#joint select[name=metric]", "ttft")
-    page.select_option("#joint select[name=percentile]", "p50")
-    page.locator("#chart-elo_latency svg").get_by_text("(published)").first.wait_for()
-    assert "other conditions" in page.locator(".published-note").inner_text()
 
 
 def test_one_switch_shows_adversarial_conversations_in_every_view_that_can(address: str, open_page: Open) -> None:

@@ -1,6 +1,6 @@
 /* A contributor hears a conversation and speaks or types a reply. A recording is turned into plain PCM here, in the browser. */
 import { el } from "/asset/el.js";
-import { ask, byId, stage, talk, tell } from "/asset/asking.js";
+import { ask, byId, draft, stage, talk, tell } from "/asset/asking.js";
 
 const RATE_HZ = 24000;
 const LONGEST_MS = 60000;
@@ -19,7 +19,17 @@ const decoded = async (blob) => {
   const sound = await context.decodeAudioData(await blob.arrayBuffer());
   return wav(sound.getChannelData(0));
 };
+/* Why there is no microphone, and what its owner can do about it: a browser tells only the program. */
+const WRITE = "You can write your reply instead.";
+const NO_RECORDING = !window.isSecureContext ? `This page came without encryption (its address begins with http), and browsers lend the microphone to encrypted pages alone. ${WRITE} To speak, ask whoever sent you the link for one that begins with https.`
+  : !navigator.mediaDevices?.getUserMedia || !window.MediaRecorder ? `This browser cannot record. ${WRITE} To speak, open the link in a current Firefox, Chrome or Safari.` : null;
+const NO_MICROPHONE = {
+  NotAllowedError: `The browser was not allowed to use the microphone. Allow it, mostly at the left of the address, and press Record again. ${WRITE}`,
+  NotFoundError: `No microphone was found. Plug one in and press Record again. ${WRITE}`,
+  NotReadableError: `The microphone is there, but something else is using it. Close what that may be and press Record again. ${WRITE}`,
+};
 const recorder = (onChange) => {
+  if (NO_RECORDING) return { node: el("p", { class: "note" }, NO_RECORDING), audio: () => null };
   const state = el("span", { class: "state", role: "status" }, "nothing recorded");
   const again = el("audio", { controls: true, hidden: true, "aria-label": "Your recording" });
   const button = el("button", { type: "button" }, "Record");
@@ -37,7 +47,13 @@ const recorder = (onChange) => {
         clearTimeout(stop);
         stream.getTracks().forEach((track) => track.stop());
         running = null;
-        kept = await decoded(new Blob(parts));
+        try { kept = await decoded(new Blob(parts)); } catch {
+          button.textContent = kept ? "Record again" : "Record";
+          state.textContent = kept ? "recorded" : "nothing recorded";
+          tell(`The recording could not be read. Please record again. ${WRITE}`);
+          return;
+        }
+        tell("");
         again.src = URL.createObjectURL(new Blob([kept], { type: "audio/wav" }));
         again.hidden = false;
         button.textContent = "Record again";
@@ -47,7 +63,7 @@ const recorder = (onChange) => {
       running.start();
       button.textContent = "Stop recording";
       state.textContent = "recording; speak now";
-    } catch { tell("The microphone could not be used. You can write instead."); }
+    } catch (error) { running = null; tell(NO_MICROPHONE[error.name] ?? `The microphone could not be used. ${WRITE}`); }
   });
   return { node: el("div", { class: "hear own" }, button, state, again), audio: () => (kept ? base64(kept) : null) };
 };
@@ -61,7 +77,10 @@ const show = (due) => {
   const button = el("button", { type: "submit", class: "main", disabled: true }, "Send");
   const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": "The person's last words" }) : null;
   if (player) fetch(due.sound).then((reply) => reply.blob()).then((blob) => { player.src = URL.createObjectURL(blob); });
+  const kept = draft(due.draft);
   const words = el("textarea", { id: "words", name: "text", maxlength: 2000 });
+  words.value = kept.kept().text ?? "";
+  words.addEventListener("input", () => kept.keep({ text: words.value }));
   const own = el("input", { type: "checkbox", name: "own" });
   const check = () => { button.disabled = !(own.checked && (spoken.audio() || words.value.trim())); };
   const spoken = recorder(check);
@@ -70,7 +89,7 @@ const show = (due) => {
     button.disabled = true;
     const { ok, data } = await ask("/collect/reply", { context: due.context, text: words.value, audio: spoken.audio(), no_help: own.checked });
     tell(ok ? "" : data.error);
-    if (ok) show(data); else button.disabled = false;
+    if (ok) { kept.sent(); show(data); } else button.disabled = false;
   } },
   el("h1", { tabindex: -1 }, "What would you say?"),
   talk(due.history),

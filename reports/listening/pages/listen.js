@@ -1,6 +1,6 @@
 /* One rater's session. The server says what is due; this page plays it, asks, and sends the answer until it is taken. */
 import { el } from "/asset/el.js";
-import { ask, byId, stage, talk, tell, wait } from "/asset/asking.js";
+import { ask, byId, draft, stage, talk, tell, wait } from "/asset/asking.js";
 
 let sounding = null;
 /* A sound counts as heard when it has played to its end; it can be heard again, but not skipped through. */
@@ -14,6 +14,7 @@ const listener = (label, address, onHeard) => {
     for (let attempt = 0; attempt < 6; attempt += 1) {
       try {
         const reply = await fetch(address);
+        if (reply.status === 403) { tell((await reply.json()).error); return; }
         if (!reply.ok) throw new Error(String(reply.status));
         audio.src = URL.createObjectURL(await reply.blob());
         button.disabled = false;
@@ -37,7 +38,7 @@ const send = async (step, answer, button) => {
   button.disabled = true;
   if (sounding) sounding.pause();
   const { ok, data, status } = await ask("/answer", { position: step.position, answer });
-  if (ok) { show(data); return; }
+  if (ok) { if (step.draft) draft(step.draft).sent(); show(data); return; }
   tell(data.error);
   button.disabled = false;
   if (status === 401) location.reload();
@@ -51,12 +52,22 @@ const form = (step, heading, parts, sounds, ready, answer) => {
   const node = el("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); if (!button.disabled) send(step, answer(node), button); }, oninput: check },
     el("h1", { tabindex: -1 }, heading), parts(() => { left -= 1; check(); }), hint, button);
   stage.replaceChildren(node);
+  if (step.draft) keepDraft(node, draft(step.draft));
   check();
 };
+/* What was chosen and typed before a reload comes back; what was heard must be heard again. */
+const keepDraft = (node, kept) => {
+  for (const [name, value] of Object.entries(kept.kept())) {
+    const field = node.elements[name];
+    if (field) field.value = value;
+  }
+  node.addEventListener("input", () => kept.keep(Object.fromEntries(new FormData(node))));
+};
 const screens = {
-  level: (step) => form(step, "Set your volume", (heard) => [el("p", {}, "Please use headphones if you can, and sit somewhere quiet. Play the noise and set the volume so that it is as loud as somebody talking to you, then leave it there."),
+  level: (step) => form(step, "Set your volume", (heard) => [el("p", {}, "Please put on headphones, both sides, and sit somewhere quiet. Play the noise and set the volume so that it is as loud as somebody talking to you, then leave it there."),
     el("div", { class: "card" }, listener("the noise", step.sounds[0], heard))], 1, () => true, () => ({})),
-  headphones: (step) => form(step, "Which tone is the softest?", (heard) => [el("p", {}, "You will hear three tones. One is softer than the others. This is easy on headphones and hard on loudspeakers."),
+  headphones: (step) => form(step, "Which tone is the softest?", (heard) => [step.instruction ? el("p", { class: "note", role: "alert" }, step.instruction) : null,
+    el("p", {}, "You will hear three tones. One is softer than the others. This is easy on headphones and hard on loudspeakers, and shows that you hear what the others hear."),
     el("div", { class: "card" }, listener("the three tones", step.sounds[0], heard)), options("tone", "The softest was", [[1, "the first"], [2, "the second"], [3, "the third"]])],
   1, (node) => picked(node, "tone") !== null, (node) => ({ tone: picked(node, "tone") })),
   break: (step) => form(step, "Time for a breath", () => [el("p", {}, "Look away from the screen for a moment, stretch, drink something. Go on when you like. If the conversations weigh on you, it is fine to stop for good.")], 0, () => true, () => ({})),
@@ -69,6 +80,12 @@ const screens = {
     step.scales.map(([name, question, labels]) => options(name, question, labels.map((text, k) => [k + 1, text]))),
     (node) => step.scales.every(([name]) => picked(node, name) !== null),
     (node) => Object.fromEntries(step.scales.map(([name]) => [name, picked(node, name)]))),
+  unheard: () => {
+    byId("top").hidden = true;
+    stage.replaceChildren(el("h1", { tabindex: -1 }, "This test needs headphones"),
+      el("p", {}, "Thank you for trying. The softest tone was not found in any of the rounds, so we stop here, before the first conversation: without headphones your answers could not be counted, and your time is worth more than that."),
+      el("p", {}, "If you find headphones that work on both sides, please ask whoever invited you for a new link."));
+  },
   done: () => goodbye("Thank you", "That was the last one. Every answer has been kept."),
 };
 const item = (step, heading, questions, ready, answer) => form(step, heading, (heard) => [
@@ -99,12 +116,15 @@ byId("consent").addEventListener("change", (event) => { byId("begin").disabled =
 byId("begin").addEventListener("click", async () => {
   const { ok, data } = await ask("/begin", { consent: true, purpose: "listen" });
   if (!ok) { tell(data.error); return; }
-  show((await ask("/step")).data);
+  const due = await ask("/step");
+  if (due.ok) show(due.data); else tell(due.data.error);
 });
 byId("stop").addEventListener("click", async () => {
   if (sounding) sounding.pause();
-  await ask("/leave", {});
+  const { ok, data } = await ask("/leave", {});
+  if (!ok) { tell(data.error); return; }
   goodbye("Stopped", "What you have answered until now is kept. You can come back to this page and go on.");
 });
 const known = await ask("/step");
-if (known.data.kind !== "welcome") show(known.data);
+if (!known.ok) tell(known.data.error);
+else if (known.data.kind !== "welcome") show(known.data);

@@ -4,7 +4,7 @@ let subset = "all";
 let condition = document.querySelector('select[name="condition"]')?.value ?? null;
 const chosen = (name) => {
   const form = document.querySelector(`form[data-chart="${name}"]`);
-  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.type === "checkbox" ? e.checked : e.value])) : {};
+  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value])) : {};
   return { ...own, subset };
 };
 const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
@@ -59,8 +59,6 @@ const startCharts = () => {
         showBoard();
       }
       choose(form.dataset.chart);
-      const note = document.querySelector(".published-note");
-      if (note && form.elements.published) note.hidden = !form.elements.published.checked;
     });
   });
   document.addEventListener("themechange", () => [...drawn.keys()].forEach(draw));

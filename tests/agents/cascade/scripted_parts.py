@@ -6,6 +6,7 @@ what delays the cascade does not delay the stamps. The voice and the recogniser 
 
 import asyncio
 import json
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -119,6 +120,52 @@ class ScriptedRecogniser:
         time.sleep(self._takes_s)
         self._truth.note("recognised")
         return Heard("I lost my job last week.", 0)
+
+
+class Waits:
+    """How long this run's own event loops and threads wait for the processor, asked all the time: one byte goes through a
+    socket to a thread with a loop of its own and back, the same hops that lie between a mark and the part that it is of.
+
+    Use as `async with Waits() as waits` inside the loop that is watched.
+    """
+
+    def __init__(self) -> None:
+        self._asked: list[tuple[int, int]] = []
+        self._near, self._far = socket.socketpair()
+        self._thread = threading.Thread(target=asyncio.run, args=(self._answer(),), daemon=True)
+
+    async def __aenter__(self) -> "Waits":
+        self._near.setblocking(False)
+        self._far.setblocking(False)
+        self._thread.start()
+        self._asking = asyncio.create_task(self._ask())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._asking.cancel()
+        await asyncio.gather(self._asking, return_exceptions=True)
+        self._near.close()
+        await asyncio.to_thread(self._thread.join, 10)
+        self._far.close()
+
+    def longest_ms(self, start_ns: int, end_ns: int) -> float:
+        """The longest wait that overlaps these two moments, in either order."""
+        first_ns, last_ns = sorted((start_ns, end_ns))
+        return max(((b - a) / 1e6 for a, b in self._asked if a <= last_ns and b >= first_ns), default=0.0)
+
+    async def _ask(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            asked_ns = time.monotonic_ns()
+            await loop.sock_sendall(self._near, b".")
+            await loop.sock_recv(self._near, 1)
+            self._asked.append((asked_ns, time.monotonic_ns()))
+            await asyncio.sleep(0.002)
+
+    async def _answer(self) -> None:
+        loop = asyncio.get_running_loop()
+        while data := await loop.sock_recv(self._far, 1):
+            await loop.sock_sendall(self._far, data)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import RatingModel
 from harness.ranking.ranking import as_object, rank
 from harness.store.judgment import Judgment
 
@@ -44,20 +45,27 @@ _row = st.builds(
 def test_every_board_is_finite(method, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        board = leaderboard(rows, method=method, bootstrap_draws=20)
+        board = leaderboard(rows, RatingModel(method), bootstrap_draws=20)
     assert all(math.isfinite(r.elo) for r in board.systems)
-    assert sum(r.elo for r in board.systems) / len(board.systems) == pytest.approx(1500)
+    for part in range(1, board.parts + 1):
+        mine = [r for r in board.systems if r.part == part]
+        core = [r for r in mine if r.system not in board.separated] or mine
+        assert sum(r.elo for r in core) / len(core) == pytest.approx(1500)
     for r in board.systems:
         if r.interval is not None:
+            low, high = r.interval
             assert r.contexts >= 8
-            assert r.interval[0] <= r.elo <= r.interval[1]
-            assert all(math.isfinite(end) for end in (*r.interval, *r.band))
+            assert (-math.inf if low is None else low) <= r.elo <= (math.inf if high is None else high)
+            assert all(math.isfinite(end) for end in (*r.interval, *(r.band or ())) if end is not None)
+            assert (low is None or high is None) == (r.system in board.separated) == (r.band is None)
+        elif r.system not in board.separated:
+            assert r.contexts < 8
 
 
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 def test_every_ranking_can_be_written(rows):
-    latencies = {"u": {f"c{k}": 300.0 + k if k % 3 else None for k in range(10)}, "w": {}}
+    latencies = {"u": {f"c{k}": [300.0 + k if k % 3 else math.inf] for k in range(10)}, "w": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = rank(rows, latencies, draws=20)

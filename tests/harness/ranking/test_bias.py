@@ -27,7 +27,7 @@ def test_length_formatting_and_family_are_told_from_quality():
         words = {s: int(rng.integers(10, 80)) for s in worth}
         marked = {s: rng.random() < 0.5 for s in worth}
         for s in worth:
-            texts[f"c{c}", s] = ("- item\n" if marked[s] else "two words ") + "w " * (words[s] - 2)
+            texts[f"c{c}", s, 0] = ("- item\n" if marked[s] else "two words ") + "w " * (words[s] - 2)
         for a, b in (("x", "y"), ("x", "z"), ("y", "z")):
             for judge in ("jx", "jo"):
                 eta = worth[a] - worth[b] + 0.7 * np.log2(words[a] / words[b]) + 0.5 * (marked[a] - float(marked[b]))

@@ -4,11 +4,12 @@ import pytest
 from harness.errors import UserError
 from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier, weighted_quantile
+from harness.ranking.percentiles import quantiles_of
 
 
 def _latencies(systems, contexts, seed=0):
     rng = np.random.default_rng(seed)
-    return {s: {f"c{c:03}": float(m * rng.lognormal(0, 0.2)) for c in range(contexts)} for s, m in systems.items()}
+    return {s: {f"c{c:03}": [float(m * rng.lognormal(0, 0.2))] for c in range(contexts)} for s, m in systems.items()}
 
 
 def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate):
@@ -19,8 +20,9 @@ def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate):
     assert points["s0"].p_frontier == 0
     assert points["s3"].p_best_within_budget > 0.95
     assert points["s0"].p_best_within_budget == 0
-    assert points["s3"].ttfa_p50_interval[0] < points["s3"].ttfa_p50_ms < points["s3"].ttfa_p50_interval[1]
-    assert points["s3"].ttfa_p95_ms > points["s3"].ttfa_p50_ms
+    low, high = points["s3"].latency.p50_interval
+    assert low < points["s3"].latency.p50 < high
+    assert points["s3"].latency.p95 > points["s3"].latency.p50
 
 
 def test_nobody_within_budget_leaves_all_at_zero(simulate):
@@ -30,19 +32,20 @@ def test_nobody_within_budget_leaves_all_at_zero(simulate):
 
 def test_missing_replies_are_slower_than_any(simulate):
     latencies = _latencies({"s0": 300, "s1": 300}, 20)
-    latencies["s1"] = {c: v if k < 8 else None for k, (c, v) in enumerate(latencies["s1"].items())}
+    latencies["s1"] = {c: v if k < 8 else [np.inf] for k, (c, v) in enumerate(latencies["s1"].items())}
     points = {p.system: p for p in joint(simulate(20, 2, 1), latencies, draws=300)}
-    assert points["s1"].ttfa_p50_ms == np.inf
-    assert points["s1"].turns == 20
-    assert points["s1"].ttfa_p50_interval[1] == np.inf
+    assert points["s1"].latency.p50_over_limit
+    assert points["s1"].latency.n == 20
+    assert points["s1"].latency.p50_interval is None
+    assert points["s1"].p_best_within_budget < points["s0"].p_best_within_budget
 
 
 def test_thresholds_of_size(simulate):
     few = joint_figure(simulate(7, 3, 1), _latencies({"s0": 1, "s1": 2}, 7), draws=100)
-    assert all(p.elo_interval is None and p.ttfa_p50_interval is None and p.ttfa_p95_ms is None for p in few.points)
+    assert all(p.elo_interval is None and p.latency.p50_interval is None and p.latency.p95 is None for p in few.points)
     assert few.slope is None
     wide = joint_figure(simulate(59, 6, 1), _latencies({f"s{k}": 100 * 2**k for k in range(6)}, 59), draws=200)
-    assert wide.points[0].ttfa_p95_ms is None
+    assert wide.points[0].latency.p95 is None
     assert wide.slope.systems == 6
     # Ratings rise by 2 log-odds over a factor 32 in latency.
     assert wide.slope.elo_per_decade == pytest.approx(2 * 173.7 / np.log10(32), rel=0.25)
@@ -51,23 +54,23 @@ def test_thresholds_of_size(simulate):
 
 def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(simulate):
     rows, latencies = simulate(30, 3, 1), _latencies({"s0": 300, "s1": 400}, 30)
-    words = {s: {c: v + 100 for c, v in by.items()} for s, by in latencies.items()}
+    words = {s: {c: [v + 100 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
     one = joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
     assert one == joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
     for p in one.points:
-        assert p.others["first_word"].value == pytest.approx(p.ttfa_p50_ms + 100)
-        assert p.others["first_word"].interval == pytest.approx(tuple(v + 100 for v in p.ttfa_p50_interval))
+        assert p.others["first_word"].p50 == pytest.approx(p.latency.p50 + 100)
+        assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in p.latency.p50_interval))
 
 
 def test_cut_ins_and_refusals(simulate):
     rows, latencies = simulate(20, 2, 1), _latencies({"s0": 300, "s1": 400}, 20)
-    cuts = {"s0": {f"c{c:03}": c < 5 for c in range(20)}}
+    cuts = {"s0": {f"c{c:03}": [c < 5] for c in range(20)}}
     by = {p.system: p for p in joint_figure(rows, latencies, cut_ins=cuts, draws=200).points}
     assert by["s0"].cut_in_rate == 0.25
     assert 0 < by["s0"].cut_in_interval[0] < 0.25 < by["s0"].cut_in_interval[1] < 0.6
     assert by["s1"].cut_in_rate is None
     with pytest.raises(UserError, match="both judgments and latencies"):
-        joint(rows, {"other": {"c000": 1.0}})
+        joint(rows, {"other": {"c000": [1.0]}})
     with pytest.raises(UserError, match="both axes"):
         joint([r.model_copy(update={"presentation": "audio_with_delay"}) for r in rows], latencies)
 
@@ -94,6 +97,19 @@ def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate
     latencies["s1"] = dict(list(latencies["s1"].items())[:6])
     by = {p.system: p for p in joint(rows, latencies, draws=100)}
     assert by["s0"].elo_interval is None
-    assert by["s0"].ttfa_p50_interval is not None
+    assert by["s0"].latency.p50_interval is not None
     assert by["s1"].elo_interval is not None
-    assert by["s1"].ttfa_p50_interval is None
+    assert by["s1"].latency.p50_interval is None
+
+
+def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(simulate):
+    rows, once = simulate(30, 2, 1), _latencies({"s0": 300, "s1": 400}, 30)
+    thrice = {s: {c: turns * 3 for c, turns in by.items()} for s, by in once.items()}
+    one, three = (joint_figure(rows, given, draws=200, seed=3) for given in (once, thrice))
+    for single, triple in zip(one.points, three.points, strict=True):
+        assert triple.latency.n == 3 * single.latency.n
+        assert triple.elo == single.elo
+        # The same turn three times is no more knowledge: the interval may shift by a place between turns, and not narrow.
+        width, tripled = (p.latency.p50_interval[1] - p.latency.p50_interval[0] for p in (single, triple))
+        assert tripled == pytest.approx(width, rel=0.25)
+        assert triple.latency == quantiles_of(thrice[triple.system], 3)

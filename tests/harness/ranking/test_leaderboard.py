@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
-from harness.ranking import leaderboard
+from harness.ranking import RatingModel, leaderboard
 from harness.ranking.leaderboard import paper_half_width
 from harness.store.judgment import Judgment
 
@@ -11,7 +11,7 @@ METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_order_and_centres_at_1500(simulate, method):
-    board = leaderboard(simulate(60, 4, 3, seed=1), method=method)
+    board = leaderboard(simulate(60, 4, 3, seed=1), RatingModel(method))
     assert [r.system for r in board.systems] == ["s3", "s2", "s1", "s0"]
     assert sum(r.elo for r in board.systems) / 4 == pytest.approx(1500)
     assert board.warnings == ()
@@ -42,7 +42,7 @@ def test_position_bias_is_estimated_and_does_not_move_a_system(simulate):
     unfair = [r for r in biased if r.shown_first == "a" or "s0" not in (r.system_a, r.system_b)]
     fair = leaderboard(simulate(150, 3, 2, seed=2))
     board = leaderboard(unfair)
-    naive = leaderboard(unfair, method="plain")
+    naive = leaderboard(unfair, RatingModel("plain"))
     assert board.terms["position:judge-0"] == pytest.approx(1.4, abs=0.35)
     assert abs(board["s0"].elo - fair["s0"].elo) < 40 < abs(naive["s0"].elo - fair["s0"].elo)
 
@@ -51,14 +51,14 @@ def test_length_term_takes_the_lean_to_long_replies(simulate):
     rows = simulate(100, 3, 2, seed=3, spread=0.0)
     # All three are equally good; verdicts lean to the longer reply, and s2 is long-winded.
     rng = np.random.default_rng(0)
-    lengths = {(f"c{c:03}", f"s{s}"): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
+    lengths = {(f"c{c:03}", f"s{s}", 0): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
 
     def lean(row):
-        y = 1.2 * np.log(lengths[row.context, row.system_a] / lengths[row.context, row.system_b]) + rng.logistic()
+        y = 1.2 * np.log(lengths[row.context, row.system_a, 0] / lengths[row.context, row.system_b, 0]) + rng.logistic()
         return row.model_copy(update={"winner": "a" if y > 0 else "b", "strength": min(5, 1 + int(abs(y)))})
 
     swayed = [lean(row) for row in rows]
-    board, naive = leaderboard(swayed, lengths=lengths), leaderboard(swayed)
+    board, naive = leaderboard(swayed, RatingModel(lengths=lengths)), leaderboard(swayed)
     assert board.terms["length"] == pytest.approx(1.2, abs=0.4)
     assert naive["s2"].interval[0] > 1530
     assert board["s2"].interval[0] < 1500 < board["s2"].interval[1]
@@ -71,7 +71,7 @@ def test_a_system_that_never_lost_is_named_and_finite(simulate):
         if r.system_a != "s2"
     ]
     for method in METHODS:
-        board = leaderboard(rows, method=method)
+        board = leaderboard(rows, RatingModel(method))
         assert "s2 won every comparison" in board.warnings[0]
         assert "Normal(0, 2)" in board.warnings[0]
         assert board.systems[0].system == "s2"
@@ -106,12 +106,12 @@ def test_axis_boards_and_weights(simulate):
     board = leaderboard(rows)
     for axis in "HEART":
         assert sum(r.axes[axis] for r in board.systems) / 3 == pytest.approx(0.5)
-    only = leaderboard(rows, axis_weights={"E": 2.0})
+    only = leaderboard(rows, RatingModel(axis_weights={"E": 2.0}))
     assert {r.system: r.elo for r in only.systems} == pytest.approx(
         {r.system: r.elo for r in leaderboard(rows, axis="E").systems}
     )
     with pytest.raises(UserError, match="unknown axis 'X'"):
-        leaderboard(rows, axis_weights={"X": 1.0})
+        leaderboard(rows, RatingModel(axis_weights={"X": 1.0}))
 
 
 def test_swapping_the_names_of_the_sides_changes_nothing(simulate):
@@ -144,7 +144,7 @@ def test_no_rows_is_a_users_error():
 
 @pytest.mark.parametrize("method", ["ordinal", "strength"])
 def test_the_bootstrap_stands_beside_the_sandwich(simulate, method):
-    board = leaderboard(simulate(60, 3, 2, seed=11), method=method, bootstrap_draws=500)
+    board = leaderboard(simulate(60, 3, 2, seed=11), RatingModel(method), bootstrap_draws=500)
     for r in board.systems:
         width, other = r.interval[1] - r.interval[0], r.bootstrap_interval[1] - r.bootstrap_interval[0]
         assert other == pytest.approx(width, rel=0.25)

@@ -14,9 +14,9 @@ from harness.ranking.ranking import as_object, rank
 def ranking(simulate):
     rows = [*simulate(24, 4, 3, seed=1, axes=True), *simulate(24, 4, 3, seed=1, source="human", ties=0.3)]
     rng = np.random.default_rng(0)
-    latencies = {s: {f"c{c:03}": float(300 * rng.lognormal(0, 0.2)) for c in range(24)} for s in ("s1", "s2", "s3")}
-    latencies["s1"] = dict.fromkeys(latencies["s1"])
-    words = {s: {c: None if v is None else v + 400 for c, v in by.items()} for s, by in latencies.items()}
+    latencies = {s: {f"c{c:03}": [float(300 * rng.lognormal(0, 0.2))] for c in range(24)} for s in ("s1", "s2", "s3")}
+    latencies["s1"] = {c: [float("inf")] for c in latencies["s1"]}
+    words = {s: {c: [v + 400 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
     return rank(rows, latencies, other_latencies={"first_word": words, "ttft": {"elsewhere": {}}}, draws=200)
 
 

@@ -9,6 +9,7 @@ import soundfile
 
 from agents.connection import Mark, Transcript
 from harness.calibrate.synthetic import Said, make_recording, voice
+from harness.caller.exchange import take_raw, write_raw
 from harness.errors import UserError
 from harness.recording.files import load, save
 from harness.recording.record import Recording
@@ -47,6 +48,12 @@ def assert_same(one: object, other: object) -> None:
 def test_round_trip(tmp_path: Path) -> None:
     save(_full(), tmp_path)
     assert_same(load(tmp_path), _full())
+
+
+def test_the_way_from_the_callers_process_loses_nothing_either(tmp_path: Path) -> None:
+    write_raw(_full(), tmp_path)
+    assert_same(take_raw(tmp_path), _full())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_recording_of_nothing(tmp_path: Path) -> None:

@@ -107,9 +107,26 @@ def test_an_agent_that_cannot_start_shows_its_last_words_and_exits_3(
         "run", "--agent", peer("raw-pcm-refuses-to-start"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r"
     )
     assert done.code == 3
-    assert "raw-pcm-refuses-to-start" in done.err
-    assert len(done.err.strip().splitlines()) > 1, "the last lines of its log belong here"
+    _, error, words = done.err.partition('harness: agent "raw-pcm-refuses-to-start" could not start (exit code 1)')
+    assert error
+    assert words.strip().splitlines()[-1] == "no model at /models/none.gguf", "the last line of its log"
     assert "Traceback (most recent call last)" not in done.err
+    assert not left_running(tmp_path)
+
+
+def test_an_agent_that_cannot_start_does_not_cost_the_others_their_sessions(
+    harness_command: Command, pack: Path, tmp_path: Path
+) -> None:
+    done = harness_command(
+        "run", "--agent", peer("raw-pcm-refuses-to-start"), "--agent", peer("raw-pcm-echo"), "--pack", pack,
+        "--judge", "none", "--json", "--out", tmp_path / "r",
+    )  # fmt: skip
+    assert done.code == 3, done.err
+    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 2
+    first, second = done.json["failures"]
+    assert {(f["agent"], f["kind"]) for f in (first, second)} == {("raw-pcm-refuses-to-start", "not_played")}
+    assert first["detail"].splitlines()[-1] == "no model at /models/none.gguf"
+    assert {s.key.agent for s in RunStore.open(tmp_path / "r").sessions()} == {"raw-pcm-echo"}
     assert not left_running(tmp_path)
 
 
@@ -126,6 +143,8 @@ def test_a_bad_agent_is_a_named_failure_and_the_good_one_is_kept(
     )  # fmt: skip
     assert done.code == 3, done.err
     assert {f["kind"] for f in done.json["failures"]} == {kind}
+    if behaviour == "dies":
+        assert done.json["failures"][0]["detail"].splitlines()[-1] == "something is terribly wrong"
     assert done.json["agents"]["raw-pcm-echo"]["turns"] == 1
     sessions = RunStore.open(tmp_path / "r").sessions()
     assert {s.key.agent: s.status for s in sessions}["raw-pcm-echo"] == "finished"

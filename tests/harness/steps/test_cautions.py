@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.commands.table import print_summary
 from harness.judging.trust import trust
 from harness.steps.cautions import Caution, Circumstances, together
-from harness.steps.summary import AgentSummary, Failure, JudgeSummary, RunSummary
+from harness.steps.summary import Cell, Failure, JudgeSummary, RunSummary
 
 NINE = frozenset(f"c-{n}" for n in range(9))
 KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error_ms=6.0)
@@ -26,8 +26,12 @@ def judge(accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, miss
 
 
 def summary(*judges: JudgeSummary, known: Circumstances = KNOWN, **fields: Any) -> RunSummary:
-    agents = {"quick": AgentSummary(turns=9, no_reply=0)}
-    return RunSummary(**{"run": "here", "agents": agents, "judges": list(judges), "circumstances": known} | fields)
+    return RunSummary(**{"run": "here", "cells": [cell("quick")], "judges": list(judges), "circumstances": known} | fields)
+
+
+def cell(agent: str, **fields: Any) -> Cell:
+    place = {"agent": agent, "condition": "clean", "mode": "seeded", "presentation": "heard_text", "subset": "all"}
+    return Cell.model_validate({"turns": 9, "no_reply": 0} | place | fields)
 
 
 def by_code(run: RunSummary) -> dict[str, Caution]:
@@ -91,15 +95,15 @@ def test_few_conversations_and_few_turns_are_said_to_be_few() -> None:
     few = Circumstances(contexts=frozenset({"a", "b"}), verdicts=2)
     assert "2 conversations" in by_code(summary(known=few))["few_conversations"].text
     assert "9 turns" in by_code(summary())["no_p95"].text
-    many = {"quick": AgentSummary(turns=60, no_reply=0)}
-    assert not {"few_conversations", "no_p95"} & set(by_code(summary(agents=many)))
+    many = [cell("quick", turns=60)]
+    assert not {"few_conversations", "no_p95"} & set(by_code(summary(cells=many)))
 
 
 def test_what_was_lost_is_counted_by_agent() -> None:
-    agents = {"quick": AgentSummary(turns=9, no_reply=2, discarded={"echo": 1})}
+    cells = [cell("quick", no_reply=2, discarded={"echo": 1})]
     failure = Failure(context="c-1", agent="quick", kind="agent_closed", detail="")
     known = KNOWN.model_copy(update={"judged": frozenset({"c-1"}), "silent": 1, "unfinished": {"runs/x": 3}})
-    codes = by_code(summary(agents=agents, failures=[failure], known=known))
+    codes = by_code(summary(cells=cells, failures=[failure], known=known))
     assert "quick on 2 of 9 turns" in codes["no_reply"].text
     assert "quick 1 of 9" in codes["discarded"].text
     assert "1 session failed (quick)" in codes["failed"].text

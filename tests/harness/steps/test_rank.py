@@ -1,4 +1,6 @@
 import json
+import math
+from dataclasses import replace
 
 import pytest
 
@@ -8,10 +10,11 @@ from harness.steps.rank import measured, rank_target
 from harness.store.judgment_files import write
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, SessionKey
+from harness.store.selection import Selection
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context
 
-CONTEXTS = 9
+CONTEXTS = 40
 
 
 def _context(number):
@@ -38,6 +41,11 @@ def _timing(number):
     if number == 2:
         return TurnTiming(**base, ttfa_ms=100.0, discarded="detectors disagree")
     return TurnTiming(**base, ttfa_ms=400.0 + number, first_word_ms=600.0)
+
+
+def _verdicts(simulate, condition):
+    rows = simulate(CONTEXTS, 2, 3, seed=1)
+    return [r.model_copy(update={"system_a": "ref:s0", "condition": condition}) for r in rows]
 
 
 @pytest.fixture
@@ -67,42 +75,65 @@ def store(tmp_path):
 
 
 def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store):
-    found = measured(store, "written")
-    assert found.ttfa["s1"]["c000"] is None
-    assert found.ttfa["s1"]["c001"] is None
-    assert "c002" not in found.ttfa["s1"]
-    assert found.ttfa["s1"]["c003"] == 403.0
-    assert found.cut_ins["s1"] == {f"c{k:03}": k == 1 for k in range(CONTEXTS) if k != 2}
-    assert found.others["first_word"]["s1"]["c000"] is None
-    assert set(found.others["ttft"]["s1"]) == {f"c{k:03}" for k in range(CONTEXTS) if k != 2}
-    assert found.texts["c000", "ref:s0"] == "That sounds hard."
+    found = measured(Selection(store), "clean", "written")
+    ttfa = found.latencies["ttfa"]["s1"]
+    assert ttfa["c000"] == ttfa["c001"] == [math.inf]
+    assert "c002" not in ttfa
+    assert ttfa["c003"] == [403.0]
+    assert found.cut_ins["s1"] == {f"c{k:03}": [k == 1] for k in range(CONTEXTS) if k != 2}
+    assert found.latencies["first_word"]["s1"]["c000"] == [math.inf]
+    assert set(found.latencies["ttft"]["s1"]) == {f"c{k:03}" for k in range(CONTEXTS) if k != 2}
+    assert found.texts["c000", "ref:s0", 0] == "That sounds hard."
+
+
+def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(store, simulate):
+    for session in store.sessions():
+        if session.key.context_id in ("c003", "c004") and session.key.condition == "clean":
+            store.set_timing(session.id, [replace(_timing(3), discarded="detectors disagree")])
+    store.add_judgments(_verdicts(simulate, "clean"))
+    found = as_object(rank_target(store.folder, condition="clean", draws=50))
+    assert found["systems"]["s1"]["elo"] is not None
+    assert found["joint"] == {}
+
+
+def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store, simulate):
+    store.add_judgments(_verdicts(simulate, "clean"))
+    lost = [r.model_copy(update={"winner": "a"}) for r in _verdicts(simulate, "noisy")]
+    store.add_judgments(lost)
+    with pytest.raises(UserError, match=r"clean, noisy.*--condition"):
+        rank_target(store.folder)
+    with pytest.raises(UserError, match=r"telephone: .* clean, noisy"):
+        rank_target(store.folder, condition="telephone")
+    clean, noisy = (rank_target(store.folder, condition=c, draws=50).board["s1"] for c in ("clean", "noisy"))
+    assert noisy.win_rate == 0.0
+    assert clean.win_rate > 0.2
 
 
 def test_a_run_is_ranked_with_its_latencies_and_people(store, simulate):
-    rows = simulate(CONTEXTS, 2, 3, seed=1)
-    store.add_judgments([r.model_copy(update={"system_a": "ref:s0"}) for r in rows])
+    store.add_judgments(_verdicts(simulate, "clean"))
     store.close()
-    found = as_object(rank_target(store.folder, draws=100))
+    found = as_object(rank_target(store.folder, condition="clean", draws=100))
     assert set(found["systems"]) == {"ref:s0", "s1"}
     assert set(found["joint"]) == {"s1"}
     assert found["joint"]["s1"]["turns"] == CONTEXTS - 1
     assert found["joint"]["s1"]["others"]["ttft"]["p50"] == 200.0
+    assert found["joint"]["s1"]["elo"] == found["systems"]["s1"]["elo"]
     assert found["people"]["random"]["elo"] == pytest.approx(found["systems"]["ref:s0"]["elo"])
     json.dumps(found, allow_nan=False)
 
 
 def test_a_run_without_verdicts_and_a_file_of_them(store, simulate, tmp_path):
     with pytest.raises(UserError, match="harness judge"):
-        rank_target(store.folder)
+        rank_target(store.folder, condition="clean")
     path = tmp_path / "rows.csv"
     write(simulate(9, 3, 1), path)
     assert len(rank_target(path).board.systems) == 3
 
 
 def test_a_run_judged_in_two_presentations_needs_a_choice(store, simulate):
-    rows = simulate(CONTEXTS, 2, 1)
+    rows = [r.model_copy(update={"condition": "clean"}) for r in simulate(CONTEXTS, 2, 1)]
     store.add_judgments([*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
     store.close()
     with pytest.raises(UserError, match="heard_text, written"):
-        rank_target(store.folder)
-    assert rank_target(store.folder, presentation="heard_text", draws=50).board.presentation == "heard_text"
+        rank_target(store.folder, condition="clean")
+    assert rank_target(store.folder, condition="clean", presentation="heard_text", draws=50).board.presentation == "heard_text"

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
+from harness.store.judgment import is_rule
 from harness.store.migrations import VERSION
 from harness.store.run_store import RunStore
 from tests.harness.store.conftest import digest
@@ -36,12 +37,17 @@ def verdicts(run: Path) -> list[dict[str, Any]]:
 def test_a_run_of_one_condition_keeps_its_verdicts_and_learns_where_they_are_from(old_run: OldRun) -> None:
     run = old_run("one-condition")
     before = [row for row in verdicts(run) if row["judge"] != "rule:no-reply"]
+    silent = [row for row in verdicts(run) if row["judge"] == "rule:no-reply"]
+    assert silent
     store = RunStore.open(run)
     assert raw(run, "PRAGMA user_version") == [(VERSION,)]
     after = store.judgments()
     assert {(row.condition, row.replicate) for row in after} == {("clean", 0)}
-    assert [row.model_dump(mode="json", exclude={"condition", "replicate"}) for row in after] == before
-    assert Counter(row.judge for row in after) == {"embedded@3": 9, "votes/ada": 2, "votes/ben": 1}
+    dumped = [row.model_dump(mode="json", exclude={"condition", "replicate"}) for row in after]
+    assert [row for row in dumped if not is_rule(row["judge"])] == before
+    assert Counter(row["judge"] for row in before) == {"embedded@3": 9, "votes/ada": 2, "votes/ben": 1}
+    in_its_place = [{**row, "judge": "rule:no-reply (embedded@3)"} for row in silent]
+    assert [row for row in dumped if is_rule(row["judge"])] == in_its_place
     assert store.notes() == ()
     assert store.manifest.conditions == ["clean"]
     assert [context.id for context in store.contexts()] == ["first", "second"]

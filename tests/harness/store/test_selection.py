@@ -157,7 +157,7 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
     assert len(selection.verdicts) == 4
 
 
-PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|conditions\[0\]|\.repeat == 0")
+PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
     "harness/steps/transcribe.py",
     "harness/steps/retime.py",

@@ -2,18 +2,38 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
 from audio.vocal import silero
+from harness.calibrate.synthetic import Said, make_recording, voice
+from harness.errors import UserError
+from harness.recording.agent_words import said, understood
+from harness.recording.files import load, save
 from harness.recording.playout import HEARD_RATE_HZ, heard, stereo
 from harness.recording.record import Recording
+from harness.steps.transcribe import reply_heard
 from harness.timing import measure_turns
 from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from reports.drawing import draw
 from tests.harness.timing.any_recording import mutated, plausible
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What a transcriber gives that hears one word in everything."""
+
+    seconds: float
+    text: str = "word"
+
+    @property
+    def words(self) -> tuple[tuple[str, float, float], ...]:
+        return (("word", 0.0, self.seconds),)
+
 
 KEPT = TypeAdapter(tuple[TurnTiming, ...])
 IN_CI, IN_LONG = 150, 4_000
@@ -78,6 +98,44 @@ def check_turn(timing: TurnTiming, recording: Recording, samples: np.ndarray, le
 def test_no_recording_raises_and_no_figure_is_without_ground(make: Make) -> None:
     for seed in range(IN_CI):
         check(make(np.random.default_rng(seed)))
+
+
+def test_what_was_recorded_can_be_kept_read_transcribed_and_drawn(tmp_path: Path) -> None:
+    for seed in range(40):
+        recording = plausible(np.random.default_rng(seed))
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        save(recording, folder)
+        again = load(folder)
+        assert (again.arrivals, again.clears_ns, again.transcripts) == (
+            recording.arrivals, recording.clears_ns, recording.transcripts,
+        )  # fmt: skip
+        assert np.array_equal(again.agent_pcm, recording.agent_pcm)
+        assert measure_turns(again, silero()) == measure_turns(recording, silero())
+        assert (said(again), understood(again)) == (said(recording), understood(recording))
+        text, words = reply_heard(again, lambda samples, rate_hz: Heard(len(samples) / rate_hz))
+        assert bool(words) >= bool(text)
+        drawn = draw(again, folder / "sound.flac")
+        assert drawn.length_ms > 0
+
+
+def test_a_file_that_says_more_arrived_than_was_kept_is_refused_by_name(tmp_path: Path) -> None:
+    recording = make_recording(Said(0.3, voice(0.5))).recording
+    last = recording.arrivals[-1]
+    for wrong in (replace(last, count_samples=10**6), replace(last, offset_samples=10**9)):
+        save(replace(recording, arrivals=(*recording.arrivals[:-1], wrong)), tmp_path)
+        with pytest.raises(UserError, match="recording"):
+            load(tmp_path)
+
+
+def test_a_sound_broken_off_before_a_syllable_was_over_is_measured() -> None:
+    """An agent that begins, notices that the caller goes on, and clears 31 ms later."""
+    made = make_recording(Said(0.5, voice(1.0)), Said(2.5, voice(1.0, seed=1)), clears_s=[0.531])
+    timing = measure_turns(made.recording, silero())[-1]
+    begun, answer = timing.utterances
+    assert begun.end_ms == pytest.approx(531, abs=2)
+    assert answer.kind == "speech"
+    assert not timing.no_reply
 
 
 @pytest.mark.long

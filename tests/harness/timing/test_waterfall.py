@@ -192,12 +192,16 @@ def test_an_effect_before_its_cause_is_refused_by_name() -> None:
     assert sum(_stages(waterfall).values()) == pytest.approx(ttfa_ms, abs=1e-6)
 
 
-def test_a_stage_longer_than_the_turn_is_refused_by_name() -> None:
-    wrong = tuple((n, -30.0 if n == marks.LLM_REQUESTED else at, r) for n, at, r in PLAIN)
+@pytest.mark.parametrize(
+    ("requested_s", "why"),
+    [(-2.2, "before the turn began: longer than the turn"), (-30.0, "before the session began")],
+)
+def test_a_stage_longer_than_the_turn_is_refused_by_name(requested_s: float, why: str) -> None:
+    wrong = tuple((n, requested_s if n == marks.LLM_REQUESTED else at, r) for n, at, r in PLAIN)
     made = make_recording()
     stamped = [Mark(n, made.ms(at), made.ms(at), {} if r is None else {"request": r}) for n, at, r in wrong]
     timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
-    assert timing.refused == ("llm_requested stamped before the turn began: longer than the turn",)
+    assert timing.refused == (f"llm_requested stamped {why}",)
     assert timing.ttft_ms is None
     assert timing.waterfall is not None
     assert "llm" not in _stages(timing.waterfall)

@@ -1,9 +1,12 @@
-"""A listening test served over a real socket from a run on disk."""
+"""A listening test served over a real socket from a run on disk, and a browser that comes to it from elsewhere."""
 
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -12,11 +15,15 @@ import uvicorn
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 from reports.listening.answers import VoteStore
-from reports.listening.app import ListeningApp
+from reports.listening.app import BEGINS_PER_MINUTE, ListeningApp
 from reports.listening.design import ListeningDesign
+from reports.listening.door import door, opened
 from reports.listening.material import Material
 from reports.listening.serve import prepare
+from tests.reports.conftest import CHROMIUM
 
+NAME = "rater.test"
+"""A name that is not this machine's own, so that a browser treats its pages as it treats any site's."""
 Played = Callable[..., tuple[RunStore, RunSummary]]
 
 
@@ -32,7 +39,7 @@ class Served:
 
     def client(self) -> httpx.Client:
         """A rater's browser without a screen."""
-        return httpx.Client(base_url=self.address, timeout=20)
+        return httpx.Client(base_url=self.address, timeout=20, verify=False)
 
     def begun(self, purpose: str = "listen") -> httpx.Client:
         """One who has agreed and begun."""
@@ -52,25 +59,69 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         public: bool = False,
         text: str | None = None,
         hearing_share: float = 0.9,
+        begins_per_minute: int = BEGINS_PER_MINUTE,
+        name: str | None = None,
+        reached: dict[str, Any] | None = None,
         **settings: object,
     ) -> Served:
         more = {} if text is None else {"text": text}
         store, _ = played(contexts=contexts, unit_s=0.3, **more)
         design = ListeningDesign.model_validate(settings)
         votes, material = prepare(store, design)
-        app = ListeningApp(votes, material, design, public=public, hearing_share=hearing_share).asgi()
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", server_header=False))
-        thread = threading.Thread(target=server.run, daemon=True)
+        bound, here = opened(door(host="127.0.0.1", port=0, public=public, **(reached or {})))
+        if name is not None:
+            here = replace(here, url=f"{here.scheme}://{name}:{here.port}")
+        app = ListeningApp(votes, material, design, here, hearing_share=hearing_share, begins_per_minute=begins_per_minute)
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app.asgi(), log_level="error", server_header=False, ssl_certfile=here.certificate, ssl_keyfile=here.key,
+                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies),
+            )
+        )  # fmt: skip
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         end = time.monotonic() + 20
         while not server.started:
             assert time.monotonic() < end
             time.sleep(0.01)
         servers.append((server, thread))
-        port = server.servers[0].sockets[0].getsockname()[1]
-        return Served(f"http://127.0.0.1:{port}", votes, material, store, design)
+        address = here.origin if name else f"http{'s' * bool(here.certificate)}://127.0.0.1:{here.port}"
+        return Served(address, votes, material, store, design)
 
     yield started
     for server, thread in servers:
         server.should_exit = True
         thread.join(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for this machine and `rater.test`, and its key."""
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME},DNS:localhost,IP:127.0.0.1",
+         "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return folder / "cert.pem", folder / "key.pem"
+
+
+@pytest.fixture
+def from_elsewhere(browser: Any) -> Iterator[Callable[..., Any]]:
+    """A page of a browser that knows every `*.test` as this machine; `arguments` are Chromium's own."""
+    running: list[Any] = []
+
+    def opened_page(*arguments: str, width: int = 1280, height: int = 800, **options: Any) -> Any:
+        one = browser.browser_type.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1", *arguments],
+        )
+        running.append(one)
+        return one.new_context(
+            viewport={"width": width, "height": height}, ignore_https_errors=True, **options
+        ).new_page()  # fmt: skip
+
+    yield opened_page
+    for one in running:
+        one.close()

@@ -37,7 +37,9 @@ async def one_rater(address: str, number: int) -> list[tuple[int, str]]:
 
 
 def test_fifty_raters_lose_and_double_nothing(serve: Callable[..., Any]) -> None:
-    served = serve(contexts=8, items=6, practice=1, gold=1, attention=1, headphone_trials=0, hearing_share=0.0)
+    served = serve(
+        contexts=8, items=6, practice=1, gold=1, attention=1, headphone_trials=0, hearing_share=0.0, begins_per_minute=RATERS
+    )
 
     async def all_at_once() -> list[Any]:
         return await asyncio.gather(*(one_rater(served.address, number) for number in range(RATERS)))

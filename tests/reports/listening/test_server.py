@@ -23,6 +23,7 @@ from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 from reports.listening.answers import VoteStore
 from reports.listening.design import ListeningDesign
+from reports.listening.door import door
 from reports.listening.people import write_human_completions
 from reports.listening.serve import invite
 from reports.listening.serve import serve as serve_forever
@@ -108,8 +109,9 @@ def test_nothing_tells_which_system_is_which(serve: Serve) -> None:
         everything += json.dumps(step)
         assert set(step) <= {
             "kind", "position", "total", "practice", "sounds", "history", "caller", "replies", "instruction", "choices",
-            "scales", "reason_characters",
+            "scales", "reason_characters", "draft",
         }  # fmt: skip
+        assert re.fullmatch(r"[0-9a-f]{40}", step.get("draft", "0" * 40))
         for address in [*step.get("sounds", []), step.get("caller"), *(r["sound"] for r in step.get("replies", []))]:
             if address:
                 assert re.fullmatch(r"/sound/[0-9a-f]{40}", address)
@@ -121,7 +123,7 @@ def test_nothing_tells_which_system_is_which(serve: Serve) -> None:
                 assert not re.search(rb"quick|slow|talk-\d", reply.content)
                 everything += str(dict(reply.headers))
         # Answered behind the page's back: this test is about what is shown, not about how long it takes.
-        served.votes.answer(known, position, {}, None, 1.0)
+        served.votes.answer(known, position, {}, True if item.role == "headphones" else None, 1.0)
     assert len(headers) == 1
     assert "last-modified" not in str(headers)
     assert "etag" not in str(headers)
@@ -221,7 +223,7 @@ def test_who_rates_is_never_asked_to_answer_the_same_conversation(serve: Serve) 
 def test_a_test_open_to_others_must_be_called_public(played: Callable[..., tuple[RunStore, RunSummary]]) -> None:
     store, _ = played()
     with pytest.raises(UserError, match="add --public"):
-        serve_forever(store, ListeningDesign(), host="0.0.0.0")
+        serve_forever(store, ListeningDesign(), door(host="0.0.0.0"))
 
 
 def test_replies_to_different_conversations_are_not_compared(
@@ -238,8 +240,10 @@ import sys
 from pathlib import Path
 from harness.store.run_store import RunStore
 from reports.listening.design import ListeningDesign
+from reports.listening.door import door
 from reports.listening.serve import serve
-serve(RunStore.open(Path(sys.argv[1])), ListeningDesign(medium="text", practice=0, gold=0, attention=0), port=int(sys.argv[2]))
+design = ListeningDesign(medium="text", practice=0, gold=0, attention=0)
+serve(RunStore.open(Path(sys.argv[1])), design, door(port=int(sys.argv[2])))
 """
 
 

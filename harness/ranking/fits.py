@@ -1,0 +1,93 @@
+"""Log-odds of each system with their covariance, by any of the models; and the same fit on resampled conversations.
+
+The covariance is clustered by context, and by rater too where enough people judged. It is never far below what independent
+verdicts would leave open: where all verdicts of a conversation cancel, or all are ties, their spread over conversations is
+nought, and a sandwich alone would call that certainty.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ties
+from harness.ranking.bootstrap import refit
+from harness.ranking.model import Method
+from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
+from harness.ranking.scale import Floats, Ints
+from harness.ranking.verdicts import Votes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """Log-odds (systems,), their clustered covariance, and the other terms of the fit."""
+
+    theta: Floats
+    covariance: Covariance
+    terms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    theta: Floats
+    terms: Mapping[str, float]
+    bread: Floats
+    scores: Floats
+    breads: Floats
+    repeated: float = 1.0
+    """By how much the fit overstates what independent verdicts tell, because it counts each several times."""
+
+    def covariance(self) -> Covariance:
+        whole = clustered(self.bread, self.scores, self.breads, self.theta.size)
+        return Covariance(whole.matrix[: self.theta.size, : self.theta.size], whole.freedom)
+
+
+def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
+    """Fit. Votes whose systems never met in a chain, or are separated, are held by the prior of `reach`."""
+    fit = _fit(votes, method)
+    covariance = fit.covariance()
+    people = votes.source == 1
+    if np.unique(votes.judge[people]).size >= FEWEST_CONTEXTS:
+        # A judge is one of a chosen few and stays fixed; its rows cluster by context alone, and cancel in the difference.
+        label = np.where(people, len(votes.contexts) + votes.judge, votes.context)
+        both = np.where(people, (votes.judge + 1) * len(votes.contexts) + votes.context, votes.context)
+        covariance = two_way(
+            covariance,
+            _fit(_relabelled(votes, label), method).covariance(),
+            _fit(_relabelled(votes, both), method).covariance(),
+        )
+    independent = fit.repeated * unclustered(fit.bread, fit.theta.size)
+    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms)
+
+
+def refits(votes: Votes, method: Method, often: Floats) -> Floats:
+    """Log-odds in every draw: (draws, systems), each with mean zero. `often`: (draws, contexts)."""
+    if method == "ordinal":
+        return ordinal_bootstrap.refit(ordinal.fit(ordinal.design(votes)), votes, often)
+    if method == "rao-kupper":
+        signs = ties.signs(votes)
+        return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs, ordinal.Penalty())), signs, often)
+    if method == "davidson":
+        return ties.refit(votes, often)
+    wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
+    whole = bradley_terry.fit(wins.sum(axis=0))
+    return refit(wins, often, whole.theta, whole.precision)
+
+
+def _relabelled(votes: Votes, label: Ints) -> Votes:
+    _, index = np.unique(label, return_inverse=True)
+    return replace(votes, context=index, contexts=tuple(str(k) for k in range(int(index.max()) + 1)))
+
+
+def _fit(votes: Votes, method: Method) -> _Fit:
+    if method == "ordinal":
+        fit = ordinal.fit(ordinal.design(votes))
+        return _Fit(fit.theta, fit.terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit))
+    if method in ("strength", "plain"):
+        wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
+        theta, bread = (found := bradley_terry.fit(wins.sum(axis=0))).theta, found.bread
+        scores, breads = bradley_terry.scores_by_context(theta, wins), bradley_terry.breads_by_context(theta, wins)
+        weight = np.maximum(np.abs(votes.level), 1) if method == "strength" else np.ones(len(votes))
+        return _Fit(theta, {}, bread, scores, breads, float((weight**2).sum() / weight.sum()))
+    tied = ties.fit(votes, "davidson" if method == "davidson" else "rao-kupper")
+    return _Fit(tied.theta, {"tie": tied.tie}, tied.bread, tied.scores, tied.breads)

@@ -1,0 +1,55 @@
+"""What a rating is made by, as one value that every door takes.
+
+A run's board, its subsets, its people, the axes, the draws behind P(frontier) and the page must rate alike, or the same
+verdicts give one agent two ratings. So nothing that a rating depends on is an argument of its own: it stands here, and whoever
+rates is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Davidson's and Rao and
+Kupper's are the models with ties.
+
+The length term is off unless lengths are given. Why the quoted rating has none: docs/decisions/ranking-length-term.md.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.ranking.verdicts import Lengths, Votes, gather, weighted_rows
+from harness.store.judgment import Judgment
+
+Method = Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]
+_TITLES: Mapping[Method, str] = {
+    "ordinal": "ordinal Bradley–Terry (cumulative logit)",
+    "strength": "Bradley–Terry weighted by strength (the paper's)",
+    "plain": "Bradley–Terry, a tie half a win",
+    "davidson": "Davidson (ties)",
+    "rao-kupper": "Rao–Kupper (ties)",
+}
+_TERM_WORDS = {"position": "position of each judge", "length": "length of the replies"}
+
+
+@dataclass(frozen=True, slots=True)
+class RatingModel:
+    """`axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply): the ordinal fit has a
+    length term, and rates replies as if they were of equal length.
+    """
+
+    method: Method = "ordinal"
+    axis_weights: Mapping[str, float] | None = None
+    lengths: Lengths | None = None
+
+    def rows(self, judgments: Sequence[Judgment]) -> list[Judgment]:
+        """The verdicts that are rated. Raises UserError: bad axis weights."""
+        return list(judgments) if self.axis_weights is None else weighted_rows(judgments, self.axis_weights)
+
+    def votes(self, rows: Sequence[Judgment], *, contexts: Sequence[str] | None = None) -> Votes:
+        """Rows (those of `rows`) as arrays. Raises UserError: no row, or a system against itself."""
+        return gather(rows, lengths=self.lengths if self.method == "ordinal" else None, contexts=contexts)
+
+    def title(self, terms: Iterable[str]) -> str:
+        """The method with the terms that a fit held beside the systems: what must stand wherever its Elo stands."""
+        kinds = {name.split(":")[0] for name in terms}
+        words = [text for kind, text in _TERM_WORDS.items() if kind in kinds]
+        return _TITLES[self.method] + (f" with terms for the {' and the '.join(words)}" if words else "")
+
+
+PRIMARY = RatingModel()
+"""What is quoted wherever nothing else was asked for."""

@@ -1,0 +1,99 @@
+"""A recording as arrays and plain facts, and back: the one list of what a recording consists of.
+
+It passes from the caller's process to the run's as raw arrays, because that one must not spend time on compressing, and lies
+on disk as FLAC and JSON. Both go through here, so that a field is never kept by one and lost by the other.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.connection import Mark, Transcript
+from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+"""`dry`, `played`, `agent_pcm`: int16; `departures_ns` and `arrivals` (n, 3): int64."""
+Facts: TypeAlias = Mapping[str, Any]
+"""Everything else: values that JSON knows."""
+
+
+def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """The arrays and the facts of a recording."""
+    caller = recording.caller
+    arrays: dict[str, NDArray[Any]] = {
+        "dry": caller.dry,
+        "played": caller.played,
+        "departures_ns": caller.departures_ns,
+        "agent_pcm": recording.agent_pcm,
+        "arrivals": np.array([(a.arrival_ns, a.offset_samples, a.count_samples) for a in recording.arrivals], np.int64),
+    }
+    facts = {
+        "caller": {
+            "rate_hz": caller.rate_hz,
+            "t0_ns": caller.t0_ns,
+            "speech_start_sample": caller.speech_start_sample,
+            "speech_end_sample": caller.speech_end_sample,
+            "pauses": pairs_of(caller.pauses),
+            "turns": [
+                {
+                    "start_sample": t.start_sample, "end_sample": t.end_sample, "pauses": pairs_of(t.pauses), "kind": t.kind,
+                }
+                for t in caller.turns
+            ],
+        },
+        "agent_rate_hz": recording.agent_rate_hz,
+        "clears_ns": list(recording.clears_ns),
+        "marks": [
+            {"name": m.name, "at_ns": m.at_ns, "arrival_ns": m.arrival_ns, "detail": dict(m.detail)} for m in recording.marks
+        ],
+        "transcripts": [
+            {"arrival_ns": t.arrival_ns, "role": t.role, "text": t.text, "final": t.final} for t in recording.transcripts
+        ],
+        "loop_lag_ms": list(recording.loop_lag_ms),
+        "ended": recording.ended,
+        "detail": recording.detail,
+        "conditions": list(recording.conditions),
+    }  # fmt: skip
+    return arrays, facts
+
+
+def put_together(arrays: Arrays, facts: Facts) -> Recording:
+    """The recording that was taken apart."""
+    caller = facts["caller"]
+    return Recording(
+        caller=CallerTrack(
+            rate_hz=caller["rate_hz"],
+            dry=arrays["dry"],
+            played=arrays["played"],
+            t0_ns=caller["t0_ns"],
+            departures_ns=arrays["departures_ns"],
+            speech_start_sample=caller["speech_start_sample"],
+            speech_end_sample=caller["speech_end_sample"],
+            pauses=pauses_of(caller["pauses"]),
+            turns=tuple(
+                SpokenTurn(t["start_sample"], t["end_sample"], pauses_of(t["pauses"]), t["kind"]) for t in caller["turns"]
+            ),
+        ),
+        agent_rate_hz=facts["agent_rate_hz"],
+        agent_pcm=arrays["agent_pcm"],
+        arrivals=tuple(Arrival(*row) for row in arrays["arrivals"].reshape(-1, 3).tolist()),
+        clears_ns=tuple(facts["clears_ns"]),
+        marks=tuple(Mark(**mark) for mark in facts["marks"]),
+        transcripts=tuple(Transcript(**transcript) for transcript in facts["transcripts"]),
+        loop_lag_ms=tuple(facts["loop_lag_ms"]),
+        ended=facts["ended"],
+        detail=facts["detail"],
+        conditions=tuple(facts["conditions"]),
+    )
+
+
+def pairs_of(pauses: Iterable[Pause]) -> list[tuple[int, int]]:
+    """Pauses as (first, last) samples."""
+    return [(p.start_sample, p.end_sample) for p in pauses]
+
+
+def pauses_of(pairs: Iterable[Iterable[int]]) -> tuple[Pause, ...]:
+    """Pauses from (first, last) samples."""
+    return tuple(Pause(*pair) for pair in pairs)

@@ -1,0 +1,136 @@
+"""Equal rows give equal ratings by every door, to the last digit."""
+
+import pytest
+
+from harness.ranking import RatingModel, joint_figure, leaderboard
+from harness.ranking.model import PRIMARY
+from harness.ranking.ranking import as_object, rank
+from harness.ranking.variants import variants
+from harness.steps.rank import Measured, rank_target, rated_rows
+from harness.steps.summarise import quality_figures
+from harness.store.judgment_files import write
+
+BOARDS = {
+    "ordinary": {"contexts": 16, "systems": 4, "judges": 2, "axes": True},
+    "ties": {"contexts": 9, "systems": 3, "judges": 1, "ties": 2.0},
+    "judges who lean": {"contexts": 10, "systems": 3, "judges": 2, "position": 1.5},
+    "a system apart": {"contexts": 10, "systems": 3, "judges": 1, "spread": 6.0},
+    "few conversations": {"contexts": 7, "systems": 3, "judges": 1},
+}
+
+
+def _figures(board):
+    rated = board if isinstance(board, dict) else {row.system: row for row in board.systems}
+    return {system: (row.elo, row.interval) for system, row in rated.items()}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_every_door_gives_the_boards_elo_and_interval(simulate, tmp_path, name):
+    rows = simulate(seed=3, **BOARDS[name])
+    # All conversations are of one subset, so "all" and "regular" are the same rows.
+    rows = [row.model_copy(update={"subset": "regular", "presentation": "heard_text"}) for row in rows]
+    systems = sorted({s for row in rows for s in (row.system_a, row.system_b)})
+    latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(systems)}
+    texts = {(row.context, s, 0): "well " * (3 + 7 * k) for row in rows for k, s in enumerate(systems)}
+    want = _figures(leaderboard(rows))
+
+    ranked = rank(rows, latencies, texts=texts, draws=60, seed=4)
+    assert _figures(ranked.board) == want
+    found = {variant.name: variant.board for variant in variants(rows)}
+    assert _figures(found["combined, all"]) == _figures(found["combined, regular"]) == want
+    assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["combined, regular"] == want
+    for figure in (ranked.joint, joint_figure(rows, latencies, draws=60, seed=4)):
+        assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
+        assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in ranked.joint.points]
+    # What a run's summary, and so the terminal, `--json` and the page, are made of.
+    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, texts), budget_ms=500.0, seed=4)
+    assert _figures(rated.board) == want
+    assert {s: (p.elo, p.elo_interval) for s, p in rated.points.items()} == want
+
+    for file in (tmp_path / "rows.jsonl", tmp_path / "rows.csv"):
+        write(rows, file)
+        assert _figures(rank_target(file, draws=60).board) == want
+    told = as_object(ranked)
+    for systems_told in (
+        told["systems"],
+        told["boards"]["combined, all"]["systems"],
+        told["boards"]["combined, regular"]["systems"],
+    ):
+        assert {s: (r["elo"], r["interval"]) for s, r in systems_told.items()} == {
+            s: (elo, None if interval is None else list(interval)) for s, (elo, interval) in want.items()
+        }
+    assert {s: (p["elo"], p["elo_interval"]) for s, p in told["joint"].items()} == {
+        s: (elo, None if interval is None else list(interval)) for s, (elo, interval) in want.items()
+    }
+
+
+def test_the_summary_and_rank_draw_the_same_conversations(simulate):
+    rows = simulate(12, 3, 1, seed=8, spread=0.2)
+    ttfa = {s: {row.context: [300.0 + k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
+    # A conversation that only TTFT knows, and nobody judged.
+    ttft = {s: values | {"c900": [100.0]} for s, values in ttfa.items()}
+    ranked = rank(rows, ttfa, other_latencies={"ttft": ttft}, seed=2)
+    rated = rated_rows(rows, Measured({"ttfa": ttfa, "ttft": ttft}, {}, {}), budget_ms=500.0, seed=2)
+    assert {p.system: p.p_frontier for p in ranked.joint.points} == {s: p.p_frontier for s, p in rated.points.items()}
+    assert 0 < ranked.joint.points[-1].p_frontier < 1
+
+
+def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate):
+    met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
+    apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
+    figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0), "s0")
+    assert set(figures["elo_over"]) == {"ref:good"}
+
+
+@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
+def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate, method):
+    rows = simulate(12, 3, 2, seed=5, ties=0.4, axes=True)
+    lengths = {
+        (row.context, s, 0): 5 + 4 * (len(row.context) + int(s[1]) * int(row.context[-1]))
+        for row in rows
+        for s in ("s0", "s1", "s2")
+    }
+    model = RatingModel(method, axis_weights={"E": 2.0, "R": 1.0}, lengths=lengths)
+    latencies = {s: {row.context: [300.0] for row in rows} for s in ("s0", "s1", "s2")}
+    ranked = rank(rows, latencies, model=model, draws=60)
+    board = leaderboard(rows, model)
+    assert _figures(ranked.board) == _figures(board) == _figures(ranked.variants[0].board)
+    assert {p.system: (p.elo, p.elo_interval) for p in ranked.joint.points} == _figures(board)
+    assert _figures(board) != _figures(leaderboard(rows, RatingModel(method)))
+    # Draws of another model would rank the systems by other verdicts: all are equally fast, so the best is alone in front.
+    assert ranked.joint.points[0].p_frontier == max(p.p_frontier for p in ranked.joint.points) > 0.5
+    assert ("length" in board.terms) == (method == "ordinal") == ("length of the replies" in board.method)
+
+
+def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(simulate):
+    rows = simulate(20, 3, 2, seed=6)
+    # Words vary within each system, and s2 is long-winded.
+    texts = {
+        (f"c{c:03}", f"s{s}", 0): "word " * (10 + (7 * c + 3 * s) % 20 + (30 if s == 2 else 0))
+        for c in range(20)
+        for s in range(3)
+    }
+    plain, told = rank(rows, draws=50), rank(rows, texts=texts, draws=50)
+    assert _figures(plain.board) == _figures(told.board)
+    assert plain.with_length is None
+    assert "not known" in plain.length_words
+    assert told.with_length is not None
+    assert "length" in told.with_length.terms
+    assert "length" not in told.board.terms
+    found = as_object(told)
+    assert found["length_term"].startswith("Quoted is the rating without")
+    for system, row in found["systems"].items():
+        assert row["elo_with_length"] == told.with_length[system].elo != row["elo"]
+    assert "length of the replies" in found["boards"]["exploratory: with a length term"]["method"]
+    asked = rank(
+        rows, texts=texts, model=RatingModel(lengths={key: len(text.split()) for key, text in texts.items()}), draws=50
+    )
+    assert asked.with_length is asked.board
+    assert _figures(asked.board) == _figures(told.with_length)
+    assert "with a length term, as was asked" in asked.length_words
+
+
+def test_the_terms_of_a_fit_stand_with_its_name(simulate):
+    assert "position of each judge" in leaderboard(simulate(9, 3, 1)).method
+    unknown = [row.model_copy(update={"shown_first": None}) for row in simulate(9, 3, 1)]
+    assert leaderboard(unknown).method == PRIMARY.title(()) == "ordinal Bradley–Terry (cumulative logit)"

@@ -1,0 +1,147 @@
+"""How a test for others is reached: what contradicts itself is refused in one line, and what is printed works."""
+
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from harness.errors import UserError
+from harness.steps.summary import RunSummary
+from harness.store.run_store import RunStore
+from reports.listening.door import Door, door, lifetime_s
+
+Played = Callable[..., tuple[RunStore, RunSummary]]
+VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"url": "https://rater.test"}, "add --public"),
+        ({"proxies": ["127.0.0.1"]}, "add --public"),
+        ({"public": True, "proxies": ["127.0.0.1"]}, "add --url"),
+        ({"public": True, "proxies": ["proxy.test"], "url": "https://rater.test"}, "own IP address"),
+        ({"public": True, "proxies": ["*"], "url": "https://rater.test"}, "own IP address"),
+        ({"public": True, "url": "https://rater.test"}, "needs --tls-cert and --tls-key, or --proxy"),
+        *(({"public": True, "url": url}, "--url")
+          for url in ("rater.test", "//rater.test", "https://", "ftp://rater.test", "http://a b", "http://rater.test:x",
+                      "http://rater.test/path", "http://me@rater.test", "http://rater.test?x", "http://[::1", "http://*")),
+    ],
+)  # fmt: skip
+def test_a_door_that_cannot_be_is_refused(asked: dict[str, object], says: str) -> None:
+    with pytest.raises(UserError, match=re.escape(says)):
+        door(**asked)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "7", "d", "-1d", "0d", "7 d", "1y", "9999999d"])
+def test_a_lifetime_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="such as 7d"):
+        lifetime_s(text)
+
+
+def test_a_lifetime_is_what_it_says() -> None:
+    assert (lifetime_s("90m"), lifetime_s("7d"), lifetime_s("never")) == (5_400.0, 604_800.0, None)
+
+
+def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    cert, key = certificate
+    other, unlike, sealed = (tmp_path / name for name in ("other.pem", "unlike.pem", "sealed.pem"))
+    for made in (
+        ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", other],
+        ["genpkey", "-algorithm", "ED25519", "-out", unlike],
+        ["pkey", "-in", key, "-aes256", "-passout", "pass:x", "-out", sealed],
+    ):
+        subprocess.run(["openssl", *made], check=True, capture_output=True)
+    for given, says in (
+        ((cert, None), "add --tls-key"), ((None, key), "add --tls-cert"), ((tmp_path / "none.pem", key), "cannot be read"),
+        ((tmp_path, key), "cannot be read"), ((cert, other), "is not the key of"), ((cert, unlike), "is not the key of"),
+        ((cert, sealed), "without a passphrase"),
+        ((key, key), "no certificate"),
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=says):
+            door(certificate=given[0], key=given[1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "host", "origin"),
+    [
+        ({}, "127.0.0.1", "http://localhost:8177"),
+        ({"public": True, "url": "https://Rater.test/", "proxies": ["127.0.0.1"]}, "127.0.0.1", "https://rater.test"),
+        ({"public": True, "url": "http://[2001:db8::7]:80"}, "0.0.0.0", "http://[2001:db8::7]"),
+        ({"public": True, "url": "https://rater.test:8443", "proxies": ["10.0.0.0/24"]}, "0.0.0.0", "https://rater.test:8443"),
+    ],
+)
+def test_a_link_names_what_raters_reach(asked: dict[str, object], host: str, origin: str) -> None:
+    made = door(**asked)  # type: ignore[arg-type]
+    assert (made.host, made.origin, made.secure) == (host, origin, origin.startswith("https"))
+
+
+def test_without_an_address_asked_for_links_name_the_machines_own() -> None:
+    made = door(public=True)
+    assert made.host == "0.0.0.0"
+    assert made.own_address is None or made.own_address in made.hosts
+    assert Door("0.0.0.0", own_address="192.0.2.7").origin == "http://192.0.2.7:8177"
+    assert "0.0.0.0" not in made.hosts
+
+
+def listen(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness", "listen", *map(str, arguments)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"COLUMNS": "60"},
+    )  # fmt: skip
+
+
+def test_the_command_prints_links_that_work_until_they_are_revoked(played: Played, certificate: tuple[Path, Path]) -> None:
+    store, _ = played(contexts=4)
+    cert, key = certificate
+    served = listen(
+        store.folder, "--medium", "text", "--public", "--host", "127.0.0.1", "--port", 0, "--tls-cert", cert, "--tls-key", key,
+        "--raters", 2, "--contributors", 1, "--expires", "7d",
+    )  # fmt: skip
+    try:
+        assert served.stderr is not None
+        printed = []
+        for line in served.stderr:
+            printed.append(line)
+            if "for holders of a link" in line:
+                break
+        found = [
+            re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*token=\S+)  \(until 2", line)
+            for line in printed
+        ]
+        links = [match for match in found if match]
+        assert [match[1] for match in links] == ["rater", "rater", "contributor"], printed
+        trusted = ssl.create_default_context(cafile=str(cert))
+        rater = httpx.Client(base_url=links[0][3], verify=trusted, follow_redirects=True, timeout=20)
+        for _ in range(200):
+            try:
+                assert rater.get(links[0][4]).status_code == 200
+                break
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        assert rater.post("/begin", json={"consent": True}).status_code == 200
+        assert rater.post("/answer", json=VOTE).json()["position"] == 1
+        ended = listen(store.folder, "--revoke", links[0][2])
+        assert "Links ended: 1" in ended.communicate(timeout=60)[1]
+        refused = rater.get("/step")
+        assert refused.status_code == 403
+        assert "withdrawn" in refused.json()["error"]
+        shown = listen(store.folder, "--links").communicate(timeout=60)[0].splitlines()
+        assert [line.split("  ")[0] for line in shown] == [match[2] for match in links]
+        assert "revoked, begun as rater-0001" in shown[0]
+        assert not any(match[4] in "".join(shown) for match in links)
+        again = listen(store.folder, "--medium", "text", "--port", int(links[0][3].rsplit(":", 1)[1]))
+        assert "cannot be opened" in again.communicate(timeout=60)[1]
+        assert again.returncode == 2
+    finally:
+        served.send_signal(signal.SIGINT)
+        served.communicate(timeout=60)
+    assert served.returncode == 0
