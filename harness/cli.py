@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent o
 
 import json
 import os
+import sqlite3
 import sys
 from typing import Annotated, TextIO, cast
 
@@ -29,7 +30,8 @@ from harness.commands import (
     scenarios,
     votes,
 )
-from harness.errors import AgentError, UserError
+from harness.errors import AgentError, StorageError, UserError
+from harness.store.disk import storage_fault
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,6 +101,16 @@ def _run(arguments: list[str]) -> int:
         # The reader of our output has gone (`| head`); there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except StorageError as error:
+        _show_traceback_if_asked()
+        return _fail(3, "storage", str(error), as_json)
+    except (OSError, sqlite3.OperationalError) as error:
+        fault = storage_fault(error)
+        if fault is None:
+            raise
+        _show_traceback_if_asked()
+        line = f"the disk could not be written ({fault}); what was finished is kept; make room and run the command again"
+        return _fail(3, "storage", line, as_json)
     return outcome if isinstance(outcome, int) else 0
 
 

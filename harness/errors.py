@@ -1,8 +1,9 @@
-"""The two ways a run can fail that a user can mend.
+"""The ways a run can fail that a user can mend.
 
-Everything else is a bug and shows its traceback. These two carry one line that says what is wrong, where, and how to
+Everything else is a bug and shows its traceback. These carry one line that says what is wrong, where, and how to
 mend it, because the command line prints that line alone: `UserError` leaves with exit code 2 (the input was wrong or
-something needed is missing), `AgentError` with exit code 3 (the agent or a service under test failed).
+something needed is missing), `AgentError` (the agent or a service under test failed) and `StorageError` (the disk did)
+with exit code 3.
 """
 
 from __future__ import annotations
@@ -14,3 +15,7 @@ class UserError(Exception):
 
 class AgentError(Exception):
     """An agent or a service under test could not start, died, or answered wrongly; the message is one line."""
+
+
+class StorageError(Exception):
+    """The disk is full, read-only or gone; what was finished is kept; the message is one line."""

@@ -6,7 +6,7 @@ pacer they differ only in the moment that starts them.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,10 @@ class SessionPlan:
             raise ValueError("a session needs at least one caller turn")
         if self.turns[0].start != "lead_in" or any(turn.start == "lead_in" for turn in self.turns[1:]):
             raise ValueError("the first turn, and no other, starts after the lead-in")
+
+
+NOT_WRITTEN: Final = "not_written"
+"""The failure of a session that was played and whose recording the disk did not take: the run's affair, not the agent's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Any
 
 from agents.secrets import redactor
 from harness.caller.exchange import remove, take_raw, write_plan
-from harness.caller.plan import SessionOutcome, SessionPlan
-from harness.errors import AgentError
+from harness.caller.plan import NOT_WRITTEN, SessionOutcome, SessionPlan
+from harness.errors import AgentError, StorageError
 from harness.recording.files import save
 
 START_TIMEOUT_S = 60.0
@@ -56,6 +56,9 @@ class CallerProcess:
         """Play one plan; its recording (see `harness.recording.files`) is in `folder` when this returns.
 
         A failed session leaves what was recorded until it failed; `caller_died` and `caller_error` leave nothing.
+
+        Raises:
+            StorageError, OSError: the disk does not take the plan or the recording.
         """
         await self.start()
         await asyncio.to_thread(write_plan, plan, folder)
@@ -65,6 +68,8 @@ class CallerProcess:
         session = self._last_id
         outcome: asyncio.Future[SessionOutcome] = asyncio.get_running_loop().create_future()
         self._waiting[session] = outcome
+        if self._answers is None or self._answers.done():  # it died while the plan was written
+            outcome.set_result(SessionOutcome("failed", "caller_died", "the caller process ended before the session"))
         try:
             with contextlib.suppress(ConnectionError):
                 self._process.stdin.write(json.dumps(self._order(session, plan, folder)).encode() + b"\n")
@@ -72,6 +77,8 @@ class CallerProcess:
             result = await outcome
         finally:
             self._waiting.pop(session, None)
+        if result.failure_kind == NOT_WRITTEN:
+            raise StorageError(result.detail)
         if result.failure_kind in ("caller_died", "caller_error"):
             remove(folder)
         else:

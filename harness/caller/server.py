@@ -11,6 +11,7 @@ Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
 """
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -23,10 +24,11 @@ from agents.connections import ConnectionSpec, make
 from agents.secrets import RedactedOutput, learn
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop
-from harness.caller.plan import SessionOutcome
+from harness.caller.plan import NOT_WRITTEN, SessionOutcome
 from harness.caller.priority import raise_priority
 from harness.caller.rates import at_rate
 from harness.caller.session import play_session
+from harness.recording.record import Recording
 
 SWITCH_INTERVAL_S = 0.0005
 """Python's default of 5 ms is a quarter of a frame: too long for the pacer to wait for another thread."""
@@ -64,9 +66,11 @@ class _Server:
                 plan = await asyncio.to_thread(at_rate, plan, connection.capabilities.input_rate_hz)
             recording, outcome = await play_session(plan, connection, self._pacer)
             async with self._disk:
-                await asyncio.to_thread(write_raw, recording, folder)
+                outcome = await asyncio.to_thread(_written, recording, folder, outcome)
         except Exception as error:
-            traceback.print_exc()
+            # The log may be on the very disk that is full, and the run waits for an answer.
+            with contextlib.suppress(OSError):
+                traceback.print_exc()
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
         self.answer(
             {
@@ -76,6 +80,14 @@ class _Server:
                 "detail": outcome.detail,
             }
         )
+
+
+def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> SessionOutcome:
+    try:
+        write_raw(recording, folder)
+    except OSError as error:
+        return SessionOutcome("failed", NOT_WRITTEN, str(error.strerror or error))
+    return outcome
 
 
 async def _serve(answers: BinaryIO) -> None:

@@ -11,6 +11,7 @@ from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.run.plan import RunOptions
 from harness.steps.summary import RunSummary
+from harness.store.disk import storage_named
 
 
 def run(
@@ -57,9 +58,10 @@ def run(
         progress.phase("Writing the report")
         from reports.joint import write_report
 
-        path = write_report(store, summary, store.folder)
-    summary = summary.model_copy(update={"report": str(path)})
-    (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+        with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
+            path = write_report(store, summary, store.folder)
+            summary = summary.model_copy(update={"report": str(path)})
+            (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     if as_json:
         print(summary.to_json())
     else:

@@ -6,6 +6,7 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 `save` returns; the store renames the folder into place only then.
 """
 
+import io
 import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -146,8 +147,11 @@ def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
     """Nothing to hear is no file: libsndfile cannot read back a FLAC without a single sample."""
     if not len(samples):
         return
+    # By way of memory: libsndfile says of a full disk only that something went wrong.
+    encoded = io.BytesIO()
+    soundfile.write(encoded, samples, rate_hz, format="FLAC", subtype="PCM_16")
     with path.open("wb") as out:
-        soundfile.write(out, samples, rate_hz, format="FLAC", subtype="PCM_16")
+        out.write(encoded.getbuffer())
         out.flush()
         os.fsync(out.fileno())
 

@@ -19,6 +19,7 @@ from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
+from harness.run.room import how_to_go_on, refuse_without_room
 from harness.run.running_agents import Fleet
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
 from harness.run.stopping import sigterm_as_ctrl_c
@@ -27,6 +28,7 @@ from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
 from harness.steps.summarise import summarise, with_pacing
 from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
+from harness.store.disk import storage_named
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 
@@ -58,12 +60,13 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     Raises:
         UserError: the input is wrong; nothing has been started.
         AgentError: an agent cannot start; finished sessions are kept.
+        StorageError: the disk has no room for the run, or takes no more; finished sessions are kept.
     """
     plan, folder = _decide(request)
     require_local("speaking to an agent and hearing it")
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder)
-    with sigterm_as_ctrl_c(), store.lock():
+    with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         weights = weights_of(plan, progress)
         not_played = _play(plan, store, weights, progress)
         measure_missing(store, silero(), progress)
@@ -98,10 +101,18 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
 
 def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
     if not request.resume:
+        refuse_without_room(plan, (), folder)
         return RunStore.create(folder, new_manifest(plan), plan.contexts)
     store = RunStore.open(folder, to_resume=True)
     refuse_changes(plan, store.manifest, store.contexts_as_played())
+    refuse_without_room(plan, store.finished_ids(), folder)
     return store
+
+
+def _given_up(store: RunStore, plan: RunPlan) -> str:
+    """How to go on with a run that the disk ended; what was begun and not finished gives its room back."""
+    store.drop_partial_folders()
+    return how_to_go_on(plan, store.finished_ids(), store.folder)
 
 
 def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:

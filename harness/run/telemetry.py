@@ -60,7 +60,8 @@ class Telemetry:
 
     def _run(self) -> None:
         due = time.monotonic()
-        with self._path.open("a", encoding="utf-8") as out:
+        # A disk that takes no more samples takes no more sessions either, and the next of those says so.
+        with suppress(OSError), self._path.open("a", encoding="utf-8") as out:
             while not self._stop.wait(max(0.0, due - time.monotonic())):
                 out.write(json.dumps(self._sample()) + "\n")
                 due = max(due + PERIOD_S, time.monotonic())

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agents.secrets import redact
 from harness.errors import UserError
+from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
 from scenarios.context import Context
@@ -27,16 +28,25 @@ DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
 
 
 def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
-    """A run's database in a folder that has none, all of it in one transaction."""
-    database = _connect(folder / DATABASE, "rwc")
-    with database:
-        database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
-        database.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
-        database.executemany(
-            "INSERT INTO contexts VALUES (?, ?, ?)",
-            [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
-        )
-    return database
+    """A run's database in a folder that has none; it has its name only once it is whole."""
+    unfinished = folder / f"{DATABASE}.new"
+    try:
+        with closing(_connect(unfinished, "rwc")) as database, database:
+            _fill(database, manifest, contexts)
+        unfinished.rename(folder / DATABASE)
+    finally:
+        unfinished.unlink(missing_ok=True)
+        Path(f"{unfinished}-journal").unlink(missing_ok=True)
+    return _connect(folder / DATABASE, "rw")
+
+
+def _fill(database: sqlite3.Connection, manifest: RunManifest, contexts: Sequence[Context]) -> None:
+    database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
+    database.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
+    database.executemany(
+        "INSERT INTO contexts VALUES (?, ?, ?)",
+        [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
+    )
 
 
 def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.Connection:
@@ -113,6 +123,9 @@ def _checked(database: sqlite3.Connection, folder: Path, files_may_be_gone: bool
                 migrate(database)
         except UserError:  # another process is at work on the run
             pass
+        except sqlite3.OperationalError as error:
+            if storage_fault(error) is None:
+                raise
         else:
             copy.close()
             return database

@@ -9,6 +9,7 @@ guessed, and a note in the run says so. Steps are never edited once runs exist t
 import json
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from harness.store.judgment import no_reply_rule
@@ -33,6 +34,14 @@ CREATE TABLE notes (code TEXT, text TEXT);
 
 JUDGED_ACROSS_CONDITIONS: Final = "judged_across_conditions"
 """Code of the note of a run whose judges read replies of several conditions or repeats as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something about the run as a whole that whoever reads its figures should be told."""
+
+    code: str
+    text: str
 
 
 def version_of(database: sqlite3.Connection) -> int:

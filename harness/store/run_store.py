@@ -7,7 +7,6 @@ transcription, judging, ranking, reporting, listening) can run again, alone, on 
 SQLite is used with `synchronous=FULL`, because a session costs a minute to play and a millisecond to flush.
 """
 
-import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from pydantic import TypeAdapter
 
 from agents.secrets import redact
-from harness.errors import UserError
+from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.record import Recording
 from harness.store.database import (
@@ -33,9 +32,10 @@ from harness.store.database import (
     open_database,
     sessions_without_files,
 )
+from harness.store.disk import flush, flush_tree, storage_fault
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
-from harness.store.migrations import JUDGED_ACROSS_CONDITIONS
+from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.paths import plain_name
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
@@ -90,14 +90,6 @@ class Session:
     folder: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something about the run as a whole that whoever reads its figures should be told."""
-
-    code: str
-    text: str
-
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
@@ -127,7 +119,8 @@ class RunStore:
         """Start a run in a new or empty folder.
 
         Raises:
-            UserError: the folder holds something already, or cannot be written.
+            UserError: the folder holds something already.
+            StorageError: it cannot be written.
         """
         if folder.exists() and not folder.is_dir():
             raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
@@ -139,8 +132,11 @@ class RunStore:
             (folder / SESSIONS).mkdir(parents=True)
             (folder / "logs").mkdir()
             return cls(folder, create_database(folder, manifest, contexts))
-        except OSError as error:
-            raise UserError(f"--out {folder}: cannot be written ({error.strerror}); choose another path") from error
+        except (OSError, sqlite3.OperationalError) as error:
+            for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room
+                shutil.rmtree(folder / name, ignore_errors=True)
+            fault = storage_fault(error) or str(error)
+            raise StorageError(f"--out {folder}: cannot be written ({fault}); make room, or choose another path") from error
 
     @classmethod
     def open(cls, folder: Path, *, to_resume: bool = False) -> "RunStore":
@@ -202,11 +198,16 @@ class RunStore:
 
     def partial_folder(self, key: SessionKey) -> Path:
         """An empty folder in which a session's files are gathered before it counts."""
-        folder = self.folder / "sessions" / f".partial-{key.session_id}"
+        folder = self.folder / SESSIONS / f".partial-{key.session_id}"
         if folder.exists():
             shutil.rmtree(folder)
-        folder.mkdir(parents=True)
+        folder.mkdir()
         return folder
+
+    def drop_partial_folders(self) -> None:
+        """Give back the room of sessions that were not finished."""
+        for folder in (self.folder / SESSIONS).glob(".partial-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def commit_session(
         self,
@@ -222,11 +223,11 @@ class RunStore:
     ) -> Session:
         """Make a session real: flush its files, move them into place, then write its row in one transaction."""
         final = self.folder / "sessions" / key.session_id
-        _fsync_tree(partial)
+        flush_tree(partial)
         if final.exists():
             shutil.rmtree(final)
         partial.rename(final)
-        _fsync_path(final.parent)
+        flush(final.parent)
         timings = (timing,) if timing is not None else ()
         with self._db:
             self._db.execute(
@@ -392,17 +393,3 @@ class RunStore:
 
 def _shown(text: str | None) -> str | None:
     return None if text is None else redact(text)
-
-
-def _fsync_path(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _fsync_tree(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        _fsync_path(path)
-    _fsync_path(folder)
