@@ -19,7 +19,7 @@ from reports.listening.app import BEGINS_PER_MINUTE, ListeningApp
 from reports.listening.design import ListeningDesign
 from reports.listening.door import door, opened
 from reports.listening.material import Material
-from reports.listening.serve import prepare
+from reports.listening.serve import KEEP_ALIVE_S, prepare
 from tests.reports.conftest import CHROMIUM
 
 NAME = "rater.test"
@@ -75,7 +75,8 @@ def serve(played: Played) -> Iterator[Callable[..., Served]]:
         server = uvicorn.Server(
             uvicorn.Config(
                 app.asgi(), log_level="error", server_header=False, ssl_certfile=here.certificate, ssl_keyfile=here.key,
-                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies), timeout_graceful_shutdown=1,
+                proxy_headers=bool(here.proxies), forwarded_allow_ips=list(here.proxies),
+                timeout_graceful_shutdown=1, timeout_keep_alive=KEEP_ALIVE_S,
             )
         )  # fmt: skip
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
