@@ -43,93 +43,93 @@ from reports.view import (
 from scenarios.context import Context
 
 
-def assemble(gathered: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
+def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
     """The whole view of a page.
 
     With `audio`, writes each session's stereo file under `page_folder/report-audio`; with `bundle`, the view carries the sound
     itself instead of its path.
     """
-    summary = gathered.summary
-    judgments = [row for part in gathered.parts for row in part.judgments]
-    manifests = [part.store.manifest for part in gathered.parts]
-    shown = turns(gathered, page_folder, audio=audio, bundle=bundle)
+    summary = page_runs.summary
+    judgments = [row for part in page_runs.parts for row in part.judgments]
+    manifests = [part.store.manifest for part in page_runs.parts]
+    shown = turns(page_runs, page_folder, audio=audio, bundle=bundle)
     verdicts: dict[str, list[Judgment]] = defaultdict(list)
     for row in judgments:
         verdicts[row.context].append(row)
     planned: dict[str, list[str]] = defaultdict(list)
-    for part, manifest in zip(gathered.parts, manifests, strict=True):
+    for part, manifest in zip(page_runs.parts, manifests, strict=True):
         for context in manifest.context_ids:
             planned[context] += [
                 part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
             ]
-    errors = [onset_error_ms(part) for part in gathered.parts]
-    everything = [row for part in gathered.parts for row in heard_rows(part)]
+    errors = [onset_error_ms(part) for part in page_runs.parts]
+    everything = [row for part in page_runs.parts for row in heard_rows(part)]
     return PageView(
-        run=gathered.title,
+        run=page_runs.title,
         created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
         valid=summary.valid,
-        invalid_reasons=_invalid(gathered),
+        invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         elo_method=next((board.method for board in summary.boards), ""),
-        agents=tuple(_agent(cell, gathered, everything) for cell in summary.whole),
-        references=_references(gathered.contexts, summary),
-        judges=_judges(gathered),
+        agents=tuple(_agent(cell, page_runs, everything) for cell in summary.whole),
+        references=_references(page_runs.contexts, summary),
+        judges=_judges(page_runs),
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
         contexts=tuple(
-            _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in gathered.contexts
+            _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in page_runs.contexts
         ),
         cautions=summary.cautions,
         agreement=audits.agreements(everything),
-        audits=audits.audits(everything, reply_texts(gathered)),
-        strategies=strategies.used(gathered),
-        listening=_listening(gathered),
-        telemetry=_telemetry(gathered),
-        provenance=provenance(gathered.parts),
-        differences=gathered.differences,
+        audits=audits.audits(everything, reply_texts(page_runs)),
+        strategies=strategies.used(page_runs),
+        listening=_listening(page_runs),
+        telemetry=_telemetry(page_runs),
+        provenance=provenance(page_runs.parts),
+        differences=page_runs.differences,
         onset_error_ms=None if None in errors else max(error for error in errors if error is not None),
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
 
 
-def _invalid(gathered: ShownRuns) -> tuple[str, ...]:
+def _invalid(page_runs: ShownRuns) -> tuple[str, ...]:
     stored = [
-        f"{part.label}: {reason}" if gathered.several else reason
-        for part in gathered.parts
+        f"{part.label}: {reason}" if page_runs.several else reason
+        for part in page_runs.parts
         for reason in part.store.manifest.invalid
     ]
-    return tuple(dict.fromkeys([*gathered.summary.invalid, *stored]))
+    return tuple(dict.fromkeys([*page_runs.summary.invalid, *stored]))
 
 
-def _listening(gathered: ShownRuns) -> tuple[ListeningView, ...]:
+def _listening(page_runs: ShownRuns) -> tuple[ListeningView, ...]:
     return tuple(
-        replace(found, title=f"{found.title} ({part.label})") if gathered.several else found
-        for part in gathered.parts
+        replace(found, title=f"{found.title} ({part.label})") if page_runs.several else found
+        for part in page_runs.parts
         for found in listening_views(part.store)
     )
 
 
-def _telemetry(gathered: ShownRuns) -> tuple[SeriesView, ...]:
+def _telemetry(page_runs: ShownRuns) -> tuple[SeriesView, ...]:
     return tuple(
-        replace(line, name=f"{part.label}: {line.name}") if gathered.several else line
-        for part in gathered.parts
+        replace(line, name=f"{part.label}: {line.name}") if page_runs.several else line
+        for part in page_runs.parts
         for line in telemetry.series(part.store.telemetry_file, first_start_ns(part))
     )
 
 
-def _agent(whole: Cell, gathered: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
+def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
     mine = [row for row in rows if whole.agent in (row.system_a, row.system_b)]
-    cells = [c for c in gathered.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
-    boards = {subset: gathered.summary.board(whole.condition, subset) for subset in SUBSETS}
+    cells = [c for c in page_runs.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
+    boards = {subset: page_runs.summary.board(whole.condition, subset) for subset in SUBSETS}
     judged = Counter(name for row in mine for name in ("all", row.subset))
-    hashes = (s.key.profile_hash for part in gathered.parts for s in part.sessions if s.key.agent == whole.agent)
+    hashes = (s.key.profile_hash for part in page_runs.parts for s in part.sessions if s.key.agent == whole.agent)
     return AgentView(
         name=whole.agent,
         family=whole.family or "",
         spoken=whole.kind != "text",
         condition=whole.condition,
-        slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, gathered.contexts),
+        slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, page_runs.contexts),
         profile_hash=next(hashes, ""),
         own_family_judgments=sum(row.own_family for row in mine),
         total_judgments=len(mine),
@@ -209,13 +209,13 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
     )
 
 
-def _judges(gathered: ShownRuns) -> tuple[JudgeView, ...]:
+def _judges(page_runs: ShownRuns) -> tuple[JudgeView, ...]:
     checks = {}
-    for part in gathered.parts:
+    for part in page_runs.parts:
         for known in part.store.judge_checks():
             checks[known.judge] = checks[f"{known.judge} ({part.label})"] = known
     found = []
-    for judge in gathered.summary.judges:
+    for judge in page_runs.summary.judges:
         check = checks.get(judge.id)
         flips = check.flip_interval if check is not None else None
         found.append(

@@ -56,34 +56,34 @@ def write_joint_report(
         UserError: the runs cannot be put together, or the place cannot be written.
     """
     page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
-    gathered = alone(*runs[0]) if len(runs) == 1 else together(runs)
+    page_runs = alone(*runs[0]) if len(runs) == 1 else together(runs)
     written: tuple[Path, ...] = ()
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
-        view = assemble(gathered, page.parent, bundle=bundle)
+        view = assemble(page_runs, page.parent, bundle=bundle)
         if baseline is not None:
-            view = replace(view, baseline=_since(gathered, view, baseline, page.parent))
+            view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
         part = page.with_name(f".{page.name}.part")
         part.write_text(render(view), encoding="utf-8", errors="replace")
         os.replace(part, page)
         if exports is not None:
             written = write_exports(view, exports)
-            for run in gathered.parts:
-                folder = exports / run.label.replace("/", "__") if gathered.several else exports
+            for run in page_runs.parts:
+                folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)
     except OSError as error:
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
-    return Written(page, gathered.summary.model_copy(update={"report": str(page)}), written)
+    return Written(page, page_runs.summary.model_copy(update={"report": str(page)}), written)
 
 
-def _since(gathered: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
+def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
     """Each run against the baseline by itself, since an agent is compared under the name it has in its own run."""
-    before = assemble(alone(*baseline, beside=gathered), folder, audio=False)
-    if not gathered.several:
+    before = assemble(alone(*baseline, beside=page_runs), folder, audio=False)
+    if not page_runs.several:
         return compare(view, before)
     changes, missing = [], []
-    for part in gathered.parts:
-        own = alone(part.store, part.summary, beside=gathered)
+    for part in page_runs.parts:
+        own = alone(part.store, part.summary, beside=page_runs)
         page_names = {
             own.parts[0].names.of(agent.name, condition): part.names.of(agent.name, condition)
             for agent in part.store.manifest.agents

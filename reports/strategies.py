@@ -16,17 +16,17 @@ from reports.view import StrategiesView
 LABELS_FILE = "strategies.jsonl"
 
 
-def used(gathered: ShownRuns) -> StrategiesView | None:
+def used(page_runs: ShownRuns) -> StrategiesView | None:
     """Usage by system; None where nothing was labelled.
 
     Raises:
         UserError: a line is not a label.
     """
     labels = []
-    for part in gathered.parts:
+    for part in page_runs.parts:
         path = part.store.folder / LABELS_FILE
         if path.is_file():
-            labels += backed(_labels(path, part), _labelled_texts(gathered))
+            labels += backed(_labels(path, part), _labelled_texts(page_runs))
     if not labels:
         return None
     found = usage(labels)

@@ -20,13 +20,13 @@ _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
 """Shown with a turn, not offered as an axis of the joint chart."""
 
 
-def turns(gathered: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
+def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
     """Conversation → its turns, run by run. See `reports.assemble.assemble` for the options."""
-    contexts = {context.id: context for context in gathered.contexts}
+    contexts = {context.id: context for context in page_runs.contexts}
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}
-    for part in gathered.parts:
+    for part in page_runs.parts:
         folder = page_folder / "report-audio"
-        if gathered.several:
+        if page_runs.several:
             folder /= part.label.replace("/", "__")
         first_ns = first_start_ns(part)
         for session in part.sessions:
@@ -34,7 +34,7 @@ def turns(gathered: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) 
             turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
             real = conversation_of(session, contexts[session.key.context_id]) or ()
             turn = replace(turn, replayed=tuple((said.role, said.text) for said in real))
-            if gathered.several:
+            if page_runs.several:
                 turn = replace(turn, run=part.label, session=f"{part.label}/{turn.session}")
             found[session.key.context_id].append(turn)
     return found

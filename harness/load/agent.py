@@ -12,7 +12,7 @@ from harness.load.steps import load
 from harness.progress import RunProgress
 from harness.run.caller_turns import history_of, render_turns
 from harness.run.plan import RunOptions, make_plan
-from harness.run.running_agents import Fleet
+from harness.run.running_agents import RunningAgents
 from harness.run.sessions import weights_of
 
 
@@ -42,8 +42,8 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
     weights = weights_of(plan, progress)
     turns = render_turns(plan, progress)
     request.logs.mkdir(parents=True, exist_ok=True)
-    async with Fleet(plan.profiles, weights, request.logs, progress) as fleet:
-        connection = fleet.connection(profile.name)
+    async with RunningAgents(plan.profiles, weights, request.logs, progress) as running:
+        connection = running.connection(profile.name)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
         progress.phase("Calls", sum(request.callers) * request.rounds)
         return await load(

@@ -20,7 +20,7 @@ from harness.progress import RunProgress
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.room import how_to_go_on, refuse_without_room
-from harness.run.running_agents import Fleet
+from harness.run.running_agents import RunningAgents
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.telemetry import Telemetry
@@ -128,13 +128,13 @@ async def _call(
     vocal = silero()
     caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
     try:
-        async with Fleet(plan.profiles, weights, store.folder / "logs", progress) as fleet:
+        async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
-            player = SessionPlayer(plan, store, turns, fleet, caller, vocal, progress)
-            watched = {**fleet.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
+            player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
+            watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
                 not_played = await player.play_all()
-            idle = fleet.idle_cpu_percent
+            idle = running.idle_cpu_percent
     except asyncio.CancelledError:
         await caller.stop(IMPATIENT_S)
         raise

@@ -26,7 +26,7 @@ MOST_DEATHS = 2
 """An agent that dies twice will die again; the sessions left are kept for `--resume` instead of being burnt."""
 
 
-class Fleet:
+class RunningAgents:
     """Starts the agents of a run and stops them, whatever happens in between."""
 
     def __init__(

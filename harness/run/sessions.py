@@ -27,7 +27,7 @@ from harness.recording.agent_words import said, understood
 from harness.recording.record import Recording
 from harness.run.caller_turns import CallerTurns, history_of
 from harness.run.plan import RunPlan
-from harness.run.running_agents import Fleet
+from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
 from harness.steps.measuring import Timings, keep_timings, timings_of
 from harness.store.run_store import RunStore, Session, SessionKey
@@ -54,7 +54,7 @@ class SessionPlayer:
         plan: RunPlan,
         store: RunStore,
         turns: CallerTurns,
-        fleet: Fleet,
+        running: RunningAgents,
         caller: CallerProcess,
         vocal: VocalDetector,
         progress: RunProgress,
@@ -62,7 +62,7 @@ class SessionPlayer:
         self._plan = plan
         self._store = store
         self._turns = turns
-        self._fleet = fleet
+        self._running = running
         self._caller = caller
         self._vocal = vocal
         self._progress = progress
@@ -90,9 +90,9 @@ class SessionPlayer:
         for key in waiting:
             profile = self._plan.profile(key.agent)
             self._progress.status(f"{key.context_id} · {key.agent}")
-            if not await self._fleet.revive(key.agent):
+            if not await self._running.revive(key.agent):
                 self._progress.step(f"{_place(key)}: agent does not run, not played", keep=True)
-                not_played.append(NotPlayed(key, self._fleet.why_given_up(key.agent)))
+                not_played.append(NotPlayed(key, self._running.why_given_up(key.agent)))
             elif isinstance(profile, TextProfile):
                 await self._ask(key, profile)
             else:
@@ -101,7 +101,7 @@ class SessionPlayer:
     async def _call(self, key: SessionKey) -> None:
         folder = self._store.partial_folder(key)
         context = self._plan.context(key.context_id)
-        connection = self._fleet.connection(key.agent)
+        connection = self._running.connection(key.agent)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
         plan = SessionPlan(
             connection=connection,
@@ -110,8 +110,8 @@ class SessionPlayer:
             history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
-        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
-        with self._fleet.watching_idle(but=key.agent):
+        started_ns, log_end = now_ns(), self._running.log_end(key.agent)
+        with self._running.watching_idle(but=key.agent):
             outcome = await self._caller.play(plan, folder)
         outcome = await self._named(outcome, key.agent, log_end)
         try:
@@ -138,9 +138,9 @@ class SessionPlayer:
         folder = self._store.partial_folder(key)
         reply: TextReply | None = None
         failure: TextFailed | None = None
-        started_ns, log_end = now_ns(), self._fleet.log_end(key.agent)
+        started_ns, log_end = now_ns(), self._running.log_end(key.agent)
         try:
-            reply = await ask(profile, self._plan.context(key.context_id), self._fleet.url(key.agent))
+            reply = await ask(profile, self._plan.context(key.context_id), self._running.url(key.agent))
         except TextFailed as error:
             failure = error
         timing = timing_of(reply) if reply else None
@@ -159,12 +159,12 @@ class SessionPlayer:
         if outcome.failure_kind is None:
             return outcome
         detail = await self._with_words(outcome.detail, agent, log_end)
-        return SessionOutcome("failed", outcome.failure_kind if self._fleet.alive(agent) else "agent_died", detail)
+        return SessionOutcome("failed", outcome.failure_kind if self._running.alive(agent) else "agent_died", detail)
 
     async def _with_words(self, detail: str, agent: str, log_end: int) -> str:
         """What went wrong, and below it the end of what the agent logged meanwhile."""
         await asyncio.sleep(LOG_ON_ITS_WAY_S)
-        words = self._fleet.words_since(agent, log_end)
+        words = self._running.words_since(agent, log_end)
         return f"{detail}; what it logged meanwhile:\n{words}" if words else detail
 
 

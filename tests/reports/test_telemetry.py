@@ -25,7 +25,7 @@ def test_samples_of_another_clock_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "telemetry.jsonl").write_text(json.dumps(sample) + "\n", encoding="utf-8")
     assert series(tmp_path / "telemetry.jsonl", 4_000_000_000)
     assert series(tmp_path / "telemetry.jsonl", 1_900_000_000_000_000_000) == ()
-    assert series(tmp_path, -4_000_000_000_000) == ()
+    assert series(tmp_path / "telemetry.jsonl", -4_000_000_000_000) == ()
 
 
 def test_a_run_without_samples_has_no_chart(tmp_path: Path) -> None:

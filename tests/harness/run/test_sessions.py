@@ -14,7 +14,7 @@ from harness.caller import CallerProcess
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
 from harness.run.plan import RunOptions, RunPlan, make_plan, new_manifest
-from harness.run.running_agents import Fleet
+from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.voices import open_voices
 from harness.store.run_store import RunStore
@@ -25,7 +25,7 @@ from tests.harness.conftest import peer
 DELAYS_MS = {"prompt": 600, "slow": 1_200}
 
 
-class ScriptedFleet(Fleet):
+class ScriptedAgents(RunningAgents):
     """Agents that are scripts inside the caller: nothing is started, nothing can die."""
 
     def __init__(self, scripts: Mapping[str, Mapping[str, Any]], progress: RunProgress) -> None:
@@ -78,8 +78,8 @@ async def play(plan: RunPlan, folder: Path, played: Mapping[str, Mapping[str, An
     caller = CallerProcess()
     try:
         await caller.start()
-        fleet = ScriptedFleet(played, progress)
-        await SessionPlayer(plan, store, render_turns(plan, progress), fleet, caller, silero(), progress).play_all()
+        running = ScriptedAgents(played, progress)
+        await SessionPlayer(plan, store, render_turns(plan, progress), running, caller, silero(), progress).play_all()
         measure_missing(store, silero(), progress)
     finally:
         await caller.stop()
