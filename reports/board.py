@@ -57,7 +57,7 @@ def method_words(view: PageView) -> str:
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
     notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
-    if part.rating.elo_with_length is not None:
+    if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")

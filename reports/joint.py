@@ -73,7 +73,9 @@ def write_joint_report(
                 write_human_completions(run.store, folder)
     except OSError as error:
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
-    return Written(page, page_runs.summary.model_copy(update={"report": str(page)}), written)
+    # Of one run the figures stand under its agents' own names, which are what its other steps print.
+    summary = page_runs.summary if page_runs.several else runs[0][1]
+    return Written(page, summary.model_copy(update={"report": str(page)}), written)
 
 
 def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:

@@ -25,7 +25,7 @@ def tables(view: PageView) -> dict[str, list[Row]]:
         "listening": list(_listening(view)),
     }
     words = conditions(view)
-    return {name: [{**row, "conditions": words} for row in rows] for name, rows in made.items()}
+    return {name: [{**row, "made_under": words} for row in rows] for name, rows in made.items()}
 
 
 def _spread(name: str, estimate: Estimate) -> Row:

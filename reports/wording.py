@@ -46,8 +46,9 @@ def share_interval(estimate: Estimate) -> str:
 
 
 def system_name(system: str) -> str:
-    """A system as people read it: a reference by its id."""
-    return f"reference “{reference_id(system)}”" if is_reference(system) else system
+    """A system as people read it: a reference by its id, and with its condition behind it where a page has several."""
+    name, _, condition = reference_id(system).partition(" ")
+    return f"reference “{name}”{f' {condition}' if condition else ''}" if is_reference(system) else system
 
 
 def finding_value(finding: Finding) -> str:

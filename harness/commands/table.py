@@ -13,6 +13,8 @@ from harness.steps.summary import Cell, RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 
 _DASH = "–"
+_WIDTH_OF_A_FILE: Final = 200
+"""Off a terminal nothing is cut: who reads a log cannot widen it."""
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
 _UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
     {"judge", "no_p95", "discarded", "measurement_error", "not_calibrated", "no_human_baseline"}
@@ -32,6 +34,8 @@ _COLUMNS = (
 
 def print_summary(summary: RunSummary, console: Console) -> None:
     """Print the table, the cautions, and where the report is."""
+    if not console.is_terminal:
+        console.width = max(console.width, _WIDTH_OF_A_FILE)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:

@@ -33,7 +33,7 @@ def test_every_row_of_every_table_carries_the_conditions(view: PageView, folder:
         with path.open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
         assert rows, path
-        assert {row["conditions"] for row in rows} == {conditions(view)}
+        assert {row["made_under"] for row in rows} == {conditions(view)}
 
 
 def test_tables_and_json_agree(folder: Path) -> None:

@@ -1,0 +1,152 @@
+"""The same rows give the same Elo, interval and P(frontier) at every door, to the last printed digit."""
+
+import csv
+import json
+import random
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from harness.cli import app
+from harness.errors import UserError
+from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore, SessionKey
+from tests.reports.conftest import context, timing
+
+AGENTS = {"quick": 400.0, "slow": 1_200.0}
+CONDITIONS = ("telephone", "clean")
+JUDGE = "tester@1"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two agents, two conditions, two repeats; over the telephone `quick` is heard by nobody and loses."""
+    lot = random.Random(4)
+    items = [context(n).model_copy(update=_subset(n)) for n in range(12)]
+    manifest = RunManifest(
+        created="2030-01-01T00:00:00Z", harness_version="0", pack="test", pack_source="test", pack_hash="0" * 64,
+        context_ids=[c.id for c in items], mode="seeded", conditions=list(CONDITIONS), repeats=2, seed=7,
+        agents=[AgentEntry(name=name, kind="cascade", profile_hash="h", profile_text="") for name in AGENTS],
+    )  # fmt: skip
+    store = RunStore.create(tmp_path_factory.mktemp("same") / "run", manifest, items)
+    for item in items:
+        for condition in CONDITIONS:
+            for repeat in range(2):
+                for agent, ttfa_ms in AGENTS.items():
+                    key = SessionKey(item.id, "c", agent, "h", "seeded", condition, repeat)
+                    silent = (agent, condition) == ("quick", "telephone")
+                    timed = timing(ttfa_ms * lot.uniform(0.8, 1.25))
+                    if silent:
+                        timed = replace(timed, ttfa_ms=None, no_reply=True)
+                    session = store.commit_session(key, partial=store.partial_folder(key), timing=timed, started_ns=1)
+                    store.set_heard(session.id, "" if silent else "I hear you. " * lot.randint(1, 9), ())
+                store.add_judgments(_verdicts(item.id, item.subset, condition, repeat, lot))
+    store.add_judge_check(
+        JudgeCheck(
+            judge=JUDGE, family="none", pairs=40, accuracy=0.8, accuracy_interval=(0.7, 0.9), flip_rate=0.1, trusted=True
+        )
+    )
+    store.close()
+    return store.folder
+
+
+def _subset(number: int) -> dict[str, str]:
+    return {"subset": "adversarial", "escalation": "linear-ramp"} if number % 3 == 2 else {"subset": "regular"}
+
+
+def _verdicts(name: str, subset: str, condition: str, repeat: int, lot: random.Random) -> list[Judgment]:
+    rows = []
+    for a, b, odds in (("quick", "slow", 0.65), ("quick", "ref:careful", 0.4), ("ref:careful", "slow", 0.7)):
+        lost = condition == "telephone" and a == "quick"
+        rows.append(
+            Judgment(
+                context=name, subset=subset, system_a=a, system_b=b, source="judge", presentation="heard_text",
+                judge=f"rule:no-reply ({JUDGE})" if lost else JUDGE,
+                winner="b" if lost or lot.random() > odds else "a", strength=5 if lost else lot.randint(1, 4),
+                condition=condition, replicate=repeat, shown_first=None if lost else lot.choice(("a", "b")),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _told(*arguments: object) -> str:
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def doors(run: Path) -> dict[str, Any]:
+    exports = run.parent / "exports"
+    report = json.loads(_told("report", run, "--json", "--export", exports))
+    return {
+        "report": report,
+        "terminal": _told("report", run),
+        "page": unescape((run / "report.html").read_text(encoding="utf-8")),
+        "exports": exports,
+    }
+
+
+def _cell(doors: dict[str, Any], agent: str, condition: str, subset: str = "all") -> dict[str, Any]:
+    wanted = (agent, condition, subset)
+    (cell,) = (c for c in doors["report"]["cells"] if (c["agent"], c["condition"], c["subset"]) == wanted)
+    assert isinstance(cell, dict)
+    return cell
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_rank_of_the_run_and_of_its_export_give_the_reports_figures(run: Path, doors: dict[str, Any], condition: str) -> None:
+    ranked = json.loads(_told("rank", run, "--condition", condition, "--json"))
+    exported = json.loads(_told("rank", doors["exports"] / "judgments.csv", "--condition", condition, "--json"))
+    for agent in AGENTS:
+        cell = _cell(doors, agent, condition)
+        row, point = ranked["systems"][agent], ranked["joint"][agent]
+        assert (row["elo"], row["interval"]) == (cell["elo"], cell["elo_interval"])
+        assert (point["elo"], point["elo_interval"]) == (cell["elo"], cell["elo_interval"])
+        assert point["p_frontier"] == cell["p_frontier"]
+        assert point["p_best_within_budget"] == cell["p_best_within_budget"]
+        assert (point["ttfa_p50_ms"], point["ttfa_p50_interval"]) == (cell["ttfa_ms"]["p50"], cell["ttfa_ms"]["p50_interval"])
+        assert point["cut_in_rate"] == cell["cut_in_rate"]
+        on_page = exported["systems"][f"{agent} ({condition})"]
+        assert (on_page["elo"], on_page["interval"]) == (cell["elo"], cell["elo_interval"])
+        for subset in ("regular", "adversarial"):
+            part = ranked["boards"][f"combined, {subset}"]["systems"][agent]
+            there = _cell(doors, agent, condition, subset)
+            assert (part["elo"], part["interval"]) == (there["elo"], there["elo_interval"])
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_terminal_page_and_table_print_the_same_digits(doors: dict[str, Any], condition: str) -> None:
+    with (doors["exports"] / "systems.csv").open(encoding="utf-8") as handle:
+        table = {(row["system"], row["subset"]): row for row in csv.DictReader(handle)}
+    board = re.search(rf'data-only-condition="{condition}" data-only-subset="all".*?</tbody>', doors["page"], re.S)
+    assert board is not None
+    of_condition = doors["terminal"].split(f"\n{condition}", 1)[1].split("\n")
+    for agent in AGENTS:
+        cell = _cell(doors, agent, condition)
+        line = next(line for line in of_condition if line.startswith(agent))
+        assert f"{cell['elo']:.0f}" in line
+        assert f"{cell['elo']:,.0f}" in board[0] or f"{cell['elo']:.0f}" in board[0]
+        row = table[f"{agent} ({condition})", "all"]
+        assert float(row["elo"]) == round(cell["elo"], 4)
+        assert float(row["p_frontier"]) == cell["p_frontier"]
+
+
+def test_the_silent_cell_ranks_last_on_both_axes_and_the_other_is_untouched(run: Path, doors: dict[str, Any]) -> None:
+    silent, heard = _cell(doors, "quick", "telephone"), _cell(doors, "quick", "clean")
+    assert silent["ttfa_ms"]["p50_over_limit"]
+    assert silent["p_best_within_budget"] == 0
+    assert silent["win_rate"] == 0
+    assert silent["elo"] < _cell(doors, "slow", "telephone")["elo"]
+    assert heard["ttfa_ms"]["p50"] < 500 < _cell(doors, "slow", "clean")["ttfa_ms"]["p50"]
+    assert heard["elo"] > _cell(doors, "slow", "clean")["elo"]
+    assert {c["turns"] for c in doors["report"]["cells"] if c["subset"] == "all"} == {24}
+    refused = CliRunner().invoke(app, ["rank", str(run)])
+    assert isinstance(refused.exception, UserError)
+    assert "choose one with --condition" in str(refused.exception)
