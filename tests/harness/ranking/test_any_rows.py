@@ -8,9 +8,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.leaderboard import Method, leaderboard
 from harness.ranking.ranking import as_object, rank
 from harness.store.judgment import Judgment
+from tests.present import present
 
 QUICK = (Phase.explicit, Phase.reuse, Phase.generate)
 """Without shrinking, which would take minutes here; a failing list is short enough to read."""
@@ -41,7 +42,7 @@ _row = st.builds(
 @settings(max_examples=40, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_every_board_is_finite(method, rows):
+def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         board = leaderboard(rows, method=method, bootstrap_draws=20)
@@ -51,12 +52,12 @@ def test_every_board_is_finite(method, rows):
         if r.interval is not None:
             assert r.contexts >= 8
             assert r.interval[0] <= r.elo <= r.interval[1]
-            assert all(math.isfinite(end) for end in (*r.interval, *r.band))
+            assert all(math.isfinite(end) for end in (*r.interval, *present(r.band)))
 
 
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
-def test_every_ranking_can_be_written(rows):
+def test_every_ranking_can_be_written(rows: list[Judgment]) -> None:
     latencies = {"u": {f"c{k}": 300.0 + k if k % 3 else None for k in range(10)}, "w": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,4 +1,6 @@
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,11 +12,12 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, SessionKey
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context
+from tests.harness.conftest import Simulate
 
 CONTEXTS = 9
 
 
-def _context(number):
+def _context(number: int) -> Context:
     return Context.model_validate(
         {
             "id": f"c{number:03}",
@@ -29,8 +32,8 @@ def _context(number):
     )
 
 
-def _timing(number):
-    base = {"method": "m", "spoken_end_ms": 1000.0, "ttft_ms": 200.0}
+def _timing(number: int) -> TurnTiming:
+    base: dict[str, Any] = {"method": "m", "spoken_end_ms": 1000.0, "ttft_ms": 200.0}
     if number == 0:
         return TurnTiming(**base, ttfa_ms=None, no_reply=True)
     if number == 1:
@@ -41,7 +44,7 @@ def _timing(number):
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path) -> RunStore:
     contexts = [_context(k) for k in range(CONTEXTS)]
     manifest = RunManifest(
         created="2026-01-01T00:00:00+00:00",
@@ -66,7 +69,7 @@ def store(tmp_path):
     return made
 
 
-def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store):
+def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store: RunStore) -> None:
     found = measured(store, "written")
     assert found.ttfa["s1"]["c000"] is None
     assert found.ttfa["s1"]["c001"] is None
@@ -78,7 +81,7 @@ def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(s
     assert found.texts["c000", "ref:s0"] == "That sounds hard."
 
 
-def test_a_run_is_ranked_with_its_latencies_and_people(store, simulate):
+def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate: Simulate) -> None:
     rows = simulate(CONTEXTS, 2, 3, seed=1)
     store.add_judgments([r.model_copy(update={"system_a": "ref:s0"}) for r in rows])
     store.close()
@@ -91,7 +94,7 @@ def test_a_run_is_ranked_with_its_latencies_and_people(store, simulate):
     json.dumps(found, allow_nan=False)
 
 
-def test_a_run_without_verdicts_and_a_file_of_them(store, simulate, tmp_path):
+def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Simulate, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="harness judge"):
         rank_target(store.folder)
     path = tmp_path / "rows.csv"
@@ -99,7 +102,7 @@ def test_a_run_without_verdicts_and_a_file_of_them(store, simulate, tmp_path):
     assert len(rank_target(path).board.systems) == 3
 
 
-def test_a_run_judged_in_two_presentations_needs_a_choice(store, simulate):
+def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simulate: Simulate) -> None:
     rows = simulate(CONTEXTS, 2, 1)
     store.add_judgments([*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
     store.close()
