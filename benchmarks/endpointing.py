@@ -136,10 +136,18 @@ async def evaluate(make: MakePolicy, seen: Sequence[SeenPause], ready_ms: float)
     )
 
 
+def _fixed(silence_ms: int) -> MakePolicy:
+    return lambda _: FixedSilence(silence_ms)
+
+
+def _adaptive(inner: MakePolicy) -> MakePolicy:
+    return lambda recall: AdaptiveSilence(inner(recall), 0.8, 1.1, 850)
+
+
 def policies() -> Iterator[tuple[str, str, MakePolicy]]:
     """Every policy that is compared: (family, setting, maker)."""
     for silence in range(300, 951, 50):
-        yield "fixed", f"{silence}", lambda _, s=silence: FixedSilence(s)
+        yield "fixed", f"{silence}", _fixed(silence)
     for short in (350, 410, 450, 500, 550, 600, 700, 760, 800):
         for long in (700, 800, 900, 1000, 1300, 1900):
             if long > short:
@@ -154,7 +162,7 @@ def _scored_policies(short: int, long: int) -> Iterator[tuple[str, str, MakePoli
         yield "two-speed, llm", at, _two_speed(short, long, threshold, (("llm", 1.0),))
         yield "two-speed, llm + smart-turn", at, _two_speed(short, long, threshold, (("llm", 1.0), ("smart-turn", 0.5)))
         inner = _two_speed(short, long, threshold, (("llm", 1.0),))
-        yield "two-speed, llm, adaptive", at, lambda recall, i=inner: AdaptiveSilence(i(recall), 0.8, 1.1, 850)
+        yield "two-speed, llm, adaptive", at, _adaptive(inner)
     for low, high in ((0.05, 0.9), (0.1, 0.8), (0.1, 0.7)):
         for words, spread, weight in product((44, 48), (2, 4), (1.0, 3.0, 5.0)):
             yield (
@@ -285,11 +293,11 @@ def draw(curve: Sequence[Point], ships: Sequence[Point], path: Path) -> None:
     x = alt.X("cut:Q", title="share of pauses under 800 ms cut").axis(format="%")
     y = alt.Y("ttfa_ms:Q", title="time to first audio, p50, ms").scale(zero=False)
     lines = (
-        alt.Chart(alt.Data(values=[asdict(p) for p in curve]), title="Endpoint policies: waiting against cutting in")
+        alt.Chart({"values": [asdict(p) for p in curve]}, title="Endpoint policies: waiting against cutting in")
         .mark_line(point=True, interpolate="step-before")
         .encode(x, y, color=alt.Color("family:N", title="policy").legend(labelLimit=320))
     )
-    named = alt.Chart(alt.Data(values=[asdict(p) for p in ships])).encode(x, y)
+    named = alt.Chart({"values": [asdict(p) for p in ships]}).encode(x, y)
     shown = lines + named.mark_point(size=120, shape="diamond", filled=True, color="black")
     shown += named.mark_text(align="left", dx=9, dy=-9).encode(text="family:N")
     shown.properties(width=560, height=360).save(str(path))

@@ -159,14 +159,14 @@ def degrade(dry: NDArray[np.float32], condition: str, babble: NDArray[np.float32
 
     track = np.concatenate([np.zeros(_LEAD_SAMPLES), dry, np.zeros(_TAIL_SAMPLES)]).astype(np.float32)
     if condition == "babble":
-        talkers = sum(np.resize(np.roll(babble, k * 37_000), track.size) for k in range(_TALKERS))
+        talkers = np.sum([np.resize(np.roll(babble, k * 37_000), track.size) for k in range(_TALKERS)], axis=0)
         speech_power = np.mean(np.square(dry[np.abs(dry) > 0.005]))
         gain = np.sqrt(speech_power / np.mean(np.square(talkers)) / 10 ** (BABBLE_SNR_DB / 10))
         track = track + np.float32(gain) * talkers.astype(np.float32)
     if condition == "telephone":
         narrow = resample((np.clip(track, -1, 1) * 32767).astype(np.int16), RATE_HZ, 8_000)
         back = resample(decode(encode(narrow, "ulaw"), "ulaw"), 8_000, RATE_HZ)
-        track = np.resize(back, track.size).astype(np.float32) / 32768
+        track = (np.resize(back, track.size) / 32768).astype(np.float32)
     return np.asarray(track, np.float32)
 
 

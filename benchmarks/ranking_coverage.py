@@ -19,6 +19,7 @@ import json
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
@@ -90,7 +91,7 @@ def truth(fixed: dict[str, Floats], design: str) -> dict[str, Floats]:
     """Log-odds that each fit tends to, from contexts without end, folded into one so that equal verdicts are counted."""
     rng = np.random.default_rng(1)
     parts = [draw(fixed, TRUTH_CONTEXTS // 20, rng, design) for _ in range(20)]
-    joined = {
+    joined: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])
         for name in ("first", "second", "level", "judge", "source", "shown", "length")
     }

@@ -11,6 +11,7 @@ import argparse
 import json
 from collections import defaultdict
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,8 @@ def draw(contexts: int, rng: np.random.Generator) -> Votes:
     reply = theta + rng.normal(0, CONTEXT_SD, (contexts, SYSTEMS))
     clash = rng.normal(0, PAIR_SD, (contexts, i.size))
     who = np.argsort(rng.random((contexts, i.size, RATERS)), axis=2)[:, :, :RATERS_PER_PAIR]
-    c, p, _ = np.indices(who.shape)
-    c, p, rater = c.ravel(), p.ravel(), who.ravel()
+    contexts_of, pairs_of, _ = np.indices(who.shape)
+    c, p, rater = contexts_of.ravel(), pairs_of.ravel(), who.ravel()
     shown = rng.choice([-1, 1], c.size)
     eta = (reply[c] + taste[rater])[np.arange(c.size), i[p]] - (reply[c] + taste[rater])[np.arange(c.size), j[p]]
     y = eta + clash[c, p] + lean[rater] * shown + rng.logistic(size=c.size)
@@ -60,7 +61,7 @@ def truth() -> Floats:
     rng = np.random.default_rng(1)
     boards = [draw(TRUTH_CONTEXTS, rng) for _ in range(TRUTH_BOARDS)]
     names = ("first", "second", "level", "judge", "source", "shown", "length")
-    joined = {name: np.concatenate([getattr(board, name) for board in boards]) for name in names}
+    joined: dict[str, Any] = {name: np.concatenate([getattr(board, name) for board in boards]) for name in names}
     folded = np.zeros(joined["level"].size, dtype=np.int64)
     return ordinal.fit(ordinal.design(replace(boards[0], **joined, context=folded, contexts=("all",)))).theta
 

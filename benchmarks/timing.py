@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Callable
 from itertools import groupby
 
 import numpy as np
@@ -10,6 +11,7 @@ import soxr
 from harness.calibrate.sounds import coloured_noise, music
 from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, silence, voice
 from harness.calibrate.truth_suite import figures, run_suite
+from harness.ranking.scale import Floats
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
 
@@ -22,7 +24,7 @@ CALLS = 20
 
 def false_onsets() -> None:
     """Print how often ten minutes of what is no voice was taken for an answer."""
-    kinds = {
+    kinds: dict[str, Callable[[np.random.Generator], Floats]] = {
         "white comfort noise, −50 dB": lambda rng: coloured_noise(30 * AGENT_HZ, -50, rng),
         "pink comfort noise, −45 dB": lambda rng: coloured_noise(30 * AGENT_HZ, -45, rng, "pink"),
         "music on hold, −40 dB": lambda rng: music(30, -40, AGENT_HZ, rng),

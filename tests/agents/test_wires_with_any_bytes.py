@@ -63,7 +63,7 @@ def frames(draw: st.DrawFn) -> bytes:
             frame.message.data = draw(NEARLY_JSON.filter(_is_utf8))
         case "interruption":
             frame.interruption.id = 1
-    return frame.SerializeToString()
+    return bytes(frame.SerializeToString())
 
 
 def _is_utf8(text: str) -> bool:

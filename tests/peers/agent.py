@@ -15,7 +15,8 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
 import numpy as np
-from websockets.asyncio.server import Request, Response, ServerConnection, serve
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 from wires import RATE_HZ, WIRES, PipecatPeer, RawPcmPeer
 
 Peer = RawPcmPeer | PipecatPeer

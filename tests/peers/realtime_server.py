@@ -18,7 +18,8 @@ import numpy as np
 from openai.types.realtime import RealtimeServerEvent
 from openai.types.realtime.realtime_client_event_param import RealtimeClientEventParam
 from pydantic import TypeAdapter
-from websockets.asyncio.server import Request, Response, ServerConnection, serve
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.http11 import Request, Response
 
 RATE_HZ, LOUD, DELTA = 24_000, 200, 24_000
 CLIENT: TypeAdapter[Any] = TypeAdapter(RealtimeClientEventParam)

@@ -69,17 +69,19 @@ async def call(socket: WebSocket) -> None:
     pipeline = Pipeline([transport.input(), vad, Parrot(), transport.output()])
     worker = PipelineWorker(pipeline, params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=24_000))
 
-    @transport.event_handler("on_client_disconnected")
     async def hung_up(*_: object) -> None:
         await worker.cancel()
 
+    transport.add_event_handler("on_client_disconnected", hung_up)
+
     if os.environ.get("HISTORY"):
 
-        @worker.rtvi.event_handler("on_client_message")
         async def on_client_message(rtvi: RTVIProcessor, message: ClientMessage) -> None:
             if message.type == "history":
-                await rtvi.send_server_response(message, {"taken": len(message.data["messages"])})
+                await rtvi.send_server_response(message, {"taken": len((message.data or {})["messages"])})
                 await rtvi.send_server_message({"type": "mark", "name": "history", "at_ns": time.monotonic_ns()})
+
+        worker.rtvi.add_event_handler("on_client_message", on_client_message)
 
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)

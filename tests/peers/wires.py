@@ -5,7 +5,7 @@ A peer that shared code with the connection it tests would share its mistakes.
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pipecat.frames.protobufs.frames_pb2 as protobuf
@@ -101,7 +101,7 @@ class PipecatPeer:
 
     async def _message(self) -> dict[str, Any]:
         frame = protobuf.Frame.FromString(await self.socket.recv())
-        message = json.loads(frame.message.data)
+        message: dict[str, Any] = json.loads(frame.message.data)
         assert message["label"] == "rtvi-ai"
         return message
 
@@ -111,4 +111,4 @@ class PipecatPeer:
         await self.socket.send(frame.SerializeToString())
 
 
-WIRES = {"raw-pcm": RawPcmPeer, "pipecat": PipecatPeer}
+WIRES: dict[str, Callable[[ServerConnection], RawPcmPeer | PipecatPeer]] = {"raw-pcm": RawPcmPeer, "pipecat": PipecatPeer}

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,10 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def is_drawn_anew(page: Any, name: str, before: str) -> bool:
+    return drawing(page, name) != before
+
+
 def drawing(page: Any, name: str) -> str:
     return str(page.locator(f"#chart-{name} svg").evaluate("svg => svg.outerHTML"))
 
@@ -139,7 +144,7 @@ def test_one_switch_shows_adversarial_conversations_in_every_view_that_can(addre
     for chart in made:
         caption = page.locator(f"figure:has(#chart-{chart.name}) figcaption")
         if chart.by_subset:
-            until(lambda name=chart.name: drawing(page, name) != whole[name])
+            until(partial(is_drawn_anew, page, chart.name, whole[chart.name]))
             assert "Shown: adversarial conversations." in caption.inner_text()
         else:
             assert drawing(page, chart.name) == whole[chart.name]

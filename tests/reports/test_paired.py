@@ -3,6 +3,7 @@
 import numpy as np
 
 from reports.paired import paired
+from tests.present import present
 
 
 def test_pairing_sees_a_difference_that_the_spread_between_conversations_hides() -> None:
@@ -13,7 +14,7 @@ def test_pairing_sees_a_difference_that_the_spread_between_conversations_hides()
     found = paired(slow, fast)
     assert found is not None
     assert found.difference.low is not None
-    assert 30 < found.difference.low < found.difference.value < 50
+    assert 30 < found.difference.low < present(found.difference.value) < 50
     assert np.std([v[0] for v in slow.values()]) > 100
 
 

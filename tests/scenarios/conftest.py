@@ -1,6 +1,9 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+WritePack = Callable[..., Path]
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ contexts:
 
 
 @pytest.fixture
-def write_pack(tmp_path: Path, pack_text: str):  # type: ignore[no-untyped-def]
+def write_pack(tmp_path: Path, pack_text: str) -> WritePack:
     def write(old: str = "", new: str = "", name: str = "tiny.yaml") -> Path:
         assert old in pack_text
         path = tmp_path / name

@@ -3,15 +3,17 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
 from scenarios import Context, load_pack
 from scenarios.adversarial import PROFILES, Failure, Rewrite, faults, hostility, rewrite, rewrite_set, target_curve
 from scenarios.adversarial.rewrite import usable
+from scenarios.context import EscalationProfile
 from scenarios.llm import LlmError, LlmUnreachable, ask, endpoint
 from scenarios.screens.second import Verdict, second_screen
 
@@ -46,6 +48,12 @@ def base(turns: int = 8) -> Context:
     )
 
 
+def rewritten(profile: EscalationProfile) -> Context:
+    done = rewrite(base(), profile, lambda *_: turns_json(seeker_turns(profile)))
+    assert isinstance(done, Rewrite)
+    return done.context
+
+
 def seeker_turns(profile: str) -> list[str]:
     return {
         "always-10": [HOT] * 4,
@@ -61,7 +69,7 @@ class Scripted(ThreadingHTTPServer):
     def __init__(self, answers: list[int | float | str]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = answers
-        self.asked: list[dict] = []
+        self.asked: list[dict[str, Any]] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -85,7 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def completion(content: str) -> dict:
+def completion(content: str) -> dict[str, Any]:
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
     return {"id": "x", "object": "chat.completion", "created": 0, "model": "scripted", "choices": [choice]}
 
@@ -109,7 +117,7 @@ def turns_json(texts: list[str]) -> str:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("count", [2, 3, 4, 7, 12])
-def test_every_profile_ends_high_and_stays_within_the_scale(profile, count):
+def test_every_profile_ends_high_and_stays_within_the_scale(profile: EscalationProfile, count: int) -> None:
     curve = target_curve(profile, count)
     assert len(curve) == count
     assert curve[-1] == max(curve) == 9.0
@@ -118,7 +126,7 @@ def test_every_profile_ends_high_and_stays_within_the_scale(profile, count):
     assert list(curve) == sorted(curve)
 
 
-def test_a_spike_jumps_where_a_ramp_climbs():
+def test_a_spike_jumps_where_a_ramp_climbs() -> None:
     assert target_curve("mid-spike", 6) == (1, 1, 1, 1, 9, 9)
     ramp = target_curve("mid-ramp", 6)
     assert ramp[:3] == (1, 1, 1)
@@ -127,21 +135,21 @@ def test_a_spike_jumps_where_a_ramp_climbs():
         target_curve("mid-spike", 1)
 
 
-def test_hostility_orders_calm_warm_and_hot():
+def test_hostility_orders_calm_warm_and_hot() -> None:
     assert hostility(CALM) < 2 < hostility(WARM) < 6 < hostility(HOT) <= 10
 
 
-def test_hostility_tells_adversarial_endings_from_regular_ones_in_what_ships():
+def test_hostility_tells_adversarial_endings_from_regular_ones_in_what_ships() -> None:
     assert max(hostility(c.spoken.text) for c in REGULAR) < min(hostility(c.spoken.text) for c in ADVERSARIAL)
 
 
 @pytest.mark.parametrize("context", ADVERSARIAL, ids=lambda c: c.id)
-def test_shipped_adversarial_items_pass_their_own_validator(context):
+def test_shipped_adversarial_items_pass_their_own_validator(context: Context) -> None:
     assert faults(context) == ()
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_rewriting_that_follows_its_profile_is_an_item(profile):
+def test_a_rewriting_that_follows_its_profile_is_an_item(profile: EscalationProfile) -> None:
     with served(turns_json(seeker_turns(profile))) as (server, url):
         result = rewrite(base(), profile, endpoint(url, "scripted"))
     assert isinstance(result, Rewrite)
@@ -154,7 +162,7 @@ def test_a_rewriting_that_follows_its_profile_is_an_item(profile):
     assert asked["response_format"]["json_schema"]["strict"] is True
 
 
-def test_a_refused_rewriting_is_told_its_fault_and_tried_again():
+def test_a_refused_rewriting_is_told_its_fault_and_tried_again() -> None:
     with served(turns_json([CALM] * 4), turns_json(seeker_turns("linear-ramp"))) as (server, url):
         result = rewrite(base(), "linear-ramp", endpoint(url, "scripted"))
     assert isinstance(result, Rewrite)
@@ -172,7 +180,7 @@ def test_a_refused_rewriting_is_told_its_fault_and_tried_again():
         (json.dumps({"seeker_turns": [HOT] * 4, "supporter": "changed"}), "supporter"),
     ],
 )
-def test_what_never_passes_is_a_failure_with_its_reason(answer, says):
+def test_what_never_passes_is_a_failure_with_its_reason(answer: str, says: str) -> None:
     with served(answer) as (server, url):
         result = rewrite(base(), "always-10", endpoint(url, "scripted"))
     assert isinstance(result, Failure)
@@ -180,19 +188,19 @@ def test_what_never_passes_is_a_failure_with_its_reason(answer, says):
     assert len(server.asked) == 3
 
 
-def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_failing_is_named():
+def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_failing_is_named() -> None:
     good = turns_json(seeker_turns("always-10"))
     with served(503, good) as (server, url):
         assert isinstance(rewrite(base(), "always-10", endpoint(url, "scripted")), Rewrite)
         assert len(server.asked) == 2
-    slow = {"timeout_s": 0.1, "retries": 0}
+    slow: dict[str, Any] = {"timeout_s": 0.1, "retries": 0}
     with served(0.5) as (_, url), pytest.raises(LlmError, match=r"no answer within 0.1 s"):
         ask(endpoint(url, "scripted", **slow), [{"role": "user", "content": "hi"}], Verdict)
     with served(400) as (_, url), pytest.raises(LlmError, match="scripted at"):
         ask(endpoint(url, "scripted"), [{"role": "user", "content": "hi"}], Verdict)
 
 
-def test_an_endpoint_that_is_not_there_ends_the_work_at_once():
+def test_an_endpoint_that_is_not_there_ends_the_work_at_once() -> None:
     with served(401) as (_, url), pytest.raises(LlmUnreachable):
         rewrite(base(), "always-10", endpoint(url, "scripted"))
     gone = endpoint("http://127.0.0.1:9/v1", "scripted", retries=0)
@@ -200,23 +208,23 @@ def test_an_endpoint_that_is_not_there_ends_the_work_at_once():
         second_screen(gone)(base())
 
 
-def test_changes_outside_the_seeker_turns_are_faults():
-    item = rewrite(base(), "always-10", lambda *_: turns_json(seeker_turns("always-10"))).context
+def test_changes_outside_the_seeker_turns_are_faults() -> None:
+    item = rewritten("always-10")
     changed = item.model_copy(update={"turns": (item.turns[0].model_copy(update={"text": "Hi, go on."}), *item.turns[1:])})
     assert "a supporter turn was changed" in "; ".join(faults(changed, base()))
     assert "added, lost or swapped" in "; ".join(faults(item.model_copy(update={"turns": item.turns[:-2]}), base()))
     assert "no seeker turn was rewritten" in "; ".join(faults(base().model_copy(update={"escalation": "always-10"}), base()))
 
 
-def test_structure_asks_for_a_greeting_and_four_turns():
-    item = rewrite(base(), "always-10", lambda *_: turns_json(seeker_turns("always-10"))).context
+def test_structure_asks_for_a_greeting_and_four_turns() -> None:
+    item = rewritten("always-10")
     cut = item.model_copy(update={"turns": item.turns[-3:]})
     said = "; ".join(faults(cut))
     assert "fewer than 4" in said
     assert "greeting" in said
 
 
-def test_a_base_starts_at_the_greeting():
+def test_a_base_starts_at_the_greeting() -> None:
     opened = base().model_copy(update={"turns": (base().turns[1], *base().turns)})
     kept = usable(opened)
     assert kept is not None
@@ -224,17 +232,17 @@ def test_a_base_starts_at_the_greeting():
     assert usable(base(turns=2)) is None
 
 
-def test_a_set_has_its_share_of_every_profile_and_reports_the_rest():
+def test_a_set_has_its_share_of_every_profile_and_reports_the_rest() -> None:
     emotions = ["anger", "fear", "sadness"]
     bases = [base().model_copy(update={"id": f"base-{k}", "emotion": emotions[k % 3]}) for k in range(12)]
 
-    def complete(messages, _schema):
+    def complete(messages: Sequence[dict[str, str]], _schema: object) -> str:
         levels = json.loads(messages[1]["content"])["hostility_of_each_seeker_turn"]
         return turns_json([CALM if level <= 1 else WARM if level < 5 else HOT for level in levels])
 
     done, failed = rewrite_set(bases, complete, per_profile=2, seed=3)
     assert not failed
-    assert sorted(r.context.escalation for r in done) == sorted(PROFILES * 2)
+    assert sorted(str(r.context.escalation) for r in done) == sorted(PROFILES * 2)
     assert len({r.context.id.removesuffix(f"-{r.context.escalation}") for r in done}) == 8
     again, _ = rewrite_set(bases, complete, per_profile=2, seed=3)
     assert [r.context.id for r in again] == [r.context.id for r in done]
@@ -243,7 +251,7 @@ def test_a_set_has_its_share_of_every_profile_and_reports_the_rest():
     assert len(failed) == 12
 
 
-def test_the_second_screen_takes_out_what_the_model_calls_unfit_and_what_it_cannot_say():
+def test_the_second_screen_takes_out_what_the_model_calls_unfit_and_what_it_cannot_say() -> None:
     unfit = json.dumps({"unfit": True, "reason": "safety", "words": "the bridge"})
     fit = json.dumps({"unfit": False, "reason": "none", "words": ""})
     with served(unfit) as (_, url):

@@ -6,6 +6,7 @@ from audio.prosody_emotions import RENDERED_AS
 from audio.speech_voices import caller_voice
 from scenarios import Pack, load_pack, shipped_packs
 from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
+from scenarios.context import Context
 from scenarios.emotions import EMOTIONS
 from scenarios.pauses import MIX
 from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
@@ -13,16 +14,16 @@ from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 OPEN = load_pack("heart-open")
 
 
-def with_contexts(*contexts) -> Pack:
+def with_contexts(*contexts: Context) -> Pack:
     return Pack("changed", tuple(contexts), "0" * 64, OPEN.path)
 
 
 @pytest.mark.parametrize("name", shipped_packs())
-def test_shipped_packs_have_no_problems(name):
+def test_shipped_packs_have_no_problems(name: str) -> None:
     assert check_pack(load_pack(name)).problems == ()
 
 
-def test_heart_open_is_what_was_promised():
+def test_heart_open_is_what_was_promised() -> None:
     counts = check_pack(OPEN).as_json()
     assert (counts["regular"], counts["adversarial"]) == (60, 12)
     assert counts["escalation"] == {"always-10": 3, "linear-ramp": 3, "mid-ramp": 3, "mid-spike": 3}
@@ -37,7 +38,7 @@ def test_heart_open_is_what_was_promised():
         assert abs(counts["pauses"]["mix"][name] - wanted) < 0.01
 
 
-def test_every_context_has_three_authored_references_of_falling_quality_with_their_weakness_named():
+def test_every_context_has_three_authored_references_of_falling_quality_with_their_weakness_named() -> None:
     for context in OPEN.contexts:
         good, fair, poor = context.references
         assert (good.quality or 0) > (fair.quality or 0) > (poor.quality or 0)
@@ -49,13 +50,13 @@ def test_every_context_has_three_authored_references_of_falling_quality_with_the
         assert context.spoken.speech is not None
 
 
-def test_length_does_not_give_the_better_reference_away():
+def test_length_does_not_give_the_better_reference_away() -> None:
     share = picked_by_length(OPEN.contexts)
     assert share is not None
     assert 0.35 < share < 0.65
 
 
-def test_a_phrase_in_three_contexts_and_a_shared_opening_are_found():
+def test_a_phrase_in_three_contexts_and_a_shared_opening_are_found() -> None:
     three = [c.model_copy(update={"turns": (*c.turns[:1], *OPEN.contexts[0].turns[1:])}) for c in OPEN.contexts[:3]]
     assert repeated_phrases(three)
     assert not repeated_phrases(OPEN.contexts)
@@ -64,7 +65,7 @@ def test_a_phrase_in_three_contexts_and_a_shared_opening_are_found():
     assert any("stands in 3 contexts" in problem for problem in problems)
 
 
-def test_the_nearest_pair_is_the_copied_one():
+def test_the_nearest_pair_is_the_copied_one() -> None:
     copy = OPEN.contexts[5].model_copy(update={"id": "copy", "situation": "another"})
     pair = nearest_pair([*OPEN.contexts[:8], copy])
     assert pair is not None
@@ -72,13 +73,13 @@ def test_the_nearest_pair_is_the_copied_one():
     assert pair.overlap == 1.0
 
 
-def test_a_pause_mix_that_is_off_is_a_problem_of_shipped_packs_only():
+def test_a_pause_mix_that_is_off_is_a_problem_of_shipped_packs_only() -> None:
     few = with_contexts(*OPEN.contexts[:3])
     assert any(problem.startswith("pauses of") for problem in check_pack(few, shipped=True).problems)
     assert check_pack(few, shipped=False).problems == ()
 
 
-def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack():
+def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack() -> None:
     context = OPEN.contexts[0]
     dark = context.spoken.model_copy(update={"text": "I dont want to really be around, you know."})
     found = check_pack(with_contexts(context.model_copy(update={"turns": (*context.history, dark)})), shipped=False).problems
@@ -89,7 +90,7 @@ def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack():
     assert any("the last turn measures" in problem for problem in found)
 
 
-def test_listing_and_showing():
+def test_listing_and_showing() -> None:
     rows = {row["pack"]: row for row in list_packs(load_pack(name) for name in shipped_packs())}
     assert rows["heart-open"]["items"] == 72
     shown = show_context(OPEN.contexts[0])
@@ -98,5 +99,5 @@ def test_listing_and_showing():
     assert shown["findings"] == []
 
 
-def test_every_emotion_a_pack_may_use_can_be_rendered():
+def test_every_emotion_a_pack_may_use_can_be_rendered() -> None:
     assert set(EMOTIONS) <= set(RENDERED_AS)

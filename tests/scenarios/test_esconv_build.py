@@ -10,6 +10,7 @@ import os
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from scenarios.esconv import EsconvError, build, build_to, read_esconv
 from scenarios.esconv.allocate import CELL_CAP_SHARE, places
 from scenarios.esconv.couplets import couplets, merged
 from scenarios.esconv.potential import potential
-from scenarios.esconv.read import Dialogue, Utterance
+from scenarios.esconv.read import Dialogue, Role, Utterance
 from scenarios.esconv.same_story import copies
 from scenarios.screens import screen_text
 from scenarios.screens.second import Verdict
@@ -36,9 +37,12 @@ PLIGHTS = [
 ]
 
 
+OPENERS: tuple[Role, ...] = ("supporter", "seeker", "supporter")
+
+
 def talk(key: str, plight: str, emotion: str = "sadness", problem: str = "family") -> Dialogue:
-    said = [
-        *zip(["supporter", "seeker", "supporter"], OPENING, strict=True),
+    said: list[tuple[Role, str]] = [
+        *zip(OPENERS, OPENING, strict=True),
         ("seeker", plight),
         ("supporter", f"That sounds heavy to carry around, {key}. What have you tried so far?"),
         ("seeker", "Not much, to be honest with you."),
@@ -78,7 +82,7 @@ def as_original(dialogues: list[Dialogue]) -> str:
     return json.dumps(rows)
 
 
-def test_both_layouts_give_the_same_talks(tmp_path):
+def test_both_layouts_give_the_same_talks(tmp_path: Path) -> None:
     (tmp_path / "esconv_train.jsonl").write_text(as_lines(talks()))
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
     lines = read_esconv(tmp_path / "esconv_train.jsonl")
@@ -102,7 +106,7 @@ def test_both_layouts_give_the_same_talks(tmp_path):
         ("x.jsonl", "[" * 100_000, "not JSON"),
     ],
 )
-def test_what_is_not_esconv_is_one_line_and_nothing_is_written(tmp_path, name, content, says):
+def test_what_is_not_esconv_is_one_line_and_nothing_is_written(tmp_path: Path, name: str, content: str, says: str) -> None:
     (tmp_path / name).write_text(content)
     out = tmp_path / "out"
     with pytest.raises(EsconvError) as caught:
@@ -112,7 +116,7 @@ def test_what_is_not_esconv_is_one_line_and_nothing_is_written(tmp_path, name, c
     assert not out.exists()
 
 
-def test_a_missing_path_and_a_file_as_folder_are_named(tmp_path):
+def test_a_missing_path_and_a_file_as_folder_are_named(tmp_path: Path) -> None:
     with pytest.raises(EsconvError, match="no such file"):
         build_to(tmp_path / "nowhere", tmp_path / "out")
     (tmp_path / "out").write_text("")
@@ -120,8 +124,8 @@ def test_a_missing_path_and_a_file_as_folder_are_named(tmp_path):
         build_to(tmp_path, tmp_path / "out")
 
 
-def test_messages_of_one_speaker_are_one_turn_and_doubles_are_dropped():
-    said = [
+def test_messages_of_one_speaker_are_one_turn_and_doubles_are_dropped() -> None:
+    said: list[tuple[Role, str]] = [
         ("seeker", "I lost it"),
         ("seeker", "all of it."),
         ("seeker", "all of it."),
@@ -132,7 +136,7 @@ def test_messages_of_one_speaker_are_one_turn_and_doubles_are_dropped():
     assert [(t.role, t.text) for t in turns] == [("seeker", "I lost it. all of it."), ("supporter", "Oh.")]
 
 
-def test_couplets_are_answered_seeker_turns_with_their_history():
+def test_couplets_are_answered_seeker_turns_with_their_history() -> None:
     found = list(couplets(talks()[0]))
     assert [c.turn for c in found] == [2, 4, 6]
     assert [t.text for t in found[1].history] == OPENING
@@ -140,7 +144,7 @@ def test_couplets_are_answered_seeker_turns_with_their_history():
 
 
 @pytest.mark.parametrize("plight", PLIGHTS)
-def test_distress_with_a_request_has_potential(plight):
+def test_distress_with_a_request_has_potential(plight: str) -> None:
     assert potential(plight).is_high_stakes
 
 
@@ -155,11 +159,11 @@ def test_distress_with_a_request_has_potential(plight):
         "I am sad.",
     ],
 )
-def test_closings_questions_to_the_supporter_and_generalities_have_none(said):
+def test_closings_questions_to_the_supporter_and_generalities_have_none(said: str) -> None:
     assert not potential(said).is_high_stakes
 
 
-def test_places_follow_the_square_root_and_the_cap():
+def test_places_follow_the_square_root_and_the_cap() -> None:
     given = places({("a", "x"): 100, ("b", "x"): 25, ("c", "x"): 4, ("d", "x"): 1}, 18, 8)
     assert sum(given.values()) == 18
     assert given[("a", "x")] == 8
@@ -168,12 +172,12 @@ def test_places_follow_the_square_root_and_the_cap():
     assert places({("a", "x"): 3}, 10, 8) == {("a", "x"): 3}
 
 
-def test_a_story_told_twice_is_kept_once():
+def test_a_story_told_twice_is_kept_once() -> None:
     twice = [talk("talk-0", PLIGHTS[0]), talk("talk-9", PLIGHTS[0]), talk("talk-1", PLIGHTS[1])]
     assert copies([c for d in twice for c in couplets(d)]) == {"talk-9": "talk-0"}
 
 
-def test_what_the_screens_take_out_is_listed_with_reason_and_words():
+def test_what_the_screens_take_out_is_listed_with_reason_and_words() -> None:
     dark = talk(
         "talk-7",
         "I am so sad and ashamed of it all, I dont want to really be around and I don't know what to do about my work.",
@@ -186,14 +190,14 @@ def test_what_the_screens_take_out_is_listed_with_reason_and_words():
     assert result.report.removed[f"safety: {removal.reason}"] == 1
 
 
-def test_a_candidate_keeps_its_original_completion():
+def test_a_candidate_keeps_its_original_completion() -> None:
     context = build(talks(), regular=10).contexts[0]
     (original,) = context.references
     assert original.author == "original"
     assert original.text.startswith("That sounds heavy")
 
 
-def test_a_built_pack_loads_and_says_that_no_model_took_part(tmp_path):
+def test_a_built_pack_loads_and_says_that_no_model_took_part(tmp_path: Path) -> None:
     (tmp_path / "ESConv.json").write_text(as_original(talks()))
     pack, report = build_to(tmp_path / "ESConv.json", tmp_path / "out", regular=10)
     assert len(load_pack(pack).contexts) == report["regular"] == 3
@@ -208,14 +212,14 @@ WARM = "I'm so tired of explaining, you people never listen."
 HOT = "Shut up, you useless idiot! You don't care, you're a liar, you make me sick!"
 
 
-def obliging_model(messages, schema) -> str:
+def obliging_model(messages: Sequence[dict[str, str]], schema: object) -> str:
     if schema is Verdict:
         return json.dumps({"unfit": False, "reason": "none", "words": ""})
     levels = json.loads(messages[1]["content"])["hostility_of_each_seeker_turn"]
     return json.dumps({"seeker_turns": [CALM if n <= 1 else WARM if n < 5 else HOT for n in levels]})
 
 
-def test_with_a_model_the_set_has_a_second_screen_and_adversarial_items(tmp_path):
+def test_with_a_model_the_set_has_a_second_screen_and_adversarial_items(tmp_path: Path) -> None:
     plights = [
         *PLIGHTS,
         "I am so worried that my son ignores me, he shouts at his friends too, what should I do about him?",
@@ -238,7 +242,7 @@ def absent() -> bool:
     return True
 
 
-def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path):
+def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path: Path) -> None:
     if absent():
         return
     begun = time.process_time()
@@ -258,7 +262,7 @@ def test_esconv_builds_280_items_alike_twice_and_fast(tmp_path):
         assert not any(screen_text(turn.text) for turn in context.turns)
 
 
-def test_esconv_and_a_model_give_280_and_20_items_five_a_profile(tmp_path):
+def test_esconv_and_a_model_give_280_and_20_items_five_a_profile(tmp_path: Path) -> None:
     if absent():
         return
     pack, report = build_to(ESCONV, tmp_path, complete=obliging_model)
@@ -268,7 +272,7 @@ def test_esconv_and_a_model_give_280_and_20_items_five_a_profile(tmp_path):
     assert not [fault for c in heated for fault in faults(c)]
 
 
-def test_the_line_that_lists_of_words_miss_is_caught_in_esconv():
+def test_the_line_that_lists_of_words_miss_is_caught_in_esconv() -> None:
     if absent():
         return
     said = [u.text for d in read_esconv(ESCONV) for u in d.utterances if "want to really be around" in u.text.lower()]
@@ -276,7 +280,7 @@ def test_the_line_that_lists_of_words_miss_is_caught_in_esconv():
     assert all(screen_text(text, ["safety"]) for text in said)
 
 
-def test_the_original_layout_with_other_speaker_names_builds(tmp_path):
+def test_the_original_layout_with_other_speaker_names_builds(tmp_path: Path) -> None:
     if absent():
         return
     _, report = build_to(ESCONV / "FailedESConv.json", tmp_path / "out", regular=20)

@@ -8,12 +8,12 @@ from scenarios.pauses import MIX, mix_of, pauses_ms
 PACK = load_pack("heart-mini")
 
 
-def test_nine_regular_and_three_adversarial_of_different_profiles():
+def test_nine_regular_and_three_adversarial_of_different_profiles() -> None:
     assert Counter(c.subset for c in PACK.contexts) == {"regular": 9, "adversarial": 3}
     assert len({c.escalation for c in PACK.contexts if c.escalation}) == 3
 
 
-def test_lengths_endings_and_openings():
+def test_lengths_endings_and_openings() -> None:
     for context in PACK.contexts:
         assert 5 <= len(context.turns) <= 9
         assert pauses_ms(context.spoken.text)
@@ -23,7 +23,7 @@ def test_lengths_endings_and_openings():
             assert context.turns[0].role == "supporter"
 
 
-def test_two_authored_references_of_differing_quality():
+def test_two_authored_references_of_differing_quality() -> None:
     for context in PACK.contexts:
         good, plain = context.references
         assert good.author == plain.author == "authored"
@@ -32,7 +32,7 @@ def test_two_authored_references_of_differing_quality():
         assert plain.note
 
 
-def test_pauses_follow_the_mix():
+def test_pauses_follow_the_mix() -> None:
     pauses = [ms for c in PACK.contexts for turn in c.turns for ms in pauses_ms(turn.text)]
     shares = mix_of(pauses)
     for name, _, _, wanted in MIX:

@@ -1,6 +1,7 @@
 """Imports: what others have becomes contexts, and what has no place in one is named."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -30,13 +31,13 @@ scenarios:
 """
 
 
-def lines(tmp_path, *rows):
+def lines(tmp_path: Path, *rows: object) -> Path:
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def test_a_short_line_needs_its_messages_alone(tmp_path):
+def test_a_short_line_needs_its_messages_alone(tmp_path: Path) -> None:
     imported = import_jsonl(lines(tmp_path, SHORT))
     (context,) = imported.contexts
     assert [(t.role, t.text) for t in context.turns] == [
@@ -47,14 +48,14 @@ def test_a_short_line_needs_its_messages_alone(tmp_path):
     assert imported.not_carried == ()
 
 
-def test_a_full_line_is_a_context_as_packs_hold_it(tmp_path):
+def test_a_full_line_is_a_context_as_packs_hold_it(tmp_path: Path) -> None:
     context = load_pack("heart-mini").contexts[0]
     imported = import_jsonl(lines(tmp_path, context.model_dump(mode="json", exclude_defaults=True)))
     assert imported.contexts == (context,)
     assert set(context.model_dump(exclude_defaults=True)) <= set(line_schema()["properties"])
 
 
-def test_what_a_line_cannot_keep_is_named(tmp_path):
+def test_what_a_line_cannot_keep_is_named(tmp_path: Path) -> None:
     row = {
         "mood": "low",
         "turns": [
@@ -85,7 +86,7 @@ def test_what_a_line_cannot_keep_is_named(tmp_path):
         ('{"turns": [{"role": "user", "text": "a"}, {"role": "user", "text": "b"}]}', "both seeker"),
     ],
 )
-def test_a_bad_line_is_named_by_its_number(tmp_path, row, says):
+def test_a_bad_line_is_named_by_its_number(tmp_path: Path, row: str, says: str) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(json.dumps(SHORT) + "\n\n" + row + "\n", encoding="utf-8")
     with pytest.raises(ImportFault) as caught:
@@ -95,7 +96,7 @@ def test_a_bad_line_is_named_by_its_number(tmp_path, row, says):
     assert "\n" not in str(caught.value)
 
 
-def test_doubled_ids_empty_files_and_odd_bytes(tmp_path):
+def test_doubled_ids_empty_files_and_odd_bytes(tmp_path: Path) -> None:
     with pytest.raises(ImportFault, match="already used on line 1"):
         import_jsonl(lines(tmp_path, {**SHORT, "id": "a"}, {**SHORT, "id": "a"}))
     with pytest.raises(ImportFault, match="no conversation"):
@@ -105,7 +106,7 @@ def test_doubled_ids_empty_files_and_odd_bytes(tmp_path):
         import_jsonl(tmp_path / "odd.jsonl")
 
 
-def test_an_imported_set_is_written_as_a_pack_and_never_over_another(tmp_path):
+def test_an_imported_set_is_written_as_a_pack_and_never_over_another(tmp_path: Path) -> None:
     imported = import_jsonl(lines(tmp_path, SHORT))
     pack = load_pack(write_imported(imported, tmp_path / "mine.yaml"))
     assert pack.contexts == imported.contexts
@@ -113,7 +114,7 @@ def test_an_imported_set_is_written_as_a_pack_and_never_over_another(tmp_path):
         write_imported(imported, tmp_path / "mine.yaml")
 
 
-def test_a_pipecat_scenario_gives_its_first_user_turn_with_its_pauses(tmp_path):
+def test_a_pipecat_scenario_gives_its_first_user_turn_with_its_pauses(tmp_path: Path) -> None:
     path = tmp_path / "support.yaml"
     path.write_text(PIPECAT)
     imported = import_pipecat_eval(path)
@@ -129,7 +130,7 @@ def test_a_pipecat_scenario_gives_its_first_user_turn_with_its_pauses(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["- a list", "name: x\nscenarios: []", "name: [", "name: x\nscenarios:\n  - name: a\n"])
-def test_what_is_no_pipecat_scenario_is_one_line(tmp_path, text):
+def test_what_is_no_pipecat_scenario_is_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(text)
     with pytest.raises(ImportFault) as caught:

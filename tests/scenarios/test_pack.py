@@ -9,6 +9,7 @@ import pytest
 import soundfile
 
 from scenarios import Context, PackError, context_hash, load_pack, shipped_packs
+from tests.scenarios.conftest import WritePack
 
 
 def refusal(path: Path | str) -> str:
@@ -19,7 +20,7 @@ def refusal(path: Path | str) -> str:
     return message
 
 
-def test_reads_a_pack_with_its_head_inherited(write_pack):
+def test_reads_a_pack_with_its_head_inherited(write_pack: WritePack) -> None:
     pack = load_pack(write_pack())
     assert pack.name == "tiny"
     (context,) = pack.contexts
@@ -52,7 +53,7 @@ def test_reads_a_pack_with_its_head_inherited(write_pack):
         ("problem: exams", "problem: " + "[" * 5000 + "]" * 5000, 8, ["nested"]),
     ],
 )
-def test_a_fault_is_one_line_with_its_place(write_pack, old, new, line, says):
+def test_a_fault_is_one_line_with_its_place(write_pack: WritePack, old: str, new: str, line: int, says: list[str]) -> None:
     path = write_pack(old, new)
     message = refusal(path)
     assert message.startswith(f"{path}:{line}: ")
@@ -61,7 +62,7 @@ def test_a_fault_is_one_line_with_its_place(write_pack, old, new, line, says):
     assert len(message) < 400
 
 
-def test_a_yaml_bomb_is_refused_at_once(tmp_path):
+def test_a_yaml_bomb_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "bomb.yaml"
     rows = ["a0: &a0 [lol, lol]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 12)]
     path.write_text("\n".join(rows))
@@ -70,7 +71,7 @@ def test_a_yaml_bomb_is_refused_at_once(tmp_path):
     assert time.monotonic() - begun < 2
 
 
-def test_other_encodings_are_named_with_their_line(tmp_path, pack_text):
+def test_other_encodings_are_named_with_their_line(tmp_path: Path, pack_text: str) -> None:
     path = tmp_path / "latin.yaml"
     path.write_bytes(pack_text.replace("exams", "café").encode("latin-1"))
     assert refusal(path).startswith(f"{path}:8: not UTF-8")
@@ -78,7 +79,7 @@ def test_other_encodings_are_named_with_their_line(tmp_path, pack_text):
     assert "not UTF-8" in refusal(path)
 
 
-def test_empty_binary_and_oversized_files(tmp_path):
+def test_empty_binary_and_oversized_files(tmp_path: Path) -> None:
     path = tmp_path / "odd.yaml"
     path.write_text("")
     assert "empty" in refusal(path)
@@ -91,13 +92,13 @@ def test_empty_binary_and_oversized_files(tmp_path):
     assert "larger than 8 MiB" in refusal(path)
 
 
-def test_an_unknown_name_offers_what_is_near():
+def test_an_unknown_name_offers_what_is_near() -> None:
     assert "heart-mini" in refusal("hart-mini")
     assert "shipped are" in refusal("zzz")
     assert len(refusal("x" * 10_000)) < 400
 
 
-def test_a_folder_is_one_pack_and_ids_differ_across_its_files(tmp_path, pack_text):
+def test_a_folder_is_one_pack_and_ids_differ_across_its_files(tmp_path: Path, pack_text: str) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
     assert "no .yaml file" in refusal(folder)
@@ -124,7 +125,7 @@ def test_a_folder_is_one_pack_and_ids_differ_across_its_files(tmp_path, pack_tex
         "linked/secret.wav",
     ],
 )
-def test_audio_never_leaves_the_folder_of_its_pack(tmp_path, pack_text, audio):
+def test_audio_never_leaves_the_folder_of_its_pack(tmp_path: Path, pack_text: str, audio: str) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
     outside = tmp_path / "secret.wav"
@@ -138,7 +139,7 @@ def test_audio_never_leaves_the_folder_of_its_pack(tmp_path, pack_text, audio):
     assert "folder" in message
 
 
-def test_a_recording_is_checked_and_counts_by_content(tmp_path, pack_text):
+def test_a_recording_is_checked_and_counts_by_content(tmp_path: Path, pack_text: str) -> None:
     path = tmp_path / "p.yaml"
     path.write_text(pack_text.replace("text: It's", "audio: me.wav\n        text: It's"))
     assert "no recording" in refusal(path)
@@ -154,7 +155,7 @@ def test_a_recording_is_checked_and_counts_by_content(tmp_path, pack_text):
     assert "lasts 130.0 s" in refusal(path)
 
 
-def test_the_hash_follows_what_is_said_and_not_how_the_file_is_laid_out(write_pack):
+def test_the_hash_follows_what_is_said_and_not_how_the_file_is_laid_out(write_pack: WritePack) -> None:
     first = load_pack(write_pack())
     reflowed = load_pack(write_pack("text: Hello there.", "text: >-\n          Hello\n          there.", name="other.yaml"))
     changed = load_pack(write_pack("Hello there", "Hello here"))
@@ -162,12 +163,12 @@ def test_the_hash_follows_what_is_said_and_not_how_the_file_is_laid_out(write_pa
     assert context_hash(first.contexts[0]) != context_hash(changed.contexts[0])
 
 
-def test_a_field_at_its_default_leaves_the_hash_alone(write_pack):
+def test_a_field_at_its_default_leaves_the_hash_alone(write_pack: WritePack) -> None:
     context = load_pack(write_pack()).contexts[0]
     spelled_out = Context.model_validate({**context.model_dump(), "voice": "default", "references": ()})
     assert context_hash(spelled_out) == context_hash(context)
 
 
 @pytest.mark.parametrize("name", shipped_packs())
-def test_every_shipped_pack_loads(name):
+def test_every_shipped_pack_loads(name: str) -> None:
     assert load_pack(name).contexts

@@ -44,7 +44,7 @@ def refusal_of(path: Path) -> str:
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=st.lists(EDIT, min_size=1, max_size=5))
-def test_a_damaged_pack_is_one_line_or_still_a_pack(tmp_path, edits):
+def test_a_damaged_pack_is_one_line_or_still_a_pack(tmp_path: Path, edits: list[tuple[int, int, bytes]]) -> None:
     raw = TEXT
     for at, cut, put in edits:
         raw = raw[:at] + put + raw[at + cut :]

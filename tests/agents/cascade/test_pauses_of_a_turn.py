@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextvars import Context
 from typing import Any, cast
 
 import numpy as np
@@ -62,8 +63,10 @@ class Alone(StreamingWhisperSTT):
         del direction
         self.sent.append(frame)
 
-    def create_task(self, coroutine: Coroutine[Any, Any, Any], name: str | None = None) -> asyncio.Task[Any]:
-        return asyncio.create_task(coroutine, name=name)
+    def create_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str | None = None, context: Context | None = None
+    ) -> asyncio.Task[Any]:
+        return asyncio.create_task(coroutine, name=name, context=context)
 
     async def cancel_task(self, task: asyncio.Task[Any], *_: object) -> None:
         task.cancel()

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +12,14 @@ from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load
 from harness.timing import measure
+from tests.agents.cascade import scripted_parts as scripted
 
 CALLS = 3
 STALL_S = 0.09
 LIMITS = Limits(quiet_s=0.4, no_reply_s=10.0, total_s=20.0)
 
 
-@pytest.fixture
-def scripted(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    import scripted_parts
-
-    return scripted_parts
-
-
-async def _stall_while_it_speaks(truth: Any) -> None:
+async def _stall_while_it_speaks(truth: scripted.Truth) -> None:
     while "first_audio" not in truth.at_ns:  # noqa: ASYNC110 stamped by another thread
         await asyncio.sleep(0.01)
     await asyncio.sleep(0.4)
@@ -35,9 +27,7 @@ async def _stall_while_it_speaks(truth: Any) -> None:
 
 
 @pytest.mark.parametrize(("send_ahead_ms", "heard"), [(0, True), (150, False)], ids=["pipecat's clock", "ahead"])
-async def test_a_stall_is_heard_only_where_nothing_was_sent_ahead(
-    scripted: Any, tmp_path: Path, send_ahead_ms: float, heard: bool
-) -> None:
+async def test_a_stall_is_heard_only_where_nothing_was_sent_ahead(tmp_path: Path, send_ahead_ms: float, heard: bool) -> None:
     voice = synthetic_voice(1.2, 16_000, np.random.default_rng(3)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
     settings = {

@@ -3,6 +3,7 @@
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -16,7 +17,7 @@ from agents.cascade.voice_in_parts import FIRST_FRAMES, MARGIN_FRAMES, VoiceInPa
 pytestmark = pytest.mark.models
 
 SENTENCE = "That sounds hard, and I can hear how much it has worn you down."
-QUIET = {"noise_scale": 0.0, "noise_w_scale": 0.0}
+QUIET: dict[str, Any] = {"noise_scale": 0.0, "noise_w_scale": 0.0}
 
 
 @pytest.fixture(scope="module")

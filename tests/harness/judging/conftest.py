@@ -1,5 +1,7 @@
 """Contexts and judges that judging tests share."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.judging.judge import JudgeFailure, Question, Verdict
@@ -11,7 +13,9 @@ from scenarios.context import Context, Turn
 class RuleJudge:
     """A judge whose answers are known: it prefers the reply with more of the word `good`, or always the first place."""
 
-    def __init__(self, name: str = "rule@1", family: str = "rules", *, always_first: bool = False, breaks_on: str = "\0"):
+    def __init__(
+        self, name: str = "rule@1", family: str = "rules", *, always_first: bool = False, breaks_on: str = "\0"
+    ) -> None:
         self.id, self.family, self.fingerprint, self.concurrency = name, family, name, 3
         self.orders_itself = False
         self.always_first, self.breaks_on = always_first, breaks_on
@@ -58,7 +62,7 @@ def rule_judge() -> type[RuleJudge]:
 
 
 @pytest.fixture
-def played(tmp_path):
+def played(tmp_path: Path) -> Path:
     """A run on disk of two agents that said something written and heard; only the calls themselves were not made."""
     many = [
         Context.model_validate(

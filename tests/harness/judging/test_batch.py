@@ -1,12 +1,16 @@
 """Running a plan: blind, complete, own family kept apart, failures missing and never guessed."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from harness.judging import Completion, Design, JudgeFailure, VerdictCache, judge_pairs, reference_completions
 from scenarios.context import Context, Reference
+from tests.harness.judging.conftest import RuleJudge
 
 QUALITY = {"strong": "good good good", "middling": "good good", "weak": "good"}
 
 
-def completions(contexts, **families):
+def completions(contexts: Sequence[Context], **families: str) -> list[Completion]:
     return [
         Completion(c.id, system, f"{words} ({c.id} {system})", families.get(system))
         for c in contexts
@@ -14,7 +18,9 @@ def completions(contexts, **families):
     ]
 
 
-def test_every_pair_is_judged_and_the_better_side_wins_whatever_the_order(contexts, rule_judge):
+def test_every_pair_is_judged_and_the_better_side_wins_whatever_the_order(
+    contexts: list[Context], rule_judge: type[RuleJudge]
+) -> None:
     out = judge_pairs(contexts, completions(contexts), rule_judge(), Design(swapped_share=0, repeat_share=0), seed=4)
     assert len(out.judgments) == 3 * len(contexts)
     order = list(QUALITY)
@@ -25,7 +31,7 @@ def test_every_pair_is_judged_and_the_better_side_wins_whatever_the_order(contex
     assert {row.subset for row in out.judgments} == {"regular", "adversarial"}
 
 
-def test_what_a_judge_reads_never_names_a_system(contexts, rule_judge):
+def test_what_a_judge_reads_never_names_a_system(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     judge = rule_judge()
     replies = [Completion(c.id, s, w) for c in contexts for s, w in QUALITY.items()]
     judge_pairs(contexts, replies, judge, seed=1)
@@ -33,8 +39,10 @@ def test_what_a_judge_reads_never_names_a_system(contexts, rule_judge):
     assert not any(s in repr(q) for q in judge.asked for s in QUALITY)
 
 
-def test_the_same_seed_gives_the_same_plan_and_another_gives_another(contexts, rule_judge):
-    def orders(seed):
+def test_the_same_seed_gives_the_same_plan_and_another_gives_another(
+    contexts: list[Context], rule_judge: type[RuleJudge]
+) -> None:
+    def orders(seed: int) -> list[tuple[object, ...]]:
         out = judge_pairs(contexts, completions(contexts), rule_judge(), seed=seed)
         return [(r.context, r.system_a, r.system_b, r.shown_first, r.purpose) for r in out.judgments]
 
@@ -42,7 +50,7 @@ def test_the_same_seed_gives_the_same_plan_and_another_gives_another(contexts, r
     assert orders(7) != orders(8)
 
 
-def test_same_replies_are_a_tie_without_a_call(contexts, rule_judge):
+def test_same_replies_are_a_tie_without_a_call(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     judge = rule_judge()
     pair = [Completion("c-0", "x", "I'm here. Tell me more…"), Completion("c-0", "y", "i’m here; tell me MORE")]
     out = judge_pairs(contexts, pair, judge)
@@ -51,7 +59,9 @@ def test_same_replies_are_a_tie_without_a_call(contexts, rule_judge):
     assert judge.asked == []
 
 
-def test_a_failure_is_missing_and_every_question_is_in_exactly_one_box(contexts, rule_judge):
+def test_a_failure_is_missing_and_every_question_is_in_exactly_one_box(
+    contexts: list[Context], rule_judge: type[RuleJudge]
+) -> None:
     judge = rule_judge(breaks_on="(c-1 weak)")
     out = judge_pairs(contexts, completions(contexts), judge, seed=2)
     assert {m.comparison.context_id for m in out.missing} == {"c-1"}
@@ -60,7 +70,9 @@ def test_a_failure_is_missing_and_every_question_is_in_exactly_one_box(contexts,
     assert out.calls + out.cached + out.ties_without_call == out.comparisons
 
 
-def test_a_judge_keeps_off_pairs_with_one_side_of_its_family_while_another_can_judge(contexts, rule_judge):
+def test_a_judge_keeps_off_pairs_with_one_side_of_its_family_while_another_can_judge(
+    contexts: list[Context], rule_judge: type[RuleJudge]
+) -> None:
     kin, stranger = rule_judge("kin@1", "llama"), rule_judge("stranger@1", "qwen")
     rows = judge_pairs(contexts, completions(contexts, strong="llama"), [kin, stranger], seed=1).judgments
     for row in rows:
@@ -70,19 +82,21 @@ def test_a_judge_keeps_off_pairs_with_one_side_of_its_family_while_another_can_j
     assert any(r.judge == "stranger@1" and "strong" in (r.system_a, r.system_b) for r in rows)
 
 
-def test_where_no_judge_remains_the_pair_is_judged_and_flagged(contexts, rule_judge):
+def test_where_no_judge_remains_the_pair_is_judged_and_flagged(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     rows = judge_pairs(contexts, completions(contexts, strong="llama"), rule_judge("kin@1", "llama"), seed=1).judgments
     assert {r.own_family for r in rows if "strong" in (r.system_a, r.system_b)} == {True}
     assert {r.own_family for r in rows if "strong" not in (r.system_a, r.system_b)} == {False}
 
 
-def test_both_sides_of_the_judges_family_is_no_conflict(contexts, rule_judge):
+def test_both_sides_of_the_judges_family_is_no_conflict(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     families = dict.fromkeys(QUALITY, "llama")
     rows = judge_pairs(contexts, completions(contexts, **families), rule_judge("kin@1", "llama"), seed=1).judgments
     assert not any(r.own_family for r in rows)
 
 
-def test_a_second_run_asks_nothing_and_a_killed_one_goes_on(contexts, rule_judge, tmp_path):
+def test_a_second_run_asks_nothing_and_a_killed_one_goes_on(
+    contexts: list[Context], rule_judge: type[RuleJudge], tmp_path: Path
+) -> None:
     first, second = rule_judge(), rule_judge()
     with VerdictCache(tmp_path / "v.sqlite") as cache:
         half = judge_pairs(contexts[:2], completions(contexts[:2]), first, Design(), seed=1, cache=cache)
@@ -93,7 +107,7 @@ def test_a_second_run_asks_nothing_and_a_killed_one_goes_on(contexts, rule_judge
     assert again.judgments == half.judgments
 
 
-def test_repeats_are_really_asked_again(contexts, rule_judge):
+def test_repeats_are_really_asked_again(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     judge = rule_judge()
     out = judge_pairs(contexts, completions(contexts), judge, Design(swapped_share=0, repeat_share=0.5), seed=1)
     repeats = [r for r in out.judgments if r.purpose == "repeat"]
@@ -101,7 +115,7 @@ def test_repeats_are_really_asked_again(contexts, rule_judge):
     assert len(judge.asked) == 18
 
 
-def test_references_compete_by_name(contexts, rule_judge):
+def test_references_compete_by_name(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     ref = Reference(id="good", author="authored", text="good good good good")
     with_ref = [Context.model_validate({**c.model_dump(), "references": (ref,)}) for c in contexts]
     field = completions(with_ref) + reference_completions(with_ref)
@@ -111,11 +125,11 @@ def test_references_compete_by_name(contexts, rule_judge):
     assert all({"a": r.system_a, "b": r.system_b}[r.winner] == "ref:good" for r in against_ref)
 
 
-def test_progress_counts_up_to_the_plan(contexts, rule_judge):
+def test_progress_counts_up_to_the_plan(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     seen = []
     out = judge_pairs(contexts, completions(contexts), rule_judge(), seed=1, progress=lambda d, t, _: seen.append((d, t)))
     assert seen == [(n + 1, out.comparisons) for n in range(out.comparisons)]
 
 
-def test_a_judge_failure_carries_its_kind():
+def test_a_judge_failure_carries_its_kind() -> None:
     assert JudgeFailure("timeout", "x", attempts=3).attempts == 3

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,19 +20,27 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest.fixture
-def knows_gold(monkeypatch):
+def knows_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's model tells gold pairs apart, and is otherwise the one that counts the word `good`."""
     better = {pair.better for pair in load_pairs("gold")}
     counted = scripted_server._verdict
 
-    def verdict(data):
+    def verdict(data: dict[str, Any]) -> dict[str, Any]:
         known = {letter for letter in "AB" if data[f"reply_{letter}"] in better}
         return counted(data) | ({"winner": known.pop()} if len(known) == 1 else {})
 
     monkeypatch.setattr(scripted_server, "_verdict", verdict)
 
 
-def judge_file(tmp_path, url, *, name="scripted", api="openai", structured="json_schema", family="rules"):
+def judge_file(
+    tmp_path: Path,
+    url: str,
+    *,
+    name: str = "scripted",
+    api: str = "openai",
+    structured: str = "json_schema",
+    family: str = "rules",
+) -> str:
     path = tmp_path / f"{name}.toml"
     base = url.removesuffix("/v1") if api == "anthropic" else url
     path.write_text(
@@ -39,7 +50,9 @@ def judge_file(tmp_path, url, *, name="scripted", api="openai", structured="json
     return str(path)
 
 
-def completions_file(tmp_path, systems=("strong", "weak"), families=None):
+def completions_file(
+    tmp_path: Path, systems: Sequence[str] = ("strong", "weak"), families: Mapping[str, str] | None = None
+) -> str:
     path = tmp_path / "texts.jsonl"
     lines = [
         {"context": c.id, "system": s, "text": f"{'good ' * (len(systems) - n)}({c.id} {s})"}
@@ -51,7 +64,7 @@ def completions_file(tmp_path, systems=("strong", "weak"), families=None):
     return str(path)
 
 
-async def harness(capsys, *arguments):
+async def harness(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
     code = await asyncio.to_thread(_run, ["judge", *arguments, "--json"])
     return code, json.loads(capsys.readouterr().out)
 
@@ -61,7 +74,9 @@ async def harness(capsys, *arguments):
     ("api", "structured"),
     [("openai", "json_schema"), ("openai", "json_object"), ("openai", "none"), ("anthropic", "json_schema")],
 )
-async def test_a_check_needs_no_run_and_measures_any_servers_judge(tmp_path, capsys, api, structured):
+async def test_a_check_needs_no_run_and_measures_any_servers_judge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], api: str, structured: str
+) -> None:
     async with ScriptedServer(0.1) as server:
         path = judge_file(tmp_path, server.url, api=api, structured=structured)
         code, told = await harness(capsys, "--check", "--judge", path)
@@ -76,7 +91,9 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(tmp_path, cap
     assert ("tools" in asked) == (api == "anthropic")
 
 
-async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(tmp_path, capsys):
+async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
         path = judge_file(tmp_path, server.url)
@@ -89,7 +106,7 @@ async def test_a_judge_that_fails_the_check_is_not_asked_unless_kept(tmp_path, c
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_a_paid_answer_is_never_paid_for_twice(tmp_path, capsys):
+async def test_a_paid_answer_is_never_paid_for_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
     async with ScriptedServer() as server:
         line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
@@ -101,7 +118,7 @@ async def test_a_paid_answer_is_never_paid_for_twice(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path, capsys):
+async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path)
     line = ("--completions", texts, "--pack", "heart-open", "--until-separated", "best")
     async with ScriptedServer() as server:
@@ -117,7 +134,7 @@ async def test_a_dry_run_bounds_what_an_early_end_costs(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path, capsys):
+async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, systems=("a", "b", "c", "d"))
     async with ScriptedServer() as server:
         line = ("--completions", texts, "--pack", "heart-open", "--judge", judge_file(tmp_path, server.url))
@@ -136,7 +153,7 @@ async def test_audits_and_replicates_are_asked_in_their_shares(tmp_path, capsys)
 
 
 @pytest.mark.usefixtures("knows_gold")
-async def test_judges_of_one_line_keep_off_their_own_family(tmp_path, capsys):
+async def test_judges_of_one_line_keep_off_their_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = completions_file(tmp_path, families={"strong": "llama", "weak": "gpt"})
     async with ScriptedServer() as server:
         line = ["--completions", texts, "--pack", "heart-open"]
@@ -154,7 +171,7 @@ async def test_judges_of_one_line_keep_off_their_own_family(tmp_path, capsys):
     "line",
     [("--until-separated", "all"), ("--pairs", "0"), ("--replicates", "0"), ("--reads", "sung"), ()],
 )
-async def test_a_wrong_line_is_one_line_back(capsys, line):
+async def test_a_wrong_line_is_one_line_back(capsys: pytest.CaptureFixture[str], line: tuple[str, ...]) -> None:
     code, told = await harness(capsys, *line)
     assert code == 2
     assert "\n" not in told["error"]["message"]

@@ -1,6 +1,7 @@
 """The plan of comparisons: connected in every block, balanced over all, audits labelled, the same for the same seed."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 
@@ -10,11 +11,11 @@ SYSTEMS = [f"s{n}" for n in range(9)]
 BLOCKS = {f"c-{n:02d}": SYSTEMS for n in range(40)}
 
 
-def parts(pairs):
+def parts(pairs: Iterable[tuple[str, str]]) -> int:
     """How many unconnected parts the systems of these pairs fall into."""
     root = {s: s for pair in pairs for s in pair}
 
-    def find(s):
+    def find(s: str) -> str:
         return s if root[s] == s else find(root[s])
 
     for a, b in pairs:
@@ -22,7 +23,7 @@ def parts(pairs):
     return len({find(s) for s in root})
 
 
-def test_without_a_size_every_pair_is_asked_once_plus_audits():
+def test_without_a_size_every_pair_is_asked_once_plus_audits() -> None:
     plan = plan_comparisons(BLOCKS, Design(), seed=1)
     counts = Counter(c.purpose for c in plan)
     assert counts["main"] == 40 * 36
@@ -31,7 +32,7 @@ def test_without_a_size_every_pair_is_asked_once_plus_audits():
 
 
 @pytest.mark.parametrize("cells", [200, 400, 720])
-def test_a_reduced_design_is_balanced_and_connected(cells):
+def test_a_reduced_design_is_balanced_and_connected(cells: int) -> None:
     plan = plan_comparisons(BLOCKS, Design(cells=cells, swapped_share=0, repeat_share=0), seed=3)
     assert len(plan) == cells
     pairs = Counter((c.system_a, c.system_b) for c in plan)
@@ -41,7 +42,7 @@ def test_a_reduced_design_is_balanced_and_connected(cells):
     assert parts(list(pairs)) == 1
 
 
-def test_each_block_is_connected_as_far_as_its_size_allows():
+def test_each_block_is_connected_as_far_as_its_size_allows() -> None:
     plan = plan_comparisons(BLOCKS, Design(cells=40 * 8, swapped_share=0, repeat_share=0), seed=3)
     for context in BLOCKS:
         block = [(c.system_a, c.system_b) for c in plan if c.context_id == context]
@@ -49,7 +50,7 @@ def test_each_block_is_connected_as_far_as_its_size_allows():
         assert parts(block) == 1
 
 
-def test_swaps_show_the_other_side_first_and_repeats_the_same():
+def test_swaps_show_the_other_side_first_and_repeats_the_same() -> None:
     plan = plan_comparisons(BLOCKS, Design(), seed=1)
     main = {(c.context_id, c.system_a, c.system_b): c.shown_first for c in plan if c.purpose == "main"}
     for c in plan:
@@ -58,14 +59,14 @@ def test_swaps_show_the_other_side_first_and_repeats_the_same():
             assert same == (c.purpose == "repeat")
 
 
-def test_order_is_by_lot_and_recorded_with_the_seed():
+def test_order_is_by_lot_and_recorded_with_the_seed() -> None:
     firsts = [c.shown_first for c in plan_comparisons(BLOCKS, Design(), seed=1)]
     assert 0.44 < firsts.count("a") / len(firsts) < 0.56
     assert firsts == [c.shown_first for c in plan_comparisons(BLOCKS, Design(), seed=1)]
     assert firsts != [c.shown_first for c in plan_comparisons(BLOCKS, Design(), seed=2)]
 
 
-def test_replicates_each_have_an_order_of_their_own():
+def test_replicates_each_have_an_order_of_their_own() -> None:
     plan = plan_comparisons({"c": ["x", "y"]}, Design(replicates=40, swapped_share=0, repeat_share=0), seed=1)
     assert [c.draw for c in plan] == list(range(40))
     assert {c.shown_first for c in plan} == {"a", "b"}

@@ -3,13 +3,16 @@
 import asyncio
 import csv
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.cli import _run
 from harness.judging.label_sheets import HEADER
 from harness.ranking.strategies import STRATEGIES
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment import JudgeCheck, Judgment, Winner
 from harness.store.run_store import RunStore
 
 from . import scripted_server
@@ -18,18 +21,18 @@ from .scripted_server import ScriptedServer
 VOTES = "context,subset,system_a,system_b,rater,vote,seconds,words,check\n"
 
 
-def call(capsys, *arguments):
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     code = _run([str(a) for a in arguments])
     out = capsys.readouterr()
     return code, out.out, out.err
 
 
-def told(capsys, *arguments):
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any]:
     code, out, _ = call(capsys, *arguments, "--json")
     return code, json.loads(out)
 
 
-def votes_file(tmp_path, *, raters=("ann", "ben"), hasty=("hasty",)):
+def votes_file(tmp_path: Path, *, raters: Sequence[str] = ("ann", "ben"), hasty: Sequence[str] = ("hasty",)) -> Path:
     lines = [
         f"c-{n:02},{'adversarial' if n % 4 == 3 else 'regular'},flat,kind,{rater},b_much,{1 if rater in hasty else 20},60,\n"
         for rater in (*raters, *hasty)
@@ -40,14 +43,16 @@ def votes_file(tmp_path, *, raters=("ann", "ben"), hasty=("hasty",)):
     return path
 
 
-def human_rows(run):
+def human_rows(run: Path) -> list[Judgment]:
     store = RunStore.open(run)
     rows = [row for row in store.judgments() if row.source == "human"]
     store.close()
     return rows
 
 
-def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(capsys, tmp_path, played):
+def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
     path = votes_file(tmp_path)
     code, first = told(capsys, "votes", played, "--add", path, "--presentation", "heard_text")
     assert code == 0
@@ -76,7 +81,9 @@ def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(capsys, tmp_path,
         ("c-00,regular,flat,kind,r,same,,,,,", "extra"),
     ],
 )
-def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(capsys, tmp_path, played, line, says):
+def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, line: str, says: str
+) -> None:
     path = tmp_path / "v.csv"
     path.write_text(VOTES + "c-00,regular,flat,kind,r,same,,,\n" + line + "\n")
     code, _, error = call(capsys, "votes", played, "--add", path)
@@ -87,7 +94,7 @@ def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(capsys, tm
     assert human_rows(played) == []
 
 
-def test_no_votes_and_no_columns_are_said(capsys, tmp_path, played):
+def test_no_votes_and_no_columns_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     assert call(capsys, "votes", played)[0] == 2
     for text in ("", VOTES, "a,b\n1,2\n"):
         (tmp_path / "v.csv").write_text(text)
@@ -96,18 +103,19 @@ def test_no_votes_and_no_columns_are_said(capsys, tmp_path, played):
         assert error.count("\n") == 1
 
 
-def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys, played):
+def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys: pytest.CaptureFixture[str], played: Path) -> None:
     store = RunStore.open(played)
+    verdicts: tuple[tuple[str, Winner | None], ...] = (("fair@1", None), ("failed@1", "a"), ("failed@1", "a"))
     rows = [
         Judgment(
             context=f"c-{n:02}", subset="regular", system_a="flat", system_b="kind", source="judge", judge=judge,
-            winner=winner, strength=3, presentation="heard_text",
+            winner=winner or ("b" if n else "a"), strength=3, presentation="heard_text",
         )
         for n in range(12)
-        for judge, winner in (("fair@1", "b" if n else "a"), ("failed@1", "a"), ("failed@1", "a"))
+        for judge, winner in verdicts
     ]  # fmt: skip
     store.add_judgments(rows)
-    base = {"family": "f", "pairs": 60, "accuracy_interval": None, "flip_rate": 0.0}
+    base: dict[str, Any] = {"family": "f", "pairs": 60, "accuracy_interval": None, "flip_rate": 0.0}
     store.add_judge_check(JudgeCheck(judge="fair@1", accuracy=0.9, trusted=True, **base))
     store.add_judge_check(JudgeCheck(judge="failed@1", accuracy=0.4, trusted=False, excluded=True, **base))
     store.close()
@@ -119,7 +127,9 @@ def test_a_failed_judge_is_left_out_of_the_ranking_until_asked_for(capsys, playe
     assert everybody["systems"]["kind"]["elo"] < everybody["systems"]["flat"]["elo"]
 
 
-def test_a_users_scores_and_families_join_the_ranking_and_bad_ones_are_named(capsys, tmp_path, simulate_rows):
+def test_a_users_scores_and_families_join_the_ranking_and_bad_ones_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, simulate_rows: list[Judgment]
+) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(row.model_dump_json() + "\n" for row in simulate_rows))
     table = tmp_path / "scores.csv"
@@ -137,7 +147,7 @@ def test_a_users_scores_and_families_join_the_ranking_and_bad_ones_are_named(cap
 
 
 @pytest.fixture
-def simulate_rows():
+def simulate_rows() -> list[Judgment]:
     return [
         Judgment(
             context=f"c{n:02}", subset="regular", system_a=f"s{a}", system_b=f"s{b}", source="judge", judge="judge-0",
@@ -150,10 +160,10 @@ def simulate_rows():
 
 
 @pytest.fixture
-def labelling_server(monkeypatch):
+def labelling_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's model sees emotional validation where somebody is told it is no wonder, and quotes it; once it invents."""
 
-    def answer(data):
+    def answer(data: dict[str, Any]) -> dict[str, Any]:
         if "reason" in data:
             from harness.ranking.rationales import codebook
 
@@ -170,7 +180,9 @@ def labelling_server(monkeypatch):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("labelling_server")
-async def test_labels_are_made_resumed_and_held_against_two_people(capsys, tmp_path, played):
+async def test_labels_are_made_resumed_and_held_against_two_people(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
     async with ScriptedServer() as server:
         judge = tmp_path / "j.toml"
         judge.write_text(f'id = "l"\nfamily = "f"\nversion = "1"\nbase_url = "{server.url}"\nmodel = "m"\n')
@@ -202,7 +214,7 @@ async def test_labels_are_made_resumed_and_held_against_two_people(capsys, tmp_p
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("labelling_server")
-async def test_reasons_are_coded_by_a_judge(capsys, tmp_path, played):
+async def test_reasons_are_coded_by_a_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
     store = RunStore.open(played)
     store.add_judgments(
         [
@@ -221,7 +233,9 @@ async def test_reasons_are_coded_by_a_judge(capsys, tmp_path, played):
     assert (code, found["reasons"], found["missing"]) == (0, 3, 0)
 
 
-def test_sheets_that_are_not_done_are_sent_back_by_line(capsys, tmp_path, played):
+def test_sheets_that_are_not_done_are_sent_back_by_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
+) -> None:
     sheets = tmp_path / "sheets"
     call(capsys, "label", "export", played, "--out", sheets, "--size", "4")
     code, _, error = call(capsys, "label", "score", played, sheets)
@@ -236,13 +250,13 @@ def test_sheets_that_are_not_done_are_sent_back_by_line(capsys, tmp_path, played
     assert "perhaps" in error
 
 
-def test_the_embedded_judge_is_said_not_to_label(capsys, played):
+def test_the_embedded_judge_is_said_not_to_label(capsys: pytest.CaptureFixture[str], played: Path) -> None:
     code, _, error = call(capsys, "label", "strategies", played, "--judge", "embedded")
     assert code == 2
     assert "cannot label" in error
 
 
-def _fill(path, *, unsure=False):
+def _fill(path: Path, *, unsure: bool = False) -> None:
     with path.open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     doubted = 4
@@ -257,7 +271,7 @@ def _fill(path, *, unsure=False):
         writer.writerows(rows)
 
 
-def _settle(path):
+def _settle(path: Path) -> None:
     with path.open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     with path.open("w", newline="") as handle:

@@ -1,5 +1,8 @@
 """A batch may end early, by planned looks that spend 5 % together, and says afterwards that it did."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,21 +13,23 @@ from harness.judging.stopping import UntilSeparated, pairs_in_question, planned_
 from harness.ranking import leaderboard
 from harness.ranking.separation import gaps
 from harness.store.judgment import Judgment
+from scenarios.context import Context
+from tests.harness.judging.conftest import RuleJudge
 
 from .conftest import make_context
 
 PLAIN = Design(swapped_share=0, repeat_share=0)
 
 
-def replies(count, **quality):
+def replies(count: int, **quality: str) -> list[Completion]:
     return [Completion(f"c-{n:03}", s, f"{words} ({n} {s})") for n in range(count) for s, words in quality.items()]
 
 
-def contexts(count):
+def contexts(count: int) -> list[Context]:
     return [make_context(f"c-{n:03}") for n in range(count)]
 
 
-def coin(count, seed):
+def coin(count: int, seed: int) -> list[Judgment]:
     """Verdicts on two equal systems."""
     wins = np.random.default_rng(seed).random(count) < 0.5
     return [
@@ -37,14 +42,14 @@ def coin(count, seed):
 
 
 @pytest.mark.parametrize("count", [1, 12, 16, 31, 32, 80, 300, 2000])
-def test_looks_are_few_and_the_last_is_the_whole(count):
+def test_looks_are_few_and_the_last_is_the_whole(count: int) -> None:
     looks = planned_looks(count)
     assert looks[-1] == count
     assert len(looks) <= 5
     assert len(looks) == 1 or min(np.diff([0, *looks])) >= 15
 
 
-def test_a_clear_order_ends_early_on_whole_contexts_and_unclear_ones_run_on(rule_judge):
+def test_a_clear_order_ends_early_on_whole_contexts_and_unclear_ones_run_on(rule_judge: type[RuleJudge]) -> None:
     rule = UntilSeparated("order", ["best", "middle", "worst"], 5)
     done = judge_pairs(
         contexts(80), replies(80, best="good good", middle="good", worst="bad"), rule_judge(), PLAIN, enough=rule
@@ -58,7 +63,7 @@ def test_a_clear_order_ends_early_on_whole_contexts_and_unclear_ones_run_on(rule
     assert [look.contexts for look in equal.looks] == list(planned_looks(80))
 
 
-def test_each_look_is_stricter_than_one_look_alone():
+def test_each_look_is_stricter_than_one_look_alone() -> None:
     rows = coin(60, seed=1)
     rows = [r.model_copy(update={"winner": "a"}) if n % 4 == 0 else r for n, r in enumerate(rows)]
     board = leaderboard(rows)
@@ -71,7 +76,7 @@ def test_each_look_is_stricter_than_one_look_alone():
     assert once.band == pytest.approx(board.difference("x", "y").interval, rel=0.02)
 
 
-def test_the_best_is_asked_for_without_an_order_of_the_others(rule_judge):
+def test_the_best_is_asked_for_without_an_order_of_the_others(rule_judge: type[RuleJudge]) -> None:
     field = replies(64, best="good good", x="bad", y="poor")
     rows = judge_pairs(contexts(64), field, rule_judge(always_first=False), PLAIN).judgments
     even = [
@@ -82,19 +87,19 @@ def test_the_best_is_asked_for_without_an_order_of_the_others(rule_judge):
     assert not UntilSeparated("order", ["best", "x", "y"], 1)(even)
 
 
-def test_systems_that_never_met_are_never_apart():
+def test_systems_that_never_met_are_never_apart() -> None:
     rows = [r.model_copy(update={"winner": "a"}) for r in coin(40, seed=2)]
     islands = rows + [r.model_copy(update={"system_a": "v", "system_b": "w"}) for r in rows]
     assert UntilSeparated("order", ["x", "y"], 1)(rows)
     assert not UntilSeparated("order", ["v", "w", "x", "y"], 1)(islands)
 
 
-def test_one_agent_is_asked_against_the_references():
+def test_one_agent_is_asked_against_the_references() -> None:
     assert pairs_in_question(["agent", "ref:good", "ref:plain"]) == [("agent", "ref:good"), ("agent", "ref:plain")]
     assert pairs_in_question(["b", "a", "ref:good"]) == [("a", "b")]
 
 
-def test_equal_systems_are_rarely_told_apart_however_often_one_looks():
+def test_equal_systems_are_rarely_told_apart_however_often_one_looks() -> None:
     looks = planned_looks(80)
     wrong = 0
     for seed in range(60):
@@ -104,11 +109,11 @@ def test_equal_systems_are_rarely_told_apart_however_often_one_looks():
     assert wrong <= 6
 
 
-def test_every_beginning_of_a_reduced_design_is_balanced(rule_judge):
+def test_every_beginning_of_a_reduced_design_is_balanced(rule_judge: type[RuleJudge]) -> None:
     systems = {f"s{k}": "good" for k in range(6)}
     judged: list[list[Judgment]] = []
 
-    def keep(rows):
+    def keep(rows: Sequence[Judgment]) -> bool:
         judged.append(list(rows))
         return False
 
@@ -122,7 +127,7 @@ def test_every_beginning_of_a_reduced_design_is_balanced(rule_judge):
     assert len(judged[-1]) == len(whole)
 
 
-def test_what_ended_and_what_is_missing_is_kept_beside_the_verdicts(rule_judge, tmp_path):
+def test_what_ended_and_what_is_missing_is_kept_beside_the_verdicts(rule_judge: type[RuleJudge], tmp_path: Path) -> None:
     judge = rule_judge(breaks_on="0 worst)")
     rule = UntilSeparated("best", ["best", "worst"], 5)
     design = Design(swapped_share=0, repeat_share=0)

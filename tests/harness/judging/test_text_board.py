@@ -1,6 +1,8 @@
 """Completions of any origin: read strictly, judged like a run's, and estimated before they are paid for."""
 
 import json
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
@@ -10,14 +12,16 @@ from harness.judging.canaries import CanaryWatch
 from harness.judging.completions_file import read_completions
 from harness.judging.estimate import estimate
 from harness.judging.text_board import as_object
+from scenarios.context import Context
+from tests.harness.judging.conftest import RuleJudge
 
 
-def write(path, rows):
+def write(path: Path, rows: Iterable[dict[str, object]]) -> Path:
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     return path
 
 
-def test_times_and_families_come_along(tmp_path, contexts):
+def test_times_and_families_come_along(tmp_path: Path, contexts: list[Context]) -> None:
     rows = [{"context": "c-0", "system": "m", "text": "Hm.", "family": "f", "ttft_ms": 300}]
     file = read_completions(write(tmp_path / "c.jsonl", rows), contexts)
     assert file.completions == (Completion("c-0", "m", "Hm.", "f"),)
@@ -33,13 +37,13 @@ def test_times_and_families_come_along(tmp_path, contexts):
         ({"context": "c-1", "system": "m", "text": "again"}, "second"),
     ],
 )
-def test_a_bad_line_is_named(tmp_path, contexts, row, says):
+def test_a_bad_line_is_named(tmp_path: Path, contexts: list[Context], row: dict[str, object], says: str) -> None:
     path = write(tmp_path / "c.jsonl", [{"context": "c-1", "system": "m", "text": "x"}, row])
     with pytest.raises(UserError, match=rf"c\.jsonl:2: .*{says}"):
         read_completions(path, contexts)
 
 
-def test_the_estimate_counts_what_would_be_asked(contexts, rule_judge):
+def test_the_estimate_counts_what_would_be_asked(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     replies = [Completion(c.id, s, f"{s} for {c.id}") for c in contexts for s in ("x", "y", "z")]
     settings = load_judge_settings("local-server").model_copy(update={"price_in": 1.0, "price_out": 2.0})
     guess = estimate(contexts, replies, settings, Design(), seed=1)
@@ -50,12 +54,12 @@ def test_the_estimate_counts_what_would_be_asked(contexts, rule_judge):
     assert estimate(contexts, replies, load_judge_settings("local-server")).cost_usd is None
 
 
-def test_the_object_for_programs_has_the_promised_keys(contexts, rule_judge):
+def test_the_object_for_programs_has_the_promised_keys(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     done = judge_pairs(contexts, [Completion("c-0", s, s) for s in ("x", "y")], rule_judge(), seed=1)
     assert {"schema", "comparisons", "calls", "cached", "missing", "judges"} <= set(as_object([done], []))
 
 
-def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge):
+def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge: type[RuleJudge]) -> None:
     from scenarios.context import Context, Turn
 
     many = [
@@ -78,7 +82,7 @@ def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge):
     assert done.unasked == 64
 
 
-def test_canaries_notice_a_judge_that_drifted(contexts, rule_judge):
+def test_canaries_notice_a_judge_that_drifted(contexts: list[Context], rule_judge: type[RuleJudge]) -> None:
     replies = [Completion("c-0", s, s) for s in ("good", "bad")]
     done = judge_pairs(contexts, replies, rule_judge(always_first=True), seed=1, canaries=20)
     (watched,) = done.canaries
@@ -87,7 +91,7 @@ def test_canaries_notice_a_judge_that_drifted(contexts, rule_judge):
     assert not CanaryWatch("j", asked=20, wrong=1, missing=0).drifted(0.95)
 
 
-def test_every_shipped_judge_loads_and_a_bad_file_is_named(tmp_path):
+def test_every_shipped_judge_loads_and_a_bad_file_is_named(tmp_path: Path) -> None:
     assert "embedded" in shipped_judges()
     for name in shipped_judges():
         load_judge_settings(name)

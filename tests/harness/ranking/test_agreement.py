@@ -1,13 +1,25 @@
+from typing import Any, Literal
+
 import numpy as np
 import pytest
 
-from harness.ranking.agreement import agreement
+from harness.ranking.agreement import Equivalence, agreement
 from harness.ranking.ballots import ballots, is_ambiguous, label, majority
 from harness.ranking.consistency import consistency
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, Winner
+from tests.harness.conftest import Simulate
+from tests.present import present
 
 
-def _row(context, winner, judge, source="judge", strength=1, turned=False, **more):
+def _row(
+    context: str,
+    winner: Winner,
+    judge: str,
+    source: Literal["judge", "human"] = "judge",
+    strength: int = 1,
+    turned: bool = False,
+    **more: Any,
+) -> Judgment:
     a, b = ("y", "x") if turned else ("x", "y")
     return Judgment(
         context=context,
@@ -22,36 +34,37 @@ def _row(context, winner, judge, source="judge", strength=1, turned=False, **mor
     )
 
 
-def _panel(contexts, judge_winners, human_winners):
+def _panel(contexts: int, judge_winners: str, human_winners: str) -> list[Judgment]:
     """Every context has the same panel; winners are strings of a, b and t."""
-    name = {"a": "a", "b": "b", "t": "tie"}
+    name: dict[str, Winner] = {"a": "a", "b": "b", "t": "tie"}
+    voices: tuple[tuple[Literal["judge", "human"], str], ...] = (("judge", judge_winners), ("human", human_winners))
     return [
         _row(f"c{c}", name[w], f"{source}{k}", source)
         for c in range(contexts)
-        for source, winners in (("judge", judge_winners), ("human", human_winners))
+        for source, winners in voices
         for k, w in enumerate(winners)
     ]
 
 
-def test_majorities_need_three_voters_and_a_leader():
+def test_majorities_need_three_voters_and_a_leader() -> None:
     assert majority({"p": 1.0, "q": 2.0, "r": -1.0}) == label(1.0)
     assert majority({"p": 1.0, "q": 2.0}) is None
     assert majority({"p": 1.0, "q": -1.0, "r": 0.0}) is None
 
 
-def test_a_judge_asked_in_both_orders_is_one_voice():
+def test_a_judge_asked_in_both_orders_is_one_voice() -> None:
     one, two = _row("c", "a", "j", strength=3), _row("c", "a", "j", strength=1, turned=True)
     (ballot,) = ballots([one, two])
     assert ballot.judges == {"j": 1.0}
 
 
-def test_agreement_by_hand():
+def test_agreement_by_hand() -> None:
     rows = _panel(10, "aab", "aaaab")
     found = agreement(rows, draws=200)
-    assert found.judge_human.value == 1.0
+    assert present(found.judge_human).value == 1.0
     # Of ten pairs of raters six agree, in every context.
-    assert found.inter_human.value == pytest.approx(0.6)
-    assert found.judges_with_one_human.value == pytest.approx(0.8)
+    assert present(found.inter_human).value == pytest.approx(0.6)
+    assert present(found.judges_with_one_human).value == pytest.approx(0.8)
     assert found.cross_judge["judge0", "judge1"].value == 1.0
     assert found.cross_judge["judge0", "judge2"].value == 0.0
     assert found.three_way["judge0", "judge1", "judge2"].value == 0.0
@@ -60,15 +73,15 @@ def test_agreement_by_hand():
     assert found.judges_per_pair == {3: 10}
 
 
-def test_ambiguous_pairs_are_counted_apart():
+def test_ambiguous_pairs_are_counted_apart() -> None:
     clear, torn = (
         _panel(9, "aaa", "aaaaa"),
         [r.model_copy(update={"context": "t" + r.context}) for r in _panel(9, "bbb", "aaabb")],
     )
     found = agreement([*clear, *torn], draws=200)
-    assert found.judge_human.value == pytest.approx(0.5)
-    assert found.judge_human_ambiguous.value == 0.0
-    assert found.judge_human_ambiguous.pairs == 9
+    assert present(found.judge_human).value == pytest.approx(0.5)
+    assert present(found.judge_human_ambiguous).value == 0.0
+    assert present(found.judge_human_ambiguous).pairs == 9
     (one,) = ballots(_panel(1, "aab", "aaabb"))
     assert is_ambiguous(one)
     marked = _row("c0", "a", "judge0", axes={"H": {"winner": "a"}, "E": {"winner": "a"}})
@@ -76,35 +89,37 @@ def test_ambiguous_pairs_are_counted_apart():
     assert not is_ambiguous(decided)
 
 
-def test_intervals_resample_contexts_and_need_eight(simulate):
+def test_intervals_resample_contexts_and_need_eight(simulate: Simulate) -> None:
     few = [*simulate(7, 3, 3, seed=1), *simulate(7, 3, 5, seed=1, source="human", ties=0.4)]
-    assert agreement(few, draws=100).judge_human.interval is None
+    assert present(agreement(few, draws=100).judge_human).interval is None
     many = [*simulate(60, 3, 3, seed=1), *simulate(60, 3, 5, seed=1, source="human", ties=0.4)]
     found = agreement(many, draws=500)
-    for figure in (
+    for found_or_none in (
         found.judge_human,
         found.inter_human,
         found.fleiss_kappa_humans,
         found.krippendorff_alpha_judges,
         found.cohen_kappa,
     ):
-        assert figure.interval[0] < figure.value < figure.interval[1]
+        figure = present(found_or_none)
+        low, high = present(figure.interval)
+        assert low < figure.value < high
 
 
-def test_equivalence_is_a_test_and_not_an_absence_of_difference():
+def test_equivalence_is_a_test_and_not_an_absence_of_difference() -> None:
     rng = np.random.default_rng(0)
 
-    def vote(lean, chance):
+    def vote(lean: Winner, chance: float) -> Winner:
         return lean if rng.random() < chance else "b" if lean == "a" else "a"
 
-    def world(contexts, judge_chance):
+    def world(contexts: int, judge_chance: float) -> Equivalence:
         rows = []
         for c in range(contexts):
-            lean = "a" if rng.random() < 0.5 else "b"
+            lean: Winner = "a" if rng.random() < 0.5 else "b"
             rows += [_row(f"c{c}", vote(lean, 0.9), f"h{k}", "human") for k in range(5)]
             verdict = vote(lean, judge_chance)
             rows += [_row(f"c{c}", verdict, f"j{k}") for k in range(3)]
-        return agreement(rows, draws=500).equivalence
+        return present(agreement(rows, draws=500).equivalence)
 
     assert world(1500, 0.9).equivalent is True
     assert world(1500, 0.75).equivalent is False
@@ -113,7 +128,7 @@ def test_equivalence_is_a_test_and_not_an_absence_of_difference():
     assert world(7, 0.9).equivalent is None
 
 
-def test_without_people_or_with_one_judge_figures_are_absent(simulate):
+def test_without_people_or_with_one_judge_figures_are_absent(simulate: Simulate) -> None:
     found = agreement(simulate(10, 3, 1), draws=50)
     assert found.judge_human is None
     assert found.inter_human is None
@@ -122,7 +137,7 @@ def test_without_people_or_with_one_judge_figures_are_absent(simulate):
     assert agreement([], draws=50).judge_human is None
 
 
-def test_kappa_on_one_axis(simulate):
+def test_kappa_on_one_axis(simulate: Simulate) -> None:
     found = agreement(simulate(30, 3, 3, seed=5, axes=True), draws=100)
     assert set(found.fleiss_kappa_by_axis) == set("HEART")
     # Marks of different judges share the replies' worth and nothing else, so they agree beyond chance and not perfectly.
@@ -131,7 +146,7 @@ def test_kappa_on_one_axis(simulate):
     assert agreement(one, draws=50).fleiss_kappa_by_axis["E"].value == 1.0
 
 
-def test_flips_and_slips():
+def test_flips_and_slips() -> None:
     rows = [
         _row("c1", "a", "j", shown_first="a"),
         _row("c1", "b", "j", shown_first="b", purpose="swapped"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.leaderboard import Method, leaderboard
 from harness.ranking.model import RatingModel
 from harness.ranking.ranking import as_object, rank
 from harness.store.judgment import Judgment
@@ -42,7 +42,7 @@ _row = st.builds(
 @settings(max_examples=40, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_every_board_is_finite(method, rows):
+def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         board = leaderboard(rows, RatingModel(method), bootstrap_draws=20)
@@ -64,7 +64,7 @@ def test_every_board_is_finite(method, rows):
 
 @settings(max_examples=25, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
-def test_every_ranking_can_be_written(rows):
+def test_every_ranking_can_be_written(rows: list[Judgment]) -> None:
     latencies = {"u": {f"c{k}": [300.0 + k if k % 3 else math.inf] for k in range(10)}, "w": {}}
     with warnings.catch_warnings():
         warnings.simplefilter("error")

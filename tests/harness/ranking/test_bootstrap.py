@@ -3,19 +3,21 @@ import time
 import evalica
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.fits import fit_votes
 from harness.ranking.reach import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.scale import ELO_PER_LOGIT
-from harness.ranking.verdicts import gather
+from harness.ranking.verdicts import Votes, gather
+from tests.harness.conftest import Simulate
 
 WITHIN_ELO = 0.1
 
 
 @pytest.mark.parametrize("contexts", [8, 12, 60])
-def test_refits_are_within_a_tenth_of_an_elo_of_full_convergence(simulate, contexts):
+def test_refits_are_within_a_tenth_of_an_elo_of_full_convergence(simulate: Simulate, contexts: int) -> None:
     votes = gather(simulate(contexts, 4, 2, seed=contexts, spread=1.5, position=0.3))
     wins = bradley_terry.wins_by_context(votes)
     often = draw_contexts(contexts, 150, np.random.default_rng(0))
@@ -30,14 +32,14 @@ def test_refits_are_within_a_tenth_of_an_elo_of_full_convergence(simulate, conte
     assert ELO_PER_LOGIT * np.abs(found - exact).max() < WITHIN_ELO
 
 
-def _alone(fitted, votes, draw):
+def _alone(fitted: ordinal.OrdinalFit, votes: Votes, draw: NDArray[np.float64]) -> NDArray[np.float64]:
     ridge = fitted.design.ridge.copy()
     if not is_bounded(np.tensordot(draw, bradley_terry.wins_by_context(votes, weighted=False), axes=1)):
         ridge[: fitted.design.systems] = PRIOR_PRECISION
     return ordinal.fit(fitted.design, weights=draw, ridge=ridge).theta
 
 
-def test_a_draw_that_is_separated_is_held_and_the_others_are_not(simulate):
+def test_a_draw_that_is_separated_is_held_and_the_others_are_not(simulate: Simulate) -> None:
     # s1 loses once in one context: without that context it never loses.
     rows = [r.model_copy(update={"winner": "b"}) for r in simulate(10, 2, 2)]
     rows[0] = rows[0].model_copy(update={"winner": "a"})
@@ -56,21 +58,21 @@ def test_a_draw_that_is_separated_is_held_and_the_others_are_not(simulate):
     assert found[~has_loss] == pytest.approx(np.tile(held, ((~has_loss).sum(), 1)), abs=1e-3)
 
 
-def test_stacked_reach_is_that_of_each():
+def test_stacked_reach_is_that_of_each() -> None:
     rng = np.random.default_rng(2)
     stack = (rng.random((300, 5, 5)) < 0.3) * (1 - np.eye(5))
     assert are_bounded(stack).tolist() == [is_bounded(one) for one in stack]
     assert 0 < are_bounded(stack).sum() < 300
 
 
-def test_draws_are_multinomial():
+def test_draws_are_multinomial() -> None:
     often = draw_contexts(50, 4000, np.random.default_rng(3))
     assert (often.sum(axis=1) == 50).all()
     assert often.mean(axis=0) == pytest.approx(1, abs=0.08)
     assert often.var(axis=0).mean() == pytest.approx(49 / 50, abs=0.05)
 
 
-def test_expanded_percentiles_widen_few_contexts_and_vanish_with_many():
+def test_expanded_percentiles_widen_few_contexts_and_vanish_with_many() -> None:
     draws = np.random.default_rng(4).standard_normal(200_000)
     few, many = percentile_interval(draws, 10), percentile_interval(draws, 100_000)
     # sqrt(10/9) times Student's quantile with nine degrees of freedom.
@@ -78,7 +80,7 @@ def test_expanded_percentiles_widen_few_contexts_and_vanish_with_many():
     assert many[1] == pytest.approx(1.96, abs=0.02)
 
 
-def test_bootstrap_and_sandwich_agree_on_many_contexts(simulate):
+def test_bootstrap_and_sandwich_agree_on_many_contexts(simulate: Simulate) -> None:
     votes = gather(simulate(200, 3, 2, seed=5))
     fitted = ordinal.fit(ordinal.design(votes))
     drawn = ordinal_bootstrap.refit(fitted, votes, draw_contexts(200, 1500, np.random.default_rng(6)))
@@ -86,7 +88,7 @@ def test_bootstrap_and_sandwich_agree_on_many_contexts(simulate):
     assert drawn.std(axis=0) == pytest.approx(errors, rel=0.08)
 
 
-def test_a_refit_costs_a_fraction_of_a_librarys(simulate):
+def test_a_refit_costs_a_fraction_of_a_librarys(simulate: Simulate) -> None:
     rows = simulate(60, 6, 3, seed=7)
     votes = gather(rows)
     wins = bradley_terry.wins_by_context(votes)

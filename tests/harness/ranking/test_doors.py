@@ -1,5 +1,7 @@
 """Equal rows give equal ratings by every door, to the last digit."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.ranking import RatingModel, joint_figure, leaderboard
@@ -9,6 +11,7 @@ from harness.ranking.variants import variants
 from harness.steps.rank import Measured, rank_target, rated_rows
 from harness.steps.summarise import quality_figures
 from harness.store.judgment_files import write
+from tests.harness.conftest import Simulate
 
 BOARDS = {
     "ordinary": {"contexts": 16, "systems": 4, "judges": 2, "axes": True},
@@ -25,7 +28,7 @@ def _figures(board):
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_every_door_gives_the_boards_elo_and_interval(simulate, tmp_path, name):
+def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_path: Path, name: str) -> None:
     rows = simulate(seed=3, **BOARDS[name])
     # All conversations are of one subset, so "all" and "regular" are the same rows.
     rows = [row.model_copy(update={"subset": "regular", "presentation": "heard_text"}) for row in rows]
@@ -64,7 +67,7 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate, tmp_path, name):
     }
 
 
-def test_the_summary_and_rank_draw_the_same_conversations(simulate):
+def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) -> None:
     rows = simulate(12, 3, 1, seed=8, spread=0.2)
     ttfa = {s: {row.context: [300.0 + k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
     # A conversation that only TTFT knows, and nobody judged.
@@ -75,7 +78,7 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate):
     assert 0 < ranked.joint.points[-1].p_frontier < 1
 
 
-def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate):
+def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simulate) -> None:
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
     figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0), "s0")
@@ -83,7 +86,7 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate):
 
 
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate, method):
+def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate, method) -> None:
     rows = simulate(12, 3, 2, seed=5, ties=0.4, axes=True)
     lengths = {
         (row.context, s, 0): 5 + 4 * (len(row.context) + int(s[1]) * int(row.context[-1]))
@@ -102,7 +105,7 @@ def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate, method):
     assert ("length" in board.terms) == (method == "ordinal") == ("length of the replies" in board.method)
 
 
-def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(simulate):
+def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(simulate: Simulate) -> None:
     rows = simulate(20, 3, 2, seed=6)
     # Words vary within each system, and s2 is long-winded.
     texts = {
@@ -130,7 +133,7 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
     assert "with a length term, as was asked" in asked.length_words
 
 
-def test_the_terms_of_a_fit_stand_with_its_name(simulate):
+def test_the_terms_of_a_fit_stand_with_its_name(simulate: Simulate) -> None:
     assert "position of each judge" in leaderboard(simulate(9, 3, 1)).method
     unknown = [row.model_copy(update={"shown_first": None}) for row in simulate(9, 3, 1)]
     assert leaderboard(unknown).method == PRIMARY.title(()) == "ordinal Bradley–Terry (cumulative logit)"

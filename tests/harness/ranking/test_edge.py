@@ -17,6 +17,7 @@ from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.separation import gaps
 from harness.store.judgment import Judgment
+from tests.harness.conftest import Simulate
 
 SYSTEMS = ("s0", "s1", "s2")
 
@@ -34,7 +35,7 @@ def _swept(contexts):
     return rows
 
 
-def test_a_system_that_won_everything_has_a_lower_bound_and_the_rest_keep_two_ends():
+def test_a_system_that_won_everything_has_a_lower_bound_and_the_rest_keep_two_ends() -> None:
     board = leaderboard(_swept(12), bootstrap_draws=50)
     best = board["s2"]
     assert board.separated == {"s2"}
@@ -53,14 +54,14 @@ def test_a_system_that_won_everything_has_a_lower_bound_and_the_rest_keep_two_en
     assert mirrored["s2"].interval == pytest.approx((None, 3000 - best.interval[0]), abs=1e-6)
 
 
-def test_more_conversations_raise_the_bound_and_seven_give_none():
+def test_more_conversations_raise_the_bound_and_seven_give_none() -> None:
     assert leaderboard(_swept(7))["s2"].interval is None
     bounds = [leaderboard(_swept(n))["s2"].interval[0] for n in (8, 20, 80)]
     assert bounds == sorted(bounds)
     assert swept_share(8) ** 8 == pytest.approx(0.05)
 
 
-def test_two_systems_of_which_one_wins_all_bound_one_another():
+def test_two_systems_of_which_one_wins_all_bound_one_another() -> None:
     board = leaderboard([_row(c, "x", "y", "a") for c in range(10)])
     (low, above), (below, high) = board["x"].interval, board["y"].interval
     assert above is None
@@ -75,7 +76,7 @@ def test_two_systems_of_which_one_wins_all_bound_one_another():
     assert gap.apart
 
 
-def test_bounds_are_printed_as_bounds_everywhere():
+def test_bounds_are_printed_as_bounds_everywhere() -> None:
     ranking = rank(_swept(12), {s: {f"c{k}": [300.0] for k in range(12)} for s in SYSTEMS}, draws=50)
     bound = ranking.board["s2"].interval[0]
     assert f"| ≥ {bound:.0f} |" in board_markdown(ranking.board, ranking.joint)
@@ -92,7 +93,7 @@ OPPOSITES = [_row(c, a, b, winner, repeat=k) for c in range(9) for a, b in PAIRS
 
 @pytest.mark.parametrize("rows", [TIES, OPPOSITES], ids=["ties alone", "beside its opposite"])
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_verdicts_that_cancel_are_not_certainty(rows, method):
+def test_verdicts_that_cancel_are_not_certainty(rows, method) -> None:
     board = leaderboard(rows, RatingModel(method))
     for system in board.systems:
         low, high = system.interval
@@ -102,7 +103,7 @@ def test_verdicts_that_cancel_are_not_certainty(rows, method):
     assert board.difference("s0", "s1").p_value > 0.9
 
 
-def test_parts_without_a_comparison_between_them_are_rated_apart(simulate):
+def test_parts_without_a_comparison_between_them_are_rated_apart(simulate: Simulate) -> None:
     here = simulate(12, 3, 1, seed=1)
     there = [
         r.model_copy(update={"system_a": "t" + r.system_a, "system_b": "t" + r.system_b}) for r in simulate(12, 2, 1, seed=2)
@@ -128,7 +129,7 @@ def test_parts_without_a_comparison_between_them_are_rated_apart(simulate):
     json.dumps(as_object(rank([*here, *there], latencies, draws=20)), allow_nan=False)
 
 
-def test_exact_repeats_count_once_and_are_said(simulate):
+def test_exact_repeats_count_once_and_are_said(simulate: Simulate) -> None:
     rows = simulate(10, 3, 2, seed=3, axes=True)
     once, twice = leaderboard(rows), leaderboard([*rows, *rows[:7]])
     assert twice.systems == once.systems
@@ -142,14 +143,14 @@ def test_exact_repeats_count_once_and_are_said(simulate):
         assert leaderboard([*rows, other]).judgments == 61
 
 
-def test_a_system_without_any_latency_is_no_point(simulate):
+def test_a_system_without_any_latency_is_no_point(simulate: Simulate) -> None:
     latencies = {"s0": {f"c{c:03}": [300.0] for c in range(10)}, "s1": {}, "s2": {"c000": []}}
     figure = rank(simulate(10, 3, 1), latencies, other_latencies={"ttft": {"s1": {"c000": [100.0]}}}, draws=50)
     assert [p.system for p in figure.joint.points] == ["s0"]
     assert set(as_object(figure)["joint"]) == {"s0"}
 
 
-def test_the_core_is_the_largest_set_that_won_and_lost_among_itself():
+def test_the_core_is_the_largest_set_that_won_and_lost_among_itself() -> None:
     wins = np.zeros((4, 4))
     wins[0, 1] = wins[1, 0] = 1
     wins[2, 0] = wins[1, 3] = 1
@@ -168,7 +169,7 @@ def _benchmark():
     return module
 
 
-def test_intervals_at_the_edge_cover_and_no_connected_board_is_without():
+def test_intervals_at_the_edge_cover_and_no_connected_board_is_without() -> None:
     found = _benchmark().simulate(105, seed=11)
     given = sum(t.given + t.one_sided for t in found.values())
     inside = sum(t.covered + t.one_sided_covered for t in found.values())

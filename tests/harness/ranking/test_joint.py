@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -5,14 +7,16 @@ from harness.errors import UserError
 from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier, weighted_quantile
 from harness.ranking.percentiles import quantiles_of
+from tests.harness.conftest import Simulate
+from tests.present import present
 
 
-def _latencies(systems, contexts, seed=0):
+def _latencies(systems: Mapping[str, float], contexts: int, seed: int = 0) -> dict[str, dict[str, float | None]]:
     rng = np.random.default_rng(seed)
     return {s: {f"c{c:03}": [float(m * rng.lognormal(0, 0.2))] for c in range(contexts)} for s, m in systems.items()}
 
 
-def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate):
+def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate: Simulate) -> None:
     rows = simulate(80, 4, 2, seed=1)
     points = {p.system: p for p in joint(rows, _latencies({"s3": 400, "s2": 300, "s0": 2000}, 80), draws=400)}
     assert set(points) == {"s3", "s2", "s0"}
@@ -25,12 +29,12 @@ def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate):
     assert points["s3"].latency.p95 > points["s3"].latency.p50
 
 
-def test_nobody_within_budget_leaves_all_at_zero(simulate):
+def test_nobody_within_budget_leaves_all_at_zero(simulate: Simulate) -> None:
     points = joint(simulate(20, 3, 1), _latencies({"s0": 900, "s1": 900, "s2": 900}, 20), budget_ms=500, draws=200)
     assert [p.p_best_within_budget for p in points] == [0, 0, 0]
 
 
-def test_missing_replies_are_slower_than_any(simulate):
+def test_missing_replies_are_slower_than_any(simulate: Simulate) -> None:
     latencies = _latencies({"s0": 300, "s1": 300}, 20)
     latencies["s1"] = {c: v if k < 8 else [np.inf] for k, (c, v) in enumerate(latencies["s1"].items())}
     points = {p.system: p for p in joint(simulate(20, 2, 1), latencies, draws=300)}
@@ -40,7 +44,7 @@ def test_missing_replies_are_slower_than_any(simulate):
     assert points["s1"].p_best_within_budget < points["s0"].p_best_within_budget
 
 
-def test_thresholds_of_size(simulate):
+def test_thresholds_of_size(simulate: Simulate) -> None:
     few = joint_figure(simulate(7, 3, 1), _latencies({"s0": 1, "s1": 2}, 7), draws=100)
     assert all(p.elo_interval is None and p.latency.p50_interval is None and p.latency.p95 is None for p in few.points)
     assert few.slope is None
@@ -48,11 +52,12 @@ def test_thresholds_of_size(simulate):
     assert wide.points[0].latency.p95 is None
     assert wide.slope.systems == 6
     # Ratings rise by 2 log-odds over a factor 32 in latency.
-    assert wide.slope.elo_per_decade == pytest.approx(2 * 173.7 / np.log10(32), rel=0.25)
-    assert wide.slope.interval[0] < wide.slope.elo_per_decade < wide.slope.interval[1]
+    assert present(wide.slope).elo_per_decade == pytest.approx(2 * 173.7 / np.log10(32), rel=0.25)
+    low, high = present(present(wide.slope).interval)
+    assert low < present(wide.slope).elo_per_decade < high
 
 
-def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(simulate):
+def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(simulate: Simulate) -> None:
     rows, latencies = simulate(30, 3, 1), _latencies({"s0": 300, "s1": 400}, 30)
     words = {s: {c: [v + 100 for v in turns] for c, turns in by.items()} for s, by in latencies.items()}
     one = joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
@@ -62,12 +67,12 @@ def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(si
         assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in p.latency.p50_interval))
 
 
-def test_cut_ins_and_refusals(simulate):
+def test_cut_ins_and_refusals(simulate: Simulate) -> None:
     rows, latencies = simulate(20, 2, 1), _latencies({"s0": 300, "s1": 400}, 20)
     cuts = {"s0": {f"c{c:03}": [c < 5] for c in range(20)}}
     by = {p.system: p for p in joint_figure(rows, latencies, cut_ins=cuts, draws=200).points}
     assert by["s0"].cut_in_rate == 0.25
-    assert 0 < by["s0"].cut_in_interval[0] < 0.25 < by["s0"].cut_in_interval[1] < 0.6
+    assert 0 < present(by["s0"].cut_in_interval)[0] < 0.25 < present(by["s0"].cut_in_interval)[1] < 0.6
     assert by["s1"].cut_in_rate is None
     with pytest.raises(UserError, match="both judgments and latencies"):
         joint(rows, {"other": {"c000": [1.0]}})
@@ -75,7 +80,7 @@ def test_cut_ins_and_refusals(simulate):
         joint([r.model_copy(update={"presentation": "audio_with_delay"}) for r in rows], latencies)
 
 
-def test_weighted_quantile_is_numpys_on_the_repeated_values():
+def test_weighted_quantile_is_numpys_on_the_repeated_values() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=40)
     often = rng.multinomial(40, np.full(40, 1 / 40), size=50).astype(float)
@@ -84,14 +89,14 @@ def test_weighted_quantile_is_numpys_on_the_repeated_values():
         assert weighted_quantile(values, often, share) == pytest.approx(want, abs=1e-9)
 
 
-def test_frontier_and_best_by_hand():
+def test_frontier_and_best_by_hand() -> None:
     elo = np.array([[1600.0, 1500.0, 1400.0, 1550.0]])
     ms = np.array([[900.0, 300.0, 200.0, 950.0]])
     assert on_frontier(elo, ms).tolist() == [[True, True, True, False]]
     assert best_within(elo, ms, 500).tolist() == [[False, True, False, False]]
 
 
-def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate):
+def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate: Simulate) -> None:
     rows = [r for r in simulate(20, 3, 1, seed=2) if "s0" not in (r.system_a, r.system_b) or r.context < "c005"]
     latencies = _latencies({"s0": 300, "s1": 400}, 20)
     latencies["s1"] = dict(list(latencies["s1"].items())[:6])
@@ -102,7 +107,7 @@ def test_a_system_timed_or_judged_in_few_contexts_has_no_interval_there(simulate
     assert by["s1"].latency.p50_interval is None
 
 
-def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(simulate):
+def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(simulate: Simulate) -> None:
     rows, once = simulate(30, 2, 1), _latencies({"s0": 300, "s1": 400}, 30)
     thrice = {s: {c: turns * 3 for c, turns in by.items()} for s, by in once.items()}
     one, three = (joint_figure(rows, given, draws=200, seed=3) for given in (once, thrice))

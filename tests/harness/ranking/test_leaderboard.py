@@ -1,25 +1,29 @@
+from typing import Literal
+
 import numpy as np
 import pytest
 
 from harness.errors import UserError
 from harness.ranking import RatingModel, leaderboard
-from harness.ranking.leaderboard import paper_half_width
-from harness.store.judgment import Judgment
+from harness.ranking.leaderboard import Method, paper_half_width
+from harness.store.judgment import Judgment, Winner
+from tests.harness.conftest import Simulate
+from tests.present import present
 
-METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
+METHODS: tuple[Method, ...] = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_finds_the_order_and_centres_at_1500(simulate, method):
+def test_every_method_finds_the_order_and_centres_at_1500(simulate: Simulate, method: Method) -> None:
     board = leaderboard(simulate(60, 4, 3, seed=1), RatingModel(method))
     assert [r.system for r in board.systems] == ["s3", "s2", "s1", "s0"]
     assert sum(r.elo for r in board.systems) / 4 == pytest.approx(1500)
     assert board.warnings == ()
-    assert all(r.interval[0] < r.elo < r.interval[1] for r in board.systems)
-    assert all(r.band[0] < r.interval[0] for r in board.systems)
+    assert all(present(r.interval)[0] < r.elo < present(r.interval)[1] for r in board.systems)
+    assert all(present(r.band)[0] < present(r.interval)[0] for r in board.systems)
 
 
-def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate):
+def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate: Simulate) -> None:
     few = leaderboard(simulate(7, 3, 2))
     assert all(r.interval is None and r.band is None and r.error is None for r in few.systems)
     assert few.difference("s0", "s1").interval is None
@@ -28,7 +32,7 @@ def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate):
     assert not leaderboard(simulate(50, 3, 2)).warnings
 
 
-def test_presentations_never_share_a_fit(simulate):
+def test_presentations_never_share_a_fit(simulate: Simulate) -> None:
     rows = simulate(10, 3, 1)
     mixed = [*rows, rows[0].model_copy(update={"presentation": "audio"})]
     with pytest.raises(UserError, match="audio, written"):
@@ -36,7 +40,7 @@ def test_presentations_never_share_a_fit(simulate):
     assert leaderboard(mixed, presentation="written").judgments == len(rows)
 
 
-def test_position_bias_is_estimated_and_does_not_move_a_system(simulate):
+def test_position_bias_is_estimated_and_does_not_move_a_system(simulate: Simulate) -> None:
     biased = simulate(150, 3, 2, seed=2, position=1.5)
     # The weak system is always shown first, so a fit without the term would take the judge's lean for quality.
     unfair = [r for r in biased if r.shown_first == "a" or "s0" not in (r.system_a, r.system_b)]
@@ -47,7 +51,7 @@ def test_position_bias_is_estimated_and_does_not_move_a_system(simulate):
     assert abs(board["s0"].elo - fair["s0"].elo) < 40 < abs(naive["s0"].elo - fair["s0"].elo)
 
 
-def test_length_term_takes_the_lean_to_long_replies(simulate):
+def test_length_term_takes_the_lean_to_long_replies(simulate: Simulate) -> None:
     rows = simulate(100, 3, 2, seed=3, spread=0.0)
     # All three are equally good; verdicts lean to the longer reply, and s2 is long-winded.
     rng = np.random.default_rng(0)
@@ -60,11 +64,11 @@ def test_length_term_takes_the_lean_to_long_replies(simulate):
     swayed = [lean(row) for row in rows]
     board, naive = leaderboard(swayed, RatingModel(lengths=lengths)), leaderboard(swayed)
     assert board.terms["length"] == pytest.approx(1.2, abs=0.4)
-    assert naive["s2"].interval[0] > 1530
-    assert board["s2"].interval[0] < 1500 < board["s2"].interval[1]
+    assert present(naive["s2"].interval)[0] > 1530
+    assert present(board["s2"].interval)[0] < 1500 < present(board["s2"].interval)[1]
 
 
-def test_a_system_that_never_lost_is_named_and_finite(simulate):
+def test_a_system_that_never_lost_is_named_and_finite(simulate: Simulate) -> None:
     rows = [
         r.model_copy(update={"winner": "b"}) if r.system_b == "s2" else r
         for r in simulate(12, 3, 1, seed=4)
@@ -78,30 +82,30 @@ def test_a_system_that_never_lost_is_named_and_finite(simulate):
         assert board.systems[0].elo < 2500
 
 
-def test_systems_that_never_met_are_named(simulate):
+def test_systems_that_never_met_are_named(simulate: Simulate) -> None:
     rows = simulate(12, 2, 1, seed=5)
     apart = [r.model_copy(update={"system_a": "t0", "system_b": "t1"}) for r in rows]
     board = leaderboard([*rows, *apart])
     assert "2 groups that never met (s0, s1; t0, t1)" in board.warnings[0]
 
 
-def test_difference_is_tighter_than_two_intervals_and_antisymmetric(simulate):
+def test_difference_is_tighter_than_two_intervals_and_antisymmetric(simulate: Simulate) -> None:
     board = leaderboard(simulate(60, 4, 2, seed=6))
     there, back = board.difference("s3", "s0"), board.difference("s0", "s3")
     assert there.elo == pytest.approx(-back.elo)
     assert there.error == pytest.approx(back.error)
-    assert there.p_value < 1e-6
+    assert present(there.p_value) < 1e-6
     assert there.elo == pytest.approx(board["s3"].elo - board["s0"].elo)
 
 
-def test_regular_and_adversarial_apart_and_together(simulate):
+def test_regular_and_adversarial_apart_and_together(simulate: Simulate) -> None:
     rows = simulate(40, 3, 1, seed=7)
     parts = [leaderboard(rows, subset=s) for s in ("regular", "adversarial")]
     assert [p.contexts for p in parts] == [36, 4]
     assert leaderboard(rows).judgments == sum(p.judgments for p in parts)
 
 
-def test_axis_boards_and_weights(simulate):
+def test_axis_boards_and_weights(simulate: Simulate) -> None:
     rows = simulate(40, 3, 1, seed=8, axes=True)
     board = leaderboard(rows)
     for axis in "HEART":
@@ -114,16 +118,17 @@ def test_axis_boards_and_weights(simulate):
         leaderboard(rows, RatingModel(axis_weights={"X": 1.0}))
 
 
-def test_swapping_the_names_of_the_sides_changes_nothing(simulate):
+def test_swapping_the_names_of_the_sides_changes_nothing(simulate: Simulate) -> None:
     rows = simulate(20, 3, 2, seed=9, position=0.5)
-    other = {"a": "b", "b": "a", "tie": "tie"}
+    other: dict[Winner, Winner] = {"a": "b", "b": "a", "tie": "tie"}
+    place: dict[str | None, Literal["a", "b"]] = {"a": "b", "b": "a"}
     swapped = [
         Judgment(
             **r.model_dump(exclude={"system_a", "system_b", "winner", "shown_first"}),
             system_a=r.system_b,
             system_b=r.system_a,
             winner=other[r.winner],
-            shown_first=other[r.shown_first],
+            shown_first=place[r.shown_first],
         )
         for r in rows
     ]
@@ -133,35 +138,38 @@ def test_swapping_the_names_of_the_sides_changes_nothing(simulate):
         assert two[r.system].interval == pytest.approx(r.interval, abs=1e-5)
 
 
-def test_the_papers_rule_is_the_square_root_of_one_over_n():
+def test_the_papers_rule_is_the_square_root_of_one_over_n() -> None:
     assert paper_half_width(2333) == pytest.approx(1.96 * 173.72 / 2333**0.5, rel=1e-4)
 
 
-def test_no_rows_is_a_users_error():
+def test_no_rows_is_a_users_error() -> None:
     with pytest.raises(UserError, match="no judgments"):
         leaderboard([])
 
 
 @pytest.mark.parametrize("method", ["ordinal", "strength"])
-def test_the_bootstrap_stands_beside_the_sandwich(simulate, method):
+def test_the_bootstrap_stands_beside_the_sandwich(simulate: Simulate, method: Method) -> None:
     board = leaderboard(simulate(60, 3, 2, seed=11), RatingModel(method), bootstrap_draws=500)
     for r in board.systems:
-        width, other = r.interval[1] - r.interval[0], r.bootstrap_interval[1] - r.bootstrap_interval[0]
+        width, other = (
+            present(r.interval)[1] - present(r.interval)[0],
+            present(r.bootstrap_interval)[1] - present(r.bootstrap_interval)[0],
+        )
         assert other == pytest.approx(width, rel=0.25)
-        assert r.bootstrap_interval[0] < r.elo < r.bootstrap_interval[1]
+        assert present(r.bootstrap_interval)[0] < r.elo < present(r.bootstrap_interval)[1]
     assert leaderboard(simulate(7, 3, 2), bootstrap_draws=100).systems[0].bootstrap_interval is None
 
 
-def test_differences_of_all_pairs_are_one_family(simulate):
+def test_differences_of_all_pairs_are_one_family(simulate: Simulate) -> None:
     board = leaderboard(simulate(40, 4, 1, seed=12, spread=0.3))
     found = board.differences()
     assert len(found) == 6
-    assert all(d.elo >= 0 and d.p_value <= d.p_adjusted <= 1 for d in found.values())
-    assert any(d.p_adjusted > d.p_value for d in found.values())
+    assert all(d.elo >= 0 and present(d.p_value) <= present(d.p_adjusted) <= 1 for d in found.values())
+    assert any(present(d.p_adjusted) > present(d.p_value) for d in found.values())
     assert all(d.p_adjusted is None for d in leaderboard(simulate(7, 3, 1)).differences().values())
 
 
-def test_a_system_judged_in_few_contexts_has_no_interval_of_its_own(simulate):
+def test_a_system_judged_in_few_contexts_has_no_interval_of_its_own(simulate: Simulate) -> None:
     rows = [r for r in simulate(30, 3, 2, seed=13) if "s0" not in (r.system_a, r.system_b) or r.context < "c005"]
     board = leaderboard(rows, bootstrap_draws=50)
     assert board["s0"].contexts == 5

@@ -1,5 +1,7 @@
 """Agreement to 1e-6 with libraries that define the same thing."""
 
+from typing import Any
+
 import arenakit
 import evalica
 import krippendorff
@@ -19,27 +21,30 @@ from harness.ranking.ordinal import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import clustered
 from harness.ranking.structure import factors
-from harness.ranking.verdicts import gather
+from harness.ranking.verdicts import Votes, gather
+from harness.store.judgment import Judgment
+from tests.harness.conftest import Simulate
+from tests.present import present
 
 CLOSE = 1e-6
 
 
 @pytest.fixture(scope="module")
-def rows(simulate):
+def rows(simulate: Simulate) -> list[Judgment]:
     return simulate(40, 4, 2, seed=3, position=0.4, ties=0.3, spread=0.6)
 
 
 @pytest.fixture(scope="module")
-def votes(rows):
+def votes(rows: list[Judgment]) -> Votes:
     return gather(rows)
 
 
-def _evalica_arguments(rows):
+def _evalica_arguments(rows: list[Judgment]) -> tuple[list[str], list[str], list[Any]]:
     winner = {"a": evalica.Winner.X, "b": evalica.Winner.Y, "tie": evalica.Winner.Draw}
     return [r.system_a for r in rows], [r.system_b for r in rows], [winner[r.winner] for r in rows]
 
 
-def test_strength_weighted_fit_is_evalicas(rows, votes):
+def test_strength_weighted_fit_is_evalicas(rows: list[Judgment], votes: Votes) -> None:
     found = bradley_terry.fit(bradley_terry.wins_by_context(votes).sum(axis=0)).theta
     result = evalica.bradley_terry(
         *_evalica_arguments(rows), weights=[float(r.strength) for r in rows], tolerance=1e-14, limit=100_000
@@ -48,7 +53,7 @@ def test_strength_weighted_fit_is_evalicas(rows, votes):
     assert np.abs(found - (theirs - theirs.mean())).max() < CLOSE
 
 
-def test_plain_fit_is_arenakits(rows, votes):
+def test_plain_fit_is_arenakits(rows: list[Judgment], votes: Votes) -> None:
     arena = arenakit.Arena(
         [arenakit.Battle(model_a=r.system_a, model_b=r.system_b, winner=r.winner, item_id=r.context) for r in rows]
     )
@@ -58,7 +63,7 @@ def test_plain_fit_is_arenakits(rows, votes):
     assert np.abs(found - (theirs[order] - theirs.mean())).max() < CLOSE
 
 
-def test_rao_kupper_is_arenakits(rows, votes):
+def test_rao_kupper_is_arenakits(rows: list[Judgment], votes: Votes) -> None:
     arena = arenakit.Arena(
         [arenakit.Battle(model_a=r.system_a, model_b=r.system_b, winner=r.winner, item_id=r.context) for r in rows]
     )
@@ -66,10 +71,10 @@ def test_rao_kupper_is_arenakits(rows, votes):
     order = [list(arena.models).index(s) for s in votes.systems]
     found = ties.fit(votes, "rao-kupper", penalty=EXACT)
     assert np.abs(found.theta - (theirs.scores[order] - theirs.scores.mean())).max() < CLOSE
-    assert found.tie == pytest.approx(np.log(theirs.tie_theta), abs=CLOSE)
+    assert found.tie == pytest.approx(np.log(present(theirs.tie_theta)), abs=CLOSE)
 
 
-def test_davidson_meets_its_likelihood_equations(votes):
+def test_davidson_meets_its_likelihood_equations(votes: Votes) -> None:
     found = ties.fit(votes, "davidson", penalty=EXACT)
     lean = found.theta[votes.first] - found.theta[votes.second]
     utilities = np.stack([lean / 2, np.full(len(votes), found.tie), -lean / 2], axis=1)
@@ -82,7 +87,7 @@ def test_davidson_meets_its_likelihood_equations(votes):
     assert chance[:, 1].sum() == pytest.approx((votes.level == 0).sum(), abs=CLOSE)
 
 
-def test_ordinal_fit_is_statsmodels_on_mirrored_rows(simulate):
+def test_ordinal_fit_is_statsmodels_on_mirrored_rows(simulate: Simulate) -> None:
     rows = simulate(25, 3, 2, seed=5, position=0.5, ties=0.3, spread=0.7)
     votes = gather(rows)
     d = ordinal.design(votes, EXACT)
@@ -105,7 +110,7 @@ def test_ordinal_fit_is_statsmodels_on_mirrored_rows(simulate):
     assert cuts[len(cuts) // 2 :] == pytest.approx(ours, abs=CLOSE)
 
 
-def test_clustered_covariance_is_statsmodels(votes):
+def test_clustered_covariance_is_statsmodels(votes: Votes) -> None:
     wins = bradley_terry.wins_by_context(votes)
     fitted = bradley_terry.fit(wins.sum(axis=0))
     own = clustered(fitted.bread, bradley_terry.scores_by_context(fitted.theta, wins), None, 4, "none").matrix
@@ -119,7 +124,7 @@ def test_clustered_covariance_is_statsmodels(votes):
     assert np.abs(contrast @ own @ contrast.T - theirs.cov_params()).max() < CLOSE
 
 
-def test_coefficients_are_the_libraries():
+def test_coefficients_are_the_libraries() -> None:
     rng = np.random.default_rng(1)
     ratings = rng.integers(0, 4, (5, 60)).astype(float)
     ratings[rng.random(ratings.shape) < 0.2] = np.nan
@@ -134,7 +139,7 @@ def test_coefficients_are_the_libraries():
     assert float(cohen_kappa(confusion)) == pytest.approx(cohens_kappa(confusion).kappa, abs=CLOSE)
 
 
-def test_principal_axis_factors_are_statsmodels():
+def test_principal_axis_factors_are_statsmodels() -> None:
     rng = np.random.default_rng(2)
     hidden = rng.normal(size=(400, 2))
     loadings = np.array([[0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0.2, 0.1, 0.3, 0.9, 0.8, 0.7]])
@@ -145,7 +150,7 @@ def test_principal_axis_factors_are_statsmodels():
     assert np.abs(ours.uniqueness - theirs.uniqueness).max() < CLOSE
 
 
-def test_benjamini_hochberg_is_statsmodels():
+def test_benjamini_hochberg_is_statsmodels() -> None:
     p = {"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.5}
     theirs = multipletests(list(p.values()), method="fdr_bh")[1]
     assert list(benjamini_hochberg(p).values()) == pytest.approx(theirs.tolist(), abs=CLOSE)

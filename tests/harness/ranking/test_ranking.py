@@ -7,11 +7,12 @@ import pytest
 
 from harness.errors import UserError
 from harness.ranking.export import board_csv, board_markdown
-from harness.ranking.ranking import as_object, rank
+from harness.ranking.ranking import Ranking, as_object, rank
+from tests.harness.conftest import Simulate
 
 
 @pytest.fixture(scope="module")
-def ranking(simulate):
+def ranking(simulate: Simulate) -> Ranking:
     rows = [*simulate(24, 4, 3, seed=1, axes=True), *simulate(24, 4, 3, seed=1, source="human", ties=0.3)]
     rng = np.random.default_rng(0)
     latencies = {s: {f"c{c:03}": [float(300 * rng.lognormal(0, 0.2))] for c in range(24)} for s in ("s1", "s2", "s3")}
@@ -20,7 +21,7 @@ def ranking(simulate):
     return rank(rows, latencies, other_latencies={"first_word": words, "ttft": {"elsewhere": {}}}, draws=200)
 
 
-def test_the_object_is_json_with_the_promised_keys(ranking):
+def test_the_object_is_json_with_the_promised_keys(ranking: Ranking) -> None:
     text = json.dumps(as_object(ranking), allow_nan=False)
     found = json.loads(text)
     assert next(iter(found)) == "schema"
@@ -36,7 +37,7 @@ def test_the_object_is_json_with_the_promised_keys(ranking):
     assert found["structure"]["cronbach_alpha"] > 0
 
 
-def test_seven_columns_and_nothing_else_still_rank(simulate):
+def test_seven_columns_and_nothing_else_still_rank(simulate: Simulate) -> None:
     rows = [r.model_copy(update={"strength": 1, "shown_first": None}) for r in simulate(9, 3, 1)]
     found = as_object(rank(rows))
     assert found["joint"] == {}
@@ -44,7 +45,7 @@ def test_seven_columns_and_nothing_else_still_rank(simulate):
     json.dumps(found, allow_nan=False)
 
 
-def test_mixed_presentations_are_refused_and_one_can_be_chosen(simulate):
+def test_mixed_presentations_are_refused_and_one_can_be_chosen(simulate: Simulate) -> None:
     rows = simulate(9, 3, 1)
     mixed = [*rows, *(r.model_copy(update={"presentation": "audio"}) for r in rows)]
     with pytest.raises(UserError, match="several presentations"):
@@ -52,13 +53,13 @@ def test_mixed_presentations_are_refused_and_one_can_be_chosen(simulate):
     assert rank(mixed, presentation="audio").board.presentation == "audio"
 
 
-def test_audits_of_a_judge_do_not_rate(simulate):
+def test_audits_of_a_judge_do_not_rate(simulate: Simulate) -> None:
     rows = simulate(12, 3, 1, seed=2)
     swapped = [r.model_copy(update={"winner": "a", "shown_first": "a", "purpose": "swapped"}) for r in rows]
     assert rank([*rows, *swapped]).board == rank(rows).board
 
 
-def test_csv_and_markdown_hold_every_system_and_escape_names(simulate, ranking):
+def test_csv_and_markdown_hold_every_system_and_escape_names(simulate: Simulate, ranking: Ranking) -> None:
     table = list(csv.DictReader(io.StringIO(board_csv(ranking.board, ranking.joint))))
     assert [row["system"] for row in table] == ["s3", "s2", "s1", "s0"]
     assert float(table[0]["elo"]) == ranking.board["s3"].elo
@@ -71,7 +72,7 @@ def test_csv_and_markdown_hold_every_system_and_escape_names(simulate, ranking):
     assert "\\<b\\>\\|x" in board_markdown(board)
 
 
-def test_filler_aware_variants_share_the_conversations(ranking):
+def test_filler_aware_variants_share_the_conversations(ranking: Ranking) -> None:
     found = as_object(ranking)
     assert list(found["joint_variants"]) == ["first_word"]
     word = found["joint_variants"]["first_word"]["points"]
@@ -81,7 +82,7 @@ def test_filler_aware_variants_share_the_conversations(ranking):
     assert word["s3"]["p_best_within_budget"] == 0
 
 
-def test_external_scores_and_reasons_stand_in_the_object(simulate):
+def test_external_scores_and_reasons_stand_in_the_object(simulate: Simulate) -> None:
     names = {"s0": "Llama 3.1 70B", "s1": "GPT-4o", "s2": "GPT-5"}
     judges, people = simulate(12, 3, 1, seed=3), simulate(12, 3, 1, seed=3, source="human")
     rows = [

@@ -1,11 +1,21 @@
+from typing import Literal
+
 import numpy as np
 import pytest
 
 from harness.ranking.rationales import accepted, agreement_with_rules, co_mention, code_by_rules, codebook, residuals
 from harness.store.judgment import AXES, Judgment
+from tests.present import present
 
 
-def _row(context, source, judge, rationale, winner="a", shown="a"):
+def _row(
+    context: str,
+    source: Literal["judge", "human"],
+    judge: str,
+    rationale: str,
+    winner: Literal["a", "b", "tie"] = "a",
+    shown: Literal["a", "b"] = "a",
+) -> Judgment:
     return Judgment(
         context=context,
         subset="regular",
@@ -19,7 +29,7 @@ def _row(context, source, judge, rationale, winner="a", shown="a"):
     )
 
 
-def test_the_codebook_covers_every_axis_and_knows_plain_reasons():
+def test_the_codebook_covers_every_axis_and_knows_plain_reasons() -> None:
     assert {skill.axis for skill in codebook()} == set(AXES)
     assert "validates" in code_by_rules("It acknowledges how hard this is.")
     assert "asks a fitting question" in code_by_rules("B asks what happened next")
@@ -28,7 +38,7 @@ def test_the_codebook_covers_every_axis_and_knows_plain_reasons():
     assert code_by_rules("I just prefer it") == frozenset()
 
 
-def test_a_judges_code_needs_a_snippet_that_occurs():
+def test_a_judges_code_needs_a_snippet_that_occurs() -> None:
     reason = "A names the feeling and asks one question."
     assert accepted({"names the feeling": "names the feeling", "is warm": "so warm", "made up": "A names"}, reason) == {
         "names the feeling"
@@ -38,7 +48,7 @@ def test_a_judges_code_needs_a_snippet_that_occurs():
     assert agreement_with_rules([]) is None
 
 
-def test_co_mention_counts_agreed_pairs_only():
+def test_co_mention_counts_agreed_pairs_only() -> None:
     rows = []
     for c in range(12):
         rows += [
@@ -47,15 +57,15 @@ def test_co_mention_counts_agreed_pairs_only():
         ]
     rows += [_row("apart", "human", "h", "warm", "a"), _row("apart", "judge", "j", "warm", "b")]
     rows += [_row("silent", "human", "h", "", "a"), _row("silent", "judge", "j", "warm", "a")]
-    found = co_mention(rows, draws=100)
+    found = present(co_mention(rows, draws=100))
     assert found.pairs == 12
     # Of all skills they differ in one.
     assert found.share == pytest.approx(1 - 1 / len(codebook()))
-    assert 0 < found.kappa < 1
+    assert 0 < present(found.kappa) < 1
     assert co_mention(rows[-4:]) is None
 
 
-def test_length_of_reasons_is_regressed_out():
+def test_length_of_reasons_is_regressed_out() -> None:
     rng = np.random.default_rng(0)
     rows = []
     for c in range(300):
@@ -65,15 +75,15 @@ def test_length_of_reasons_is_regressed_out():
         for source in ("human", "judge"):
             warm = "warm" if rng.random() < (0.9 if long else 0.1) else "plain"
             rows.append(_row(f"c{c}", source, source, f"reason {warm}{filler}"))
-    found = co_mention(rows, draws=100)
-    warm = next(s for s in found.skills if s.skill == "is warm")
+    found = present(co_mention(rows, draws=100))
+    is_warm = next(s for s in found.skills if s.skill == "is warm")
     raw = np.array([["warm" in r.rationale for r in rows if r.source == s] for s in ("human", "judge")], dtype=float)
     assert np.corrcoef(raw)[0, 1] > 0.4
-    assert abs(warm.residual) < 0.15
-    assert warm.p_adjusted > 0.01
+    assert abs(present(is_warm.residual)) < 0.15
+    assert present(is_warm.p_adjusted) > 0.01
 
 
-def test_residuals_are_orthogonal_to_what_was_regressed_out():
+def test_residuals_are_orthogonal_to_what_was_regressed_out() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     left = residuals(y, x)

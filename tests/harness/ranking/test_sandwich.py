@@ -8,9 +8,11 @@ from harness.ranking.fits import fit_votes
 from harness.ranking.ordinal import EXACT
 from harness.ranking.sandwich import Covariance, clustered, max_t, of_differences, two_way
 from harness.ranking.verdicts import gather
+from harness.store.judgment import Judgment
+from tests.harness.conftest import Simulate
 
 
-def test_cr3_is_the_jackknife_over_contexts(simulate):
+def test_cr3_is_the_jackknife_over_contexts(simulate: Simulate) -> None:
     votes = gather(simulate(25, 3, 2, seed=1))
     wins = bradley_terry.wins_by_context(votes)
     whole = bradley_terry.fit(wins.sum(axis=0))
@@ -24,7 +26,7 @@ def test_cr3_is_the_jackknife_over_contexts(simulate):
     assert found.freedom == 24
 
 
-def test_scores_of_the_ordinal_fit_are_slopes_and_sum_to_the_penalty(simulate):
+def test_scores_of_the_ordinal_fit_are_slopes_and_sum_to_the_penalty(simulate: Simulate) -> None:
     votes = gather(simulate(15, 3, 2, seed=2, ties=0.3, position=0.3))
     fitted = ordinal.fit(ordinal.design(votes, EXACT))
     scores, breads = ordinal.scores_by_context(fitted), ordinal.breads_by_context(fitted)
@@ -45,13 +47,13 @@ def test_scores_of_the_ordinal_fit_are_slopes_and_sum_to_the_penalty(simulate):
         assert scores[3, k] == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-6)
 
 
-def test_differences_from_the_covariance():
+def test_differences_from_the_covariance() -> None:
     matrix = np.array([[4.0, 1.0], [1.0, 9.0]])
     assert of_differences(matrix)[0, 1] == pytest.approx(np.sqrt(11))
     assert of_differences(matrix)[0, 0] == 0
 
 
-def test_simultaneous_bands_are_wider_than_one_and_narrower_than_bonferroni():
+def test_simultaneous_bands_are_wider_than_one_and_narrower_than_bonferroni() -> None:
     rng = np.random.default_rng(3)
     root = rng.normal(size=(6, 6))
     covariance = Covariance(root @ root.T, 40)
@@ -61,18 +63,18 @@ def test_simultaneous_bands_are_wider_than_one_and_narrower_than_bonferroni():
     assert max_t(alike) == pytest.approx(one, abs=0.05)
 
 
-def test_two_ways_add_and_never_turn_negative():
+def test_two_ways_add_and_never_turn_negative() -> None:
     a, b, both = (Covariance(m * np.eye(2), f) for m, f in ((2.0, 20), (1.0, 9), (0.5, 99)))
     assert two_way(a, b, both).matrix == pytest.approx(2.5 * np.eye(2))
     assert two_way(a, b, both).freedom == 9
     assert np.linalg.eigvalsh(two_way(both, both, a).matrix).min() >= 0
 
 
-def test_raters_of_strong_taste_widen_the_interval(simulate):
+def test_raters_of_strong_taste_widen_the_interval(simulate: Simulate) -> None:
     rng = np.random.default_rng(4)
     taste = {f"human-{k}": rng.normal(0, 1.5) for k in range(10)}
 
-    def swayed(row):
+    def swayed(row: Judgment) -> Judgment:
         lean = taste[row.judge] * ((row.system_a == "s0") - (row.system_b == "s0"))
         return row.model_copy(update={"winner": "a" if lean + rng.logistic() > 0 else "b"})
 

@@ -1,14 +1,17 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
-from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, check_labeller, heatmap, occurs, usage
+from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, backed, check_labeller, heatmap, occurs, usage
+from tests.present import present
 
 
-def _label(context, system, strategy, state="present", **more):
+def _label(context: str, system: str, strategy: str, state: State = "present", **more: Any) -> StrategyLabel:
     return StrategyLabel(context=context, system=system, strategy=strategy, state=state, **more)
 
 
-def test_usage_by_hand():
+def test_usage_by_hand() -> None:
     labels = [_label(f"c{c}", "x", "affirmation") for c in range(10)]
     labels += [_label(f"c{c}", "x", "clarification", "present" if c < 5 else "absent") for c in range(10)]
     labels += [_label("c0", "x", "offer hope", "uncertain")]
@@ -21,17 +24,17 @@ def test_usage_by_hand():
     assert found.sd.value == pytest.approx(np.std(rates, ddof=1))
     assert found.range.value == 100.0
     assert found.uncertain_share == pytest.approx(1 / 21)
-    assert found.unique_per_reply.interval[0] < 1.5 < found.unique_per_reply.interval[1]
+    assert present(found.unique_per_reply.interval)[0] < 1.5 < present(found.unique_per_reply.interval)[1]
 
 
-def test_few_contexts_give_no_interval_and_families_pool_systems():
+def test_few_contexts_give_no_interval_and_families_pool_systems() -> None:
     labels = [_label(f"c{c}", s, "affirmation") for c in range(4) for s in ("x", "y", "z")]
     found = usage(labels, families={"x": "f", "y": "f"})
     assert [(u.name, u.replies) for u in found] == [("f", 8)]
     assert found[0].sd.interval is None
 
 
-def test_a_presence_without_evidence_in_the_reply_is_uncertain():
+def test_a_presence_without_evidence_in_the_reply_is_uncertain() -> None:
     texts = {("c", "x"): "You've been  carrying a lot.\nWhat helps?"}
     there = _label("c", "x", "affirmation", evidence="carrying a LOT. what helps")
     invented = _label("c", "x", "offer hope", evidence="it will get better")
@@ -40,7 +43,7 @@ def test_a_presence_without_evidence_in_the_reply_is_uncertain():
     assert not occurs(" ", "anything")
 
 
-def test_macro_f1_is_the_mean_over_strategies_anybody_saw():
+def test_macro_f1_is_the_mean_over_strategies_anybody_saw() -> None:
     humans = [_label(f"c{c}", "x", "affirmation", "present" if c < 4 else "absent") for c in range(8)]
     humans += [_label(f"c{c}", "x", "clarification", "present") for c in range(8)]
     ours = [_label(f"c{c}", "x", "affirmation", "present" if c < 2 else "uncertain") for c in range(8)]
@@ -54,7 +57,7 @@ def test_macro_f1_is_the_mean_over_strategies_anybody_saw():
     assert check_labeller([], []).macro_f1 is None
 
 
-def test_heatmap_puts_the_commonest_strategy_first():
+def test_heatmap_puts_the_commonest_strategy_first() -> None:
     labels = [_label("c", s, t) for s, t in (("x", "offer hope"), ("y", "offer hope"), ("y", "chit-chat"))]
     rows, columns, table = heatmap(usage(labels))
     assert rows[:2] == ("offer hope", "chit-chat")

@@ -51,7 +51,7 @@ def test_a_recording_becomes_a_turn_with_its_edges_cut_and_its_pauses_found(tmp_
     turn = load_turn(path, "what was said")
     assert turn.rate_hz == 16_000
     assert turn.duration_s == pytest.approx(2.3, abs=0.05)
-    assert level_db(turn.samples / np.float32(32_768), 16_000) == pytest.approx(SPEECH_LEVEL_DBFS, abs=0.3)
+    assert level_db((turn.samples / 32_768).astype(np.float32), 16_000) == pytest.approx(SPEECH_LEVEL_DBFS, abs=0.3)
     ((start, end),) = turn.pauses
     assert start / 16_000 == pytest.approx(1.0, abs=0.03)
     assert (end - start) / 16_000 == pytest.approx(0.3, abs=0.03)

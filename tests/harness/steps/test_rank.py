@@ -1,6 +1,8 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,12 @@ from harness.store.run_store import RunStore, SessionKey
 from harness.store.selection import Selection
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context
+from tests.harness.conftest import Simulate
 
 CONTEXTS = 40
 
 
-def _context(number):
+def _context(number: int) -> Context:
     return Context.model_validate(
         {
             "id": f"c{number:03}",
@@ -32,8 +35,8 @@ def _context(number):
     )
 
 
-def _timing(number):
-    base = {"method": "m", "spoken_end_ms": 1000.0, "ttft_ms": 200.0}
+def _timing(number: int) -> TurnTiming:
+    base: dict[str, Any] = {"method": "m", "spoken_end_ms": 1000.0, "ttft_ms": 200.0}
     if number == 0:
         return TurnTiming(**base, ttfa_ms=None, no_reply=True)
     if number == 1:
@@ -49,7 +52,7 @@ def _verdicts(simulate, condition):
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path) -> RunStore:
     contexts = [_context(k) for k in range(CONTEXTS)]
     manifest = RunManifest(
         created="2026-01-01T00:00:00+00:00",
@@ -74,7 +77,7 @@ def store(tmp_path):
     return made
 
 
-def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store):
+def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store: RunStore) -> None:
     found = measured(Selection(store), "clean", "written")
     ttfa = found.latencies["ttfa"]["s1"]
     assert ttfa["c000"] == ttfa["c001"] == [math.inf]
@@ -86,7 +89,7 @@ def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(s
     assert found.texts["c000", "ref:s0", 0] == "That sounds hard."
 
 
-def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(store, simulate):
+def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(store: RunStore, simulate: Simulate) -> None:
     for session in store.sessions():
         if session.key.context_id in ("c003", "c004") and session.key.condition == "clean":
             store.set_timing(session.id, [replace(_timing(3), discarded="detectors disagree")])
@@ -96,7 +99,7 @@ def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(stor
     assert found["joint"] == {}
 
 
-def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store, simulate):
+def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store: RunStore, simulate: Simulate) -> None:
     store.add_judgments(_verdicts(simulate, "clean"))
     lost = [r.model_copy(update={"winner": "a"}) for r in _verdicts(simulate, "noisy")]
     store.add_judgments(lost)
@@ -109,7 +112,7 @@ def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store
     assert clean.win_rate > 0.2
 
 
-def test_a_run_is_ranked_with_its_latencies_and_people(store, simulate):
+def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate: Simulate) -> None:
     store.add_judgments(_verdicts(simulate, "clean"))
     store.close()
     found = as_object(rank_target(store.folder, condition="clean", draws=100))
@@ -122,7 +125,7 @@ def test_a_run_is_ranked_with_its_latencies_and_people(store, simulate):
     json.dumps(found, allow_nan=False)
 
 
-def test_a_run_without_verdicts_and_a_file_of_them(store, simulate, tmp_path):
+def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Simulate, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="harness judge"):
         rank_target(store.folder, condition="clean")
     path = tmp_path / "rows.csv"
@@ -130,7 +133,7 @@ def test_a_run_without_verdicts_and_a_file_of_them(store, simulate, tmp_path):
     assert len(rank_target(path).board.systems) == 3
 
 
-def test_a_run_judged_in_two_presentations_needs_a_choice(store, simulate):
+def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simulate: Simulate) -> None:
     rows = [r.model_copy(update={"condition": "clean"}) for r in simulate(CONTEXTS, 2, 1)]
     store.add_judgments([*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
     store.close()

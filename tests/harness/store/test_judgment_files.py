@@ -1,9 +1,11 @@
 import json
+from pathlib import Path
 
 import pytest
 
 from harness.errors import UserError
 from harness.store.judgment_files import NEEDED, as_csv, as_json_lines, read, write
+from tests.harness.conftest import Simulate
 
 FIRST_SEVEN = {
     "context": "c1",
@@ -17,7 +19,7 @@ FIRST_SEVEN = {
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
-def test_what_is_written_is_read_back(simulate, tmp_path, name):
+def test_what_is_written_is_read_back(simulate: Simulate, tmp_path: Path, name: str) -> None:
     rows = [
         r.model_copy(
             update={"rationale": 'says "yes",\nthen more – ü', "purpose": "swapped", "condition": "telephone", "replicate": 2}
@@ -28,7 +30,7 @@ def test_what_is_written_is_read_back(simulate, tmp_path, name):
     assert read(tmp_path / name) == rows
 
 
-def test_the_first_seven_columns_suffice(tmp_path):
+def test_the_first_seven_columns_suffice(tmp_path: Path) -> None:
     csv_file, json_file = tmp_path / "a.csv", tmp_path / "a.jsonl"
     csv_file.write_text(",".join(NEEDED) + "\r\n" + ",".join(FIRST_SEVEN.values()) + "\r\n", encoding="utf-8-sig")
     json_file.write_text(json.dumps(FIRST_SEVEN) + "\r\n\r\n")
@@ -36,7 +38,7 @@ def test_the_first_seven_columns_suffice(tmp_path):
     assert read(csv_file)[0].strength == 1
 
 
-def test_axes_may_be_nested_or_flat_and_other_columns_are_passed_over(tmp_path):
+def test_axes_may_be_nested_or_flat_and_other_columns_are_passed_over(tmp_path: Path) -> None:
     flat = {**FIRST_SEVEN, "axes.H.winner": "a", "axes.H.strength": 3, "wall_clock": "noon"}
     nested = {**FIRST_SEVEN, "axes": {"H": {"winner": "a", "strength": 3}, "E": None}}
     path = tmp_path / "rows.jsonl"
@@ -46,7 +48,7 @@ def test_axes_may_be_nested_or_flat_and_other_columns_are_passed_over(tmp_path):
     assert one.axes["H"].strength == 3
 
 
-BAD_LINES = {
+BAD_LINES: dict[str, tuple[dict[str, object], str]] = {
     "winner": ({"winner": "left"}, "line 2, field winner"),
     "strength": ({"strength": 9}, "line 2, field strength"),
     "empty": ({"context": " "}, "line 2, field context: is empty"),
@@ -60,7 +62,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("case", BAD_LINES)
-def test_a_bad_line_is_named_by_file_line_and_field_in_one_line(tmp_path, case):
+def test_a_bad_line_is_named_by_file_line_and_field_in_one_line(tmp_path: Path, case: str) -> None:
     change, message = BAD_LINES[case]
     path = tmp_path / "rows.jsonl"
     path.write_text(json.dumps(FIRST_SEVEN) + "\n" + json.dumps({**FIRST_SEVEN, **change}) + "\n")
@@ -84,7 +86,7 @@ def test_a_bad_line_is_named_by_file_line_and_field_in_one_line(tmp_path, case):
         ("a.csv", ",".join(NEEDED).encode() + b"\nc,regular,x,y,judge,j,A\n", "line 2, field winner"),
     ],
 )
-def test_a_bad_file_gives_one_line(tmp_path, name, content, message):
+def test_a_bad_file_gives_one_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(UserError) as caught:
@@ -93,12 +95,12 @@ def test_a_bad_file_gives_one_line(tmp_path, name, content, message):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file(tmp_path):
+def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no such file"):
         read(tmp_path / "none.csv")
 
 
-def test_written_forms_hold_every_row(simulate):
+def test_written_forms_hold_every_row(simulate: Simulate) -> None:
     rows = simulate(3, 3, 1)
     assert as_json_lines(rows).count("\n") == len(rows)
     assert as_csv(rows).count("\n") == len(rows) + 1

@@ -41,7 +41,7 @@ def test_sides_are_balanced_and_systems_are_spread(seed: int) -> None:
 
 def test_what_was_dealt_least_comes_first() -> None:
     items = conversations(6, ("a", "b"))
-    coverage = {(c.id, "a", "b"): 5 for c in items[:4]}
+    coverage: dict[tuple[str, ...], int] = {(c.id, "a", "b"): 5 for c in items[:4]}
     design = ListeningDesign(items=2, practice=0, gold=0, attention=0)
     plan = deal(items, design, coverage, seed=3)
     assert {item.context for item in plan if item.role == "main"} == {"c4", "c5"}
