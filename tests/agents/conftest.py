@@ -1,6 +1,7 @@
 """Real agents in real processes, and a caller's sound for them."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -19,6 +20,14 @@ FRAME = 640
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
 MakeProfile = Callable[[str, str], AgentProfile]
+
+
+async def logged(agent: AgentProcess, words: str) -> str:
+    """The agent's log once it holds `words` (a pattern): what an agent prints passes through its supervisor first."""
+    async with asyncio.timeout(20):
+        while not re.search(words, text := agent.log_path.read_text()):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    return text
 
 
 @pytest.fixture(scope="session")

@@ -107,23 +107,23 @@ async def test_an_agent_that_does_not_read_never_blocks_the_caller(start: StartP
     agent = await start(peer("raw-pcm", "hangs"))
     line = WebSocketConnection(agent.url, RawPcmWire(accepts_history=True), Limits(unsent_frames=50))
     await line.open(())
-    slowest_s, count = 0.0, 0
+    taken_s: list[float] = []
     async with asyncio.timeout(30):
         # As fast as the loop allows: the socket's own buffers (some megabytes) must be full before the queue fills.
         ended: list[Event] = []
         listening = asyncio.create_task(_collect(line, ended))
-        while not ended and count < 100_000:
+        while not ended and len(taken_s) < 100_000:
             began = time.perf_counter()
             line.send(bytes(640))
-            slowest_s = max(slowest_s, time.perf_counter() - began)
-            count += 1
+            taken_s.append(time.perf_counter() - began)
             await asyncio.sleep(0)
         await listening
     began = time.perf_counter()
     await line.close()
     assert time.perf_counter() - began < 5
     assert the_end(ended).kind == "overflow"
-    assert slowest_s < 0.02
+    # The queue alone holds fifty: were sending to wait, as many would have; a busy machine holds up a few of thousands.
+    assert sorted(taken_s)[-20] < 0.02
 
 
 async def _collect(line: Connection, into: list[Event]) -> None:

@@ -21,6 +21,7 @@ from agents.message import Message
 from agents.process import AgentProcess
 from agents.profile import AgentProfile, load_profile
 from audio.pcm import resample
+from tests.agents.conftest import logged
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
@@ -59,7 +60,7 @@ async def test_marks_come_back_when_played_or_cleared(peers: Path, start: StartP
     await line.open(())
     quiet_then_loud = bytes(16_000 * 2 * 3 // 2) + spoken[: 640 * 20]
     events = await call(line, at(8_000, quiet_then_loud), frame_bytes=320)
-    log = agent.log_path.read_text()
+    log = await logged(agent, "stopped")
     came_back = {name: int(ms) for name, ms in re.findall(r"mark (.+) (\d+)", log)}
     assert list(came_back) == ["nothing before", "greeted", "never heard"]
     assert came_back["nothing before"] < 500 <= came_back["greeted"]
@@ -93,8 +94,9 @@ async def test_a_realtime_server_hears_and_is_heard(
     line = make(spec)
     assert line.capabilities.accepts_history
     await line.open([Message("user", "I lost my job."), Message("assistant", "I am so sorry.")])
-    assert "history: user {'type': 'input_text', 'text': 'I lost my job.'}" in agent.log_path.read_text()
-    assert "history: assistant {'type': 'output_text'" in agent.log_path.read_text()
+    log = await logged(agent, "history: assistant")
+    assert "history: user {'type': 'input_text', 'text': 'I lost my job.'}" in log
+    assert "history: assistant {'type': 'output_text'" in log
     over = spoken[: 640 * 20] + bytes(640 * 20) + spoken[: 640 * 20] + bytes(640 * 30)
     events = await call(line, at(24_000, over), frame_bytes=960)
     assert loud_ms(events) > 600
@@ -112,7 +114,7 @@ async def test_a_realtime_server_hears_and_is_heard(
     assert marks[0].detail["audio_start_ms"] == 0
     # The second words fall into the reply, which lasts 700 ms from about 700 ms on: it is cut and the server told where.
     assert len([event for event in events if isinstance(event, Cleared)]) == 1
-    (heard_ms,) = re.findall(r"truncated at item_\d+ (\d+)", agent.log_path.read_text())
+    (heard_ms,) = re.findall(r"truncated at item_\d+ (\d+)", await logged(agent, "truncated at item"))
     assert 0 < int(heard_ms) < 700
     assert events[-1] == Closed(events[-1].arrival_ns)
 
