@@ -17,4 +17,4 @@ fi
 .venv/bin/ruff format --check .
 .venv/bin/lint-imports --no-cache >.venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 .venv/bin/mypy
-exec .venv/bin/python -m pytest "$@"
+exec .venv/bin/python -m pytest -m "not long" "$@"
