@@ -41,14 +41,25 @@ from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
 
+MOST_PROBLEMS_TOLD = 5
+
 
 def with_pacing(store: RunStore) -> RunManifest:
-    """The store's manifest with how exactly the frames of all its sessions left, and whether that makes the run invalid."""
+    """The store's manifest with how exactly the frames of its finished sessions left, and whether that makes the run invalid.
+
+    Each session is held against the bounds by itself: an average would let quiet calls hide a bad one. A failed session has no
+    figure that could be wrong, so what a flooding agent did to it takes nothing from the others.
+    """
     errors: list[NDArray[np.float64]] = []
     ratios: list[float] = []
     lags: list[float] = []
+    problems: list[str] = []
     for session in store.sessions():
-        if session.key.agent not in _spoken(store.manifest) or not (session.folder / "recording.json").exists():
+        if (
+            session.status != "finished"
+            or session.key.agent not in _spoken(store.manifest)
+            or not (session.folder / "recording.json").exists()
+        ):
             continue
         recording = attempt(session.id, "pacing", partial(store.recording, session))
         if isinstance(recording, StepFailure):
@@ -57,22 +68,27 @@ def with_pacing(store: RunStore) -> RunManifest:
         store.clear_step_failure(session.id, "pacing")
         errors.append(np.abs(errors_ms(recording.caller)))
         lags += recording.loop_lag_ms
-        if session.timing is not None and session.timing.realtime_ratio is not None:
-            ratios.append(session.timing.realtime_ratio)
+        ratio = session.timing.realtime_ratio if session.timing is not None else None
+        ratios += [ratio] if ratio is not None else []
+        p99_ms = float(np.percentile(errors[-1], 99)) if errors[-1].size else None
+        where = f"{session.key.context_id} · {session.key.agent}"
+        wrong = out_of_bounds(p99_ms, ratio, max(recording.loop_lag_ms, default=None))
+        problems += [f"{where}: {problem}" for problem in wrong]
     frames = np.concatenate(errors) if errors else np.empty(0)
     if not frames.size:
         return store.manifest
     # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
-    ratio = max(ratios, key=lambda r: abs(r - 1)) if ratios else None
+    furthest = max(ratios, key=lambda r: abs(r - 1)) if ratios else None
     pacing = Pacing(
         p99_error_ms=float(np.percentile(frames, 99)),
         max_error_ms=float(frames.max()),
-        realtime_ratio=ratio,
+        realtime_ratio=furthest,
         frames=int(frames.size),
         loop_lag_max_ms=max(lags) if lags else None,
     )
-    problems = out_of_bounds(pacing.p99_error_ms, ratio, pacing.loop_lag_max_ms)
-    return store.manifest.model_copy(update={"pacing": pacing, "invalid": list(problems)})
+    more = len(problems) - MOST_PROBLEMS_TOLD
+    told = [*problems[:MOST_PROBLEMS_TOLD], *([f"and {more} more"] if more > 0 else [])]
+    return store.manifest.model_copy(update={"pacing": pacing, "invalid": told})
 
 
 def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -155,3 +155,15 @@ def test_a_failure_is_one_short_line_that_names_the_place() -> None:
     assert isinstance(hostile, StepFailure)
     assert hostile.detail.isprintable()
     assert len(hostile.detail) <= LONGEST_DETAIL
+
+
+@pytest.mark.parametrize("failure", [None, "flood"])
+def test_validity_belongs_to_a_finished_session_which_is_named(store: RunStore, failure: str | None) -> None:
+    measure_missing(store, silero(), QUIET)
+    session = store.sessions()[1]
+    partial = store.partial_folder(session.key)
+    lagged = replace(make_recording(Said(0.4, voice(1.0))).recording, loop_lag_ms=(900.0,))
+    save(lagged, partial)
+    store.commit_session(session.key, partial=partial, started_ns=2, failure_kind=failure)
+    manifest = with_pacing(store)
+    assert manifest.invalid == ([] if failure else ["c1 · a: event-loop lag 900.0 ms is over 20 ms"])
