@@ -24,7 +24,7 @@ from harness.ranking.model import Method, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.ranking.verdicts import gather, parts
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, Winner
 
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)
 
@@ -64,7 +64,7 @@ def draw(world: World, rng: np.random.Generator) -> list[Judgment]:
                 for repeat, shown in enumerate(orders):
                     share = np.clip(norm.cdf(shared + own * rng.normal()), 1e-12, 1 - 1e-12)
                     y = world.theta[i] - world.theta[j] + world.lean * shown + float(np.log(share / (1 - share)))
-                    winner = "tie" if abs(y) < world.tie else "a" if y > 0 else "b"
+                    winner: Winner = "tie" if abs(y) < world.tie else "a" if y > 0 else "b"
                     strength = 1 + int(np.searchsorted(STRENGTH_CUTS, abs(y) - world.tie)) if world.strengths else 1
                     rows.append(
                         Judgment(
@@ -103,10 +103,10 @@ KINDS: dict[str, Callable[[np.random.Generator], World]] = {
     "a system nearly apart": _apart((1.5, 3.0)),
     "many ties": lambda rng: World(**_few(rng), tie=float(rng.uniform(0.7, 3.0))),  # type: ignore[arg-type]
     "ties alone": lambda rng: World(**{**_few(rng), "theta": np.zeros(int(rng.integers(2, 5)))}, tie=99.0),  # type: ignore[arg-type]
-    "beside its opposite": lambda rng: World(  # type: ignore[misc]
+    "beside its opposite": lambda rng: World(
         **{**_few(rng), "theta": np.zeros(int(rng.integers(2, 5)))}, lean=99.0, both_orders=True  # type: ignore[arg-type]
     ),
-    "a pair or two a conversation": lambda rng: World(  # type: ignore[misc]
+    "a pair or two a conversation": lambda rng: World(
         **{**_few(rng), "contexts": int(rng.choice([12, 16, 24]))}, pairs_a_context=int(rng.integers(1, 3))  # type: ignore[arg-type]
     ),
 }  # fmt: skip

@@ -21,14 +21,15 @@ SPREAD, VARIATION, PULL = 0.5, 0.35, 0.8
 """SD of the systems' habitual log length, SD of a reply's around it, log-odds for e times the words."""
 
 
-def board(world: str, rng: np.random.Generator) -> tuple[list[Judgment], dict[tuple[str, str], int], Floats]:
+def board(world: str, rng: np.random.Generator) -> tuple[list[Judgment], dict[tuple[str, str, int], int], Floats]:
     """Verdicts, words of each reply, and the log-odds that a reader's own preference gives each system."""
     worth, habit = rng.normal(0, 0.5, SYSTEMS), rng.normal(0, SPREAD, SYSTEMS)
     pull = 0.0 if world == "nothing" else PULL
-    rows, words = [], {}
+    rows: list[Judgment] = []
+    words: dict[tuple[str, str, int], int] = {}
     for c in range(CONTEXTS):
         length = habit + rng.normal(0, VARIATION, SYSTEMS)
-        words |= {(f"c{c}", f"s{s}"): round(40 * float(np.exp(length[s]))) for s in range(SYSTEMS)}
+        words |= {(f"c{c}", f"s{s}", 0): round(40 * float(np.exp(length[s]))) for s in range(SYSTEMS)}
         for i in range(SYSTEMS):
             for j in range(i + 1, SYSTEMS):
                 for judge in range(JUDGES):

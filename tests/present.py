@@ -9,3 +9,9 @@ def present(figure: Figure | None) -> Figure:
     """The figure itself."""
     assert figure is not None
     return figure
+
+
+def ends(interval: tuple[float | None, float | None] | None) -> tuple[float, float]:
+    """Both ends of an interval that has two."""
+    low, high = present(interval)
+    return present(low), present(high)

@@ -25,6 +25,7 @@ async def main() -> None:
     print("started as", sys.argv, "with", dict(os.environ), flush=True)
 
     async def session(socket: ServerConnection) -> None:
+        assert socket.request is not None
         print("asked for", socket.request.path, "with", dict(socket.request.headers), flush=True)
         print("x" * 5_000 + key + " authorization: Basic", socket.request.headers.get("Authorization"), flush=True)
         peer = RawPcmPeer(socket)

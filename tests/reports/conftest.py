@@ -169,7 +169,7 @@ def played(tmp_path: Path) -> Callable[..., tuple[RunStore, RunSummary]]:
                 trusted=False,
             )
         )  # fmt: skip
-        place = {"condition": "clean", "mode": "seeded", "presentation": "heard_text", "subset": "all"}
+        place: Any = {"condition": "clean", "mode": "seeded", "presentation": "heard_text", "subset": "all"}
         cells = [
             Cell(
                 agent=name, **place, turns=contexts, no_reply=0,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.ranking.leaderboard import Method, leaderboard
-from harness.ranking.model import RatingModel
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import Method, RatingModel
 from harness.ranking.ranking import as_object, rank
 from harness.store.judgment import Judgment
 

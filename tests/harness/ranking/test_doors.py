@@ -1,19 +1,22 @@
 """Equal rows give equal ratings by every door, to the last digit."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.ranking import RatingModel, joint_figure, leaderboard
-from harness.ranking.model import PRIMARY
+from harness.ranking import Board, RatingModel, joint_figure, leaderboard
+from harness.ranking.board import Ends
+from harness.ranking.model import PRIMARY, Method
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.variants import variants
 from harness.steps.rank import Measured, rank_target, rated_rows
 from harness.steps.summarise import quality_figures
 from harness.store.judgment_files import write
 from tests.harness.conftest import Simulate
+from tests.present import present
 
-BOARDS = {
+BOARDS: dict[str, dict[str, Any]] = {
     "ordinary": {"contexts": 16, "systems": 4, "judges": 2, "axes": True},
     "ties": {"contexts": 9, "systems": 3, "judges": 1, "ties": 2.0},
     "judges who lean": {"contexts": 10, "systems": 3, "judges": 2, "position": 1.5},
@@ -22,9 +25,8 @@ BOARDS = {
 }
 
 
-def _figures(board):
-    rated = board if isinstance(board, dict) else {row.system: row for row in board.systems}
-    return {system: (row.elo, row.interval) for system, row in rated.items()}
+def _figures(board: Board) -> dict[str, tuple[float, Ends | None]]:
+    return {row.system: (row.elo, row.interval) for row in board.systems}
 
 
 @pytest.mark.parametrize("name", BOARDS)
@@ -38,16 +40,17 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     want = _figures(leaderboard(rows))
 
     ranked = rank(rows, latencies, texts=texts, draws=60, seed=4)
+    joint = present(ranked.joint)
     assert _figures(ranked.board) == want
     found = {variant.name: variant.board for variant in variants(rows)}
     assert _figures(found["combined, all"]) == _figures(found["combined, regular"]) == want
     assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["combined, regular"] == want
-    for figure in (ranked.joint, joint_figure(rows, latencies, draws=60, seed=4)):
+    for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
-        assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in ranked.joint.points]
+        assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
     # What a run's summary, and so the terminal, `--json` and the page, are made of.
     rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, texts), budget_ms=500.0, seed=4)
-    assert _figures(rated.board) == want
+    assert _figures(present(rated.board)) == want
     assert {s: (p.elo, p.elo_interval) for s, p in rated.points.items()} == want
 
     for file in (tmp_path / "rows.jsonl", tmp_path / "rows.csv"):
@@ -74,8 +77,9 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
     ttft = {s: values | {"c900": [100.0]} for s, values in ttfa.items()}
     ranked = rank(rows, ttfa, other_latencies={"ttft": ttft}, seed=2)
     rated = rated_rows(rows, Measured({"ttfa": ttfa, "ttft": ttft}, {}, {}), budget_ms=500.0, seed=2)
-    assert {p.system: p.p_frontier for p in ranked.joint.points} == {s: p.p_frontier for s, p in rated.points.items()}
-    assert 0 < ranked.joint.points[-1].p_frontier < 1
+    points = present(ranked.joint).points
+    assert {p.system: p.p_frontier for p in points} == {s: p.p_frontier for s, p in rated.points.items()}
+    assert 0 < present(points[-1].p_frontier) < 1
 
 
 def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simulate) -> None:
@@ -86,7 +90,7 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simul
 
 
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate, method) -> None:
+def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate, method: Method) -> None:
     rows = simulate(12, 3, 2, seed=5, ties=0.4, axes=True)
     lengths = {
         (row.context, s, 0): 5 + 4 * (len(row.context) + int(s[1]) * int(row.context[-1]))
@@ -96,12 +100,13 @@ def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate
     model = RatingModel(method, axis_weights={"E": 2.0, "R": 1.0}, lengths=lengths)
     latencies = {s: {row.context: [300.0] for row in rows} for s in ("s0", "s1", "s2")}
     ranked = rank(rows, latencies, model=model, draws=60)
+    points = present(ranked.joint).points
     board = leaderboard(rows, model)
     assert _figures(ranked.board) == _figures(board) == _figures(ranked.variants[0].board)
-    assert {p.system: (p.elo, p.elo_interval) for p in ranked.joint.points} == _figures(board)
+    assert {p.system: (p.elo, p.elo_interval) for p in points} == _figures(board)
     assert _figures(board) != _figures(leaderboard(rows, RatingModel(method)))
     # Draws of another model would rank the systems by other verdicts: all are equally fast, so the best is alone in front.
-    assert ranked.joint.points[0].p_frontier == max(p.p_frontier for p in ranked.joint.points) > 0.5
+    assert points[0].p_frontier == max(present(p.p_frontier) for p in points) > 0.5
     assert ("length" in board.terms) == (method == "ordinal") == ("length of the replies" in board.method)
 
 

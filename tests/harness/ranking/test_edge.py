@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,20 +15,22 @@ import pytest
 from harness.ranking import RatingModel, joint_figure, leaderboard
 from harness.ranking.edge import standing, swept_share
 from harness.ranking.export import board_csv, board_markdown
+from harness.ranking.model import Method
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.separation import gaps
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
+from tests.present import ends, present
 
 SYSTEMS = ("s0", "s1", "s2")
 
 
-def _row(context, a, b, winner, **more):
-    given = {"subset": "regular", "source": "judge", "judge": "j", "winner": winner, **more}
+def _row(context: int, a: str, b: str, winner: str, **more: Any) -> Judgment:
+    given: dict[str, Any] = {"subset": "regular", "source": "judge", "judge": "j", "winner": winner, **more}
     return Judgment(context=f"c{context}", system_a=a, system_b=b, **given)
 
 
-def _swept(contexts):
+def _swept(contexts: int) -> list[Judgment]:
     """s2 beats both others always; those two take turns."""
     rows = []
     for c in range(contexts):
@@ -41,31 +44,33 @@ def test_a_system_that_won_everything_has_a_lower_bound_and_the_rest_keep_two_en
     assert board.separated == {"s2"}
     # 12 conversations won throughout: at least 78 % of comparisons with opponents who are both near 1500.
     assert best.interval == pytest.approx((1500 + 400 * math.log10(0.779 / 0.221), None), abs=2)
-    assert best.interval[0] < best.elo
+    lowest = present(present(best.interval)[0])
+    assert lowest < best.elo
     assert best.band is None
     assert best.error is None
     assert best.bootstrap_interval is None
     for system in ("s0", "s1"):
-        low, high = board[system].interval
+        low, high = ends(board[system].interval)
         assert low < 1500 < high
         assert high - low > 100
     assert (board["s0"].elo + board["s1"].elo) / 2 == pytest.approx(1500)
     mirrored = leaderboard([row.model_copy(update={"winner": {"a": "b", "b": "a"}[row.winner]}) for row in _swept(12)])
-    assert mirrored["s2"].interval == pytest.approx((None, 3000 - best.interval[0]), abs=1e-6)
+    assert mirrored["s2"].interval == pytest.approx((None, 3000 - lowest), abs=1e-6)
 
 
 def test_more_conversations_raise_the_bound_and_seven_give_none() -> None:
     assert leaderboard(_swept(7))["s2"].interval is None
-    bounds = [leaderboard(_swept(n))["s2"].interval[0] for n in (8, 20, 80)]
+    bounds = [present(present(leaderboard(_swept(n))["s2"].interval)[0]) for n in (8, 20, 80)]
     assert bounds == sorted(bounds)
     assert swept_share(8) ** 8 == pytest.approx(0.05)
 
 
 def test_two_systems_of_which_one_wins_all_bound_one_another() -> None:
     board = leaderboard([_row(c, "x", "y", "a") for c in range(10)])
-    (low, above), (below, high) = board["x"].interval, board["y"].interval
+    (known_low, above), (below, known_high) = present(board["x"].interval), present(board["y"].interval)
     assert above is None
     assert below is None
+    low, high = present(known_low), present(known_high)
     assert low - 1500 == pytest.approx(1500 - high)
     assert low > 1560
     found = board.difference("x", "y")
@@ -78,7 +83,7 @@ def test_two_systems_of_which_one_wins_all_bound_one_another() -> None:
 
 def test_bounds_are_printed_as_bounds_everywhere() -> None:
     ranking = rank(_swept(12), {s: {f"c{k}": [300.0] for k in range(12)} for s in SYSTEMS}, draws=50)
-    bound = ranking.board["s2"].interval[0]
+    bound = present(present(ranking.board["s2"].interval)[0])
     assert f"| ≥ {bound:.0f} |" in board_markdown(ranking.board, ranking.joint)
     row = next(csv.DictReader(io.StringIO(board_csv(ranking.board, ranking.joint))))
     assert (row["system"], float(row["low"]), row["high"], row["band_low"]) == ("s2", bound, "", "")
@@ -93,14 +98,14 @@ OPPOSITES = [_row(c, a, b, winner, repeat=k) for c in range(9) for a, b in PAIRS
 
 @pytest.mark.parametrize("rows", [TIES, OPPOSITES], ids=["ties alone", "beside its opposite"])
 @pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
-def test_verdicts_that_cancel_are_not_certainty(rows, method) -> None:
+def test_verdicts_that_cancel_are_not_certainty(rows: list[Judgment], method: Method) -> None:
     board = leaderboard(rows, RatingModel(method))
     for system in board.systems:
-        low, high = system.interval
+        low, high = ends(system.interval)
         assert low + high == pytest.approx(3000)
         assert high - low > 60
-        assert system.band[1] - system.band[0] > 60
-    assert board.difference("s0", "s1").p_value > 0.9
+        assert ends(system.band)[1] - ends(system.band)[0] > 60
+    assert present(board.difference("s0", "s1").p_value) > 0.9
 
 
 def test_parts_without_a_comparison_between_them_are_rated_apart(simulate: Simulate) -> None:
@@ -125,7 +130,7 @@ def test_parts_without_a_comparison_between_them_are_rated_apart(simulate: Simul
     assert all(p.p_frontier is None and p.p_best_within_budget is None for p in apart.points)
     assert all(p.latency.p50 == 300 for p in apart.points)
     within = joint_figure([*here, *there], {s: latencies[s] for s in ("s0", "s2")}, draws=50)
-    assert sum(p.p_best_within_budget for p in within.points) == pytest.approx(1)
+    assert sum(present(p.p_best_within_budget) for p in within.points) == pytest.approx(1)
     json.dumps(as_object(rank([*here, *there], latencies, draws=20)), allow_nan=False)
 
 
@@ -144,9 +149,13 @@ def test_exact_repeats_count_once_and_are_said(simulate: Simulate) -> None:
 
 
 def test_a_system_without_any_latency_is_no_point(simulate: Simulate) -> None:
-    latencies = {"s0": {f"c{c:03}": [300.0] for c in range(10)}, "s1": {}, "s2": {"c000": []}}
+    latencies: dict[str, dict[str, list[float]]] = {
+        "s0": {f"c{c:03}": [300.0] for c in range(10)},
+        "s1": {},
+        "s2": {"c000": []},
+    }
     figure = rank(simulate(10, 3, 1), latencies, other_latencies={"ttft": {"s1": {"c000": [100.0]}}}, draws=50)
-    assert [p.system for p in figure.joint.points] == ["s0"]
+    assert [p.system for p in present(figure.joint).points] == ["s0"]
     assert set(as_object(figure)["joint"]) == {"s0"}
 
 
@@ -160,12 +169,12 @@ def test_the_core_is_the_largest_set_that_won_and_lost_among_itself() -> None:
     assert standing(chain).side.tolist() == [2, 2, 2]
 
 
-def _benchmark():
+def _benchmark() -> Any:
     path = Path(__file__).parents[3] / "benchmarks" / "ranking_edge.py"
-    spec = importlib.util.spec_from_file_location("ranking_edge", path)
+    spec = present(importlib.util.spec_from_file_location("ranking_edge", path))
     module = importlib.util.module_from_spec(spec)
     sys.modules["ranking_edge"] = module  # A dataclass looks its own module up.
-    spec.loader.exec_module(module)
+    present(spec.loader).exec_module(module)
     return module
 
 

@@ -11,7 +11,7 @@ from tests.harness.conftest import Simulate
 from tests.present import present
 
 
-def _latencies(systems: Mapping[str, float], contexts: int, seed: int = 0) -> dict[str, dict[str, float | None]]:
+def _latencies(systems: Mapping[str, float], contexts: int, seed: int = 0) -> dict[str, dict[str, list[float]]]:
     rng = np.random.default_rng(seed)
     return {s: {f"c{c:03}": [float(m * rng.lognormal(0, 0.2))] for c in range(contexts)} for s, m in systems.items()}
 
@@ -22,11 +22,12 @@ def test_fast_and_good_is_on_the_frontier_and_slow_and_weak_is_not(simulate: Sim
     assert set(points) == {"s3", "s2", "s0"}
     assert points["s3"].p_frontier == 1
     assert points["s0"].p_frontier == 0
-    assert points["s3"].p_best_within_budget > 0.95
+    assert present(points["s3"].p_best_within_budget) > 0.95
     assert points["s0"].p_best_within_budget == 0
-    low, high = points["s3"].latency.p50_interval
-    assert low < points["s3"].latency.p50 < high
-    assert points["s3"].latency.p95 > points["s3"].latency.p50
+    low, high = present(points["s3"].latency.p50_interval)
+    p50 = present(points["s3"].latency.p50)
+    assert low < p50 < high
+    assert present(points["s3"].latency.p95) > p50
 
 
 def test_nobody_within_budget_leaves_all_at_zero(simulate: Simulate) -> None:
@@ -41,7 +42,7 @@ def test_missing_replies_are_slower_than_any(simulate: Simulate) -> None:
     assert points["s1"].latency.p50_over_limit
     assert points["s1"].latency.n == 20
     assert points["s1"].latency.p50_interval is None
-    assert points["s1"].p_best_within_budget < points["s0"].p_best_within_budget
+    assert present(points["s1"].p_best_within_budget) < present(points["s0"].p_best_within_budget)
 
 
 def test_thresholds_of_size(simulate: Simulate) -> None:
@@ -50,7 +51,7 @@ def test_thresholds_of_size(simulate: Simulate) -> None:
     assert few.slope is None
     wide = joint_figure(simulate(59, 6, 1), _latencies({f"s{k}": 100 * 2**k for k in range(6)}, 59), draws=200)
     assert wide.points[0].latency.p95 is None
-    assert wide.slope.systems == 6
+    assert present(wide.slope).systems == 6
     # Ratings rise by 2 log-odds over a factor 32 in latency.
     assert present(wide.slope).elo_per_decade == pytest.approx(2 * 173.7 / np.log10(32), rel=0.25)
     low, high = present(present(wide.slope).interval)
@@ -63,8 +64,8 @@ def test_the_same_seed_gives_the_same_figure_and_variants_share_conversations(si
     one = joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
     assert one == joint_figure(rows, latencies, others={"first_word": words}, draws=200, seed=5)
     for p in one.points:
-        assert p.others["first_word"].p50 == pytest.approx(p.latency.p50 + 100)
-        assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in p.latency.p50_interval))
+        assert p.others["first_word"].p50 == pytest.approx(present(p.latency.p50) + 100)
+        assert p.others["first_word"].p50_interval == pytest.approx(tuple(v + 100 for v in present(p.latency.p50_interval)))
 
 
 def test_cut_ins_and_refusals(simulate: Simulate) -> None:
@@ -115,6 +116,6 @@ def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(sim
         assert triple.latency.n == 3 * single.latency.n
         assert triple.elo == single.elo
         # The same turn three times is no more knowledge: the interval may shift by a place between turns, and not narrow.
-        width, tripled = (p.latency.p50_interval[1] - p.latency.p50_interval[0] for p in (single, triple))
+        width, tripled = (high - low for low, high in (present(p.latency.p50_interval) for p in (single, triple)))
         assert tripled == pytest.approx(width, rel=0.25)
         assert triple.latency == quantiles_of(thrice[triple.system], 3)

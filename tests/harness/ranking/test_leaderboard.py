@@ -5,10 +5,11 @@ import pytest
 
 from harness.errors import UserError
 from harness.ranking import RatingModel, leaderboard
-from harness.ranking.leaderboard import Method, paper_half_width
+from harness.ranking.leaderboard import paper_half_width
+from harness.ranking.model import Method
 from harness.store.judgment import Judgment, Winner
 from tests.harness.conftest import Simulate
-from tests.present import present
+from tests.present import ends, present
 
 METHODS: tuple[Method, ...] = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 
@@ -19,8 +20,8 @@ def test_every_method_finds_the_order_and_centres_at_1500(simulate: Simulate, me
     assert [r.system for r in board.systems] == ["s3", "s2", "s1", "s0"]
     assert sum(r.elo for r in board.systems) / 4 == pytest.approx(1500)
     assert board.warnings == ()
-    assert all(present(r.interval)[0] < r.elo < present(r.interval)[1] for r in board.systems)
-    assert all(present(r.band)[0] < present(r.interval)[0] for r in board.systems)
+    assert all(ends(r.interval)[0] < r.elo < ends(r.interval)[1] for r in board.systems)
+    assert all(ends(r.band)[0] < ends(r.interval)[0] for r in board.systems)
 
 
 def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate: Simulate) -> None:
@@ -57,15 +58,15 @@ def test_length_term_takes_the_lean_to_long_replies(simulate: Simulate) -> None:
     rng = np.random.default_rng(0)
     lengths = {(f"c{c:03}", f"s{s}", 0): int(rng.integers(15, 60) * (2 if s == 2 else 1)) for c in range(100) for s in range(3)}
 
-    def lean(row):
+    def lean(row: Judgment) -> Judgment:
         y = 1.2 * np.log(lengths[row.context, row.system_a, 0] / lengths[row.context, row.system_b, 0]) + rng.logistic()
         return row.model_copy(update={"winner": "a" if y > 0 else "b", "strength": min(5, 1 + int(abs(y)))})
 
     swayed = [lean(row) for row in rows]
     board, naive = leaderboard(swayed, RatingModel(lengths=lengths)), leaderboard(swayed)
     assert board.terms["length"] == pytest.approx(1.2, abs=0.4)
-    assert present(naive["s2"].interval)[0] > 1530
-    assert present(board["s2"].interval)[0] < 1500 < present(board["s2"].interval)[1]
+    assert ends(naive["s2"].interval)[0] > 1530
+    assert ends(board["s2"].interval)[0] < 1500 < ends(board["s2"].interval)[1]
 
 
 def test_a_system_that_never_lost_is_named_and_finite(simulate: Simulate) -> None:
@@ -152,7 +153,7 @@ def test_the_bootstrap_stands_beside_the_sandwich(simulate: Simulate, method: Me
     board = leaderboard(simulate(60, 3, 2, seed=11), RatingModel(method), bootstrap_draws=500)
     for r in board.systems:
         width, other = (
-            present(r.interval)[1] - present(r.interval)[0],
+            ends(r.interval)[1] - ends(r.interval)[0],
             present(r.bootstrap_interval)[1] - present(r.bootstrap_interval)[0],
         )
         assert other == pytest.approx(width, rel=0.25)

@@ -26,7 +26,8 @@ def judge(accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, miss
 
 
 def summary(*judges: JudgeSummary, known: Circumstances = KNOWN, **fields: Any) -> RunSummary:
-    return RunSummary(**{"run": "here", "cells": [cell("quick")], "judges": list(judges), "circumstances": known} | fields)
+    given = {"run": "here", "cells": [cell("quick")], "judges": list(judges), "circumstances": known}
+    return RunSummary.model_validate(given | fields)
 
 
 def cell(agent: str, **fields: Any) -> Cell:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.ranking.percentiles import Quantiles
-from harness.steps.latency import LatencySummary, quantiles_of, summarise_latency
+from harness.ranking.percentiles import Quantiles, quantiles_of
+from harness.steps.latency import LatencySummary, summarise_latency
 from harness.timing.figures import TurnTiming
 
 BLANK = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=None)

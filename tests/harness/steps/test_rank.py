@@ -9,6 +9,7 @@ import pytest
 from harness.errors import UserError
 from harness.ranking.ranking import as_object
 from harness.steps.rank import measured, rank_target
+from harness.store.judgment import Judgment
 from harness.store.judgment_files import write
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, SessionKey
@@ -46,7 +47,7 @@ def _timing(number: int) -> TurnTiming:
     return TurnTiming(**base, ttfa_ms=400.0 + number, first_word_ms=600.0)
 
 
-def _verdicts(simulate, condition):
+def _verdicts(simulate: Simulate, condition: str) -> list[Judgment]:
     rows = simulate(CONTEXTS, 2, 3, seed=1)
     return [r.model_copy(update={"system_a": "ref:s0", "condition": condition}) for r in rows]
 

@@ -64,10 +64,12 @@ def sound(rng: Random) -> Pcm:
         case 6:
             return rng.integers(-32_768, 32_768, count).astype(np.int16)
         case 7:
-            return (rng.standard_normal(count) * 10 ** rng.uniform(0, 4)).clip(-32_768, 32_767).astype(np.int16)
+            noise = rng.standard_normal(count) * 10 ** rng.uniform(0, 4)
+            return noise.clip(-32_768, 32_767).astype(np.int16)
         case 8:
             tone = np.sin(2 * np.pi * np.arange(count) * rng.uniform(1e-4, 0.49))
-            return (tone * 10 ** rng.uniform(0, 4.5)).astype(np.int16)
+            loud: NDArray[np.float64] = tone * 10 ** rng.uniform(0, 4.5)
+            return loud.astype(np.int16)
         case 9:
             spoken = _voice(int(rng.integers(4)))
             hiss = rng.standard_normal(len(spoken) + 12_000) * 10 ** rng.uniform(0, 3.3)

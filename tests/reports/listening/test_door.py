@@ -56,11 +56,12 @@ def test_a_lifetime_is_what_it_says() -> None:
 def test_a_certificate_without_its_key_is_refused(certificate: tuple[Path, Path], tmp_path: Path) -> None:
     cert, key = certificate
     other, unlike, sealed = (tmp_path / name for name in ("other.pem", "unlike.pem", "sealed.pem"))
-    for made in (
+    commands: tuple[list[str | Path], ...] = (
         ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", other],
         ["genpkey", "-algorithm", "ED25519", "-out", unlike],
         ["pkey", "-in", key, "-aes256", "-passout", "pass:x", "-out", sealed],
-    ):
+    )
+    for made in commands:
         subprocess.run(["openssl", *made], check=True, capture_output=True)
     for given, says in (
         ((cert, None), "add --tls-key"),

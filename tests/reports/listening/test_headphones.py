@@ -8,7 +8,7 @@ import pytest
 
 from reports.listening import headphones
 from reports.listening.plan import Item
-from reports.listening.quality import rater_quality
+from reports.listening.quality import raters_of
 
 Serve = Callable[..., Any]
 SETTINGS = {"items": 2, "practice": 0, "gold": 0, "attention": 0, "headphone_trials": 3, "hearing_share": 0.0}
@@ -51,8 +51,8 @@ def test_who_fails_is_told_tries_again_and_goes_on_without_a_stain(serve: Serve)
         for address in [step["caller"], *(reply["sound"] for reply in step["replies"])]:
             rater.get(address)
         rater.post("/answer", json={"position": position, "answer": {"choice": position - 4, "reason": "warmer"}})
-    (quality,) = rater_quality(served.votes.answers())
-    assert (quality.checks, quality.failed, quality.counts) == (3, 0, True)
+    (quality,) = raters_of(served.votes.answers())
+    assert (quality.checks, quality.failed, quality.excluded) == (3, 0, False)
 
 
 def test_who_fails_every_round_is_asked_nothing_more(serve: Serve) -> None:
