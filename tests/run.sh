@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Installs what the tests need into .venv, then checks style and types and runs the tests.
-# A browser is the one thing that Python packages do not bring: the report is tested in a real one.
+# A browser and openssl are what Python packages do not bring: the report is tested in a real browser, links over real TLS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if ! command -v chromium >/dev/null; then
+if ! command -v chromium >/dev/null || ! command -v openssl >/dev/null; then
   as_root=""
   [ "$(id -u)" -eq 0 ] || as_root="sudo"
   $as_root apt-get update -qq
-  $as_root apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null
+  $as_root apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core openssl >/dev/null
 fi
 
 [ -x .venv/bin/python ] || python3 -m venv .venv

@@ -106,6 +106,8 @@ class ListeningApp:
         return Starlette(
             routes=[
                 Route("/", self._front),
+                Route("/invitation/{token}", self._front),
+                Route("/collect/invitation/{token}", self._collect_page),
                 Route("/entering/", self._entering),
                 Route("/entering/collect", self._entering),
                 Route("/asset/{name}", self._asset),
@@ -135,7 +137,7 @@ class ListeningApp:
 
     async def _enter(self, request: Request, page: str, path: str) -> Response:
         """The page; a token in the address moves into the cookie, so that it does not stay in sight."""
-        if token := request.query_params.get("token"):
+        if token := request.path_params.get("token"):
             link = await run_in_threadpool(self._votes.invited_as, token)
             if _why_shut(link) is None:
                 # Whoever follows a link in web mail comes from another site, to which the cookie is not sent; so a page of

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 from reports.listening.answers import Link, RaterRole, VoteStore, link_id
 from reports.listening.design import ListeningDesign
@@ -50,14 +51,15 @@ def prepare(
 
 def design_folder(design: ListeningDesign) -> str:
     """Each test keeps its votes apart: a vote of one design is no vote of another."""
-    return f"{design.kind}-{design.medium}-{design.delays}"
+    condition = f"-{plain_name(design.condition)}" if design.condition else ""
+    return f"{design.kind}-{design.medium}-{design.delays}{condition}"
 
 
 def invite(votes: VoteStore, raters: int, contributors: int = 0, expires_s: float | None = None) -> list[Invitation]:
     """Links for so many raters and contributors, until `expires_s` (None: for good); each can be given once."""
-    asked: tuple[tuple[RaterRole, str, int], ...] = (("rater", "/", raters), ("contributor", "/collect", contributors))
+    asked: tuple[tuple[RaterRole, str, int], ...] = (("rater", "", raters), ("contributor", "/collect", contributors))
     return [
-        Invitation(link_id(token), role, f"{page}?token={token}")
+        Invitation(link_id(token), role, f"{page}/invitation/{token}")
         for role, page, count in asked
         for token in votes.invite(count, role, expires_s)
     ]

@@ -121,7 +121,7 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
             if "for holders of a link" in line:
                 break
         found = [
-            re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*token=\S+)  \(until 2", line)
+            re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*invitation/\S+)  \(until 2", line)
             for line in printed
         ]
         links = [match for match in found if match]

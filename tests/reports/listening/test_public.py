@@ -151,7 +151,7 @@ def test_a_link_cannot_lead_to_another_site(serve: Serve) -> None:
         reply = httpx.get(served.address + path + link.path[1:])
         assert "evil" not in reply.headers.get("location", ""), path
         assert "evil" not in reply.text, path
-    assert served.client().get(link.path + "&next=//evil.test").headers["location"] == "/entering/"
+    assert served.client().get(link.path + "?next=//evil.test").headers["location"] == "/entering/"
 
 
 def test_a_secret_of_somebodys_choice_is_not_taken_on(serve: Serve) -> None:

@@ -172,7 +172,7 @@ def test_a_public_test_lets_in_tokens_alone_and_each_finds_its_session_again(ser
     stranger = served.client()
     assert stranger.get("/").status_code == 403
     assert stranger.post("/begin", json={"consent": True}).status_code == 403
-    assert stranger.get("/?token=wrong").status_code == 403
+    assert stranger.get("/invitation/wrong").status_code == 403
     (link,) = invite(served.votes, 1)
     first, second = served.client(), served.client()
     assert first.get(link.path).status_code == 303
