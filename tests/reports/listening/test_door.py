@@ -118,8 +118,9 @@ def test_the_command_prints_links_that_work_until_they_are_revoked(played: Playe
         printed = []
         for line in served.stderr:
             printed.append(line)
-            if "for holders of a link" in line:
+            if "These links work on this machine alone" in line:
                 break
+        assert "for holders of a link alone" in printed[-2], printed
         found = [
             re.match(r"(rater|contributor) ([0-9a-f]{8}): (https://localhost:\d+)(/\S*invitation/\S+)  \(until 2", line)
             for line in printed
