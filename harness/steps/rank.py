@@ -81,7 +81,7 @@ class Rated:
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
     """The contexts that a board is about."""
-    return frozenset(c.id for c in selection.store.contexts() if place.subset in ("all", c.subset))
+    return frozenset(c.id for c in selection.contexts if place.subset in ("all", c.subset))
 
 
 def rated(selection: Selection, place: Place) -> Rated:

@@ -135,7 +135,7 @@ def _step_failures(selection: Selection) -> list[Failure]:
 
 def _places(selection: Selection) -> list[Place]:
     """The boards of a run: of each condition what was heard, and what else was judged; with its subsets, where it has both."""
-    subsets = {context.subset for context in selection.store.contexts()}
+    subsets = {context.subset for context in selection.contexts}
     names: tuple[Subset, ...] = ("all", "regular", "adversarial") if len(subsets) > 1 else ("all",)
     return [
         Place(condition, presentation, subset)
@@ -164,7 +164,13 @@ def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary 
         judgments=board.judgments,
         contexts=board.contexts,
         references={
-            r.system: ReferenceSummary(elo=r.elo, elo_interval=r.interval, win_rate=r.win_rate, axes=dict(r.axes))
+            r.system: ReferenceSummary(
+                elo=r.elo,
+                elo_interval=r.interval,
+                separated=r.system in board.separated,
+                win_rate=r.win_rate,
+                axes=dict(r.axes),
+            )
             for r in board.systems
             if is_reference(r.system)
         },
@@ -195,13 +201,14 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
     if board is None or rating is None:
         return {
             "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
-            "axes": {}, "p_frontier": None, "p_best_within_budget": None,
+            "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None,
         }  # fmt: skip
     return {
         "elo": rating.elo,
         "elo_with_length": found.with_length[agent].elo if found.with_length is not None else None,
         "elo_method": board.method,
         "elo_interval": rating.interval,
+        "separated": agent in board.separated,
         "elo_over": _over_references(board, agent),
         "win_rate": rating.win_rate,
         "axes": dict(rating.axes),
@@ -223,7 +230,7 @@ def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
 def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
     manifest = selection.manifest
     figures = summarise_latency(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed)
-    contexts = {c.id: c for c in selection.store.contexts()}
+    contexts = {c.id: c for c in selection.contexts}
     heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
     openings = Counter(opening_words(text) for text in heard)
     return {
@@ -286,7 +293,7 @@ def _spoken(manifest: RunManifest) -> frozenset[str]:
 
 
 def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
-    manifest, contexts = selection.manifest, selection.store.contexts()
+    manifest, contexts = selection.manifest, selection.contexts
     verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
     planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
     unfinished = planned - sum(s.status == "finished" for s in selection.sessions)

@@ -73,6 +73,8 @@ class AgentSummary(_Model):
     elo_method: str | None = None
     elo_interval: tuple[float | None, float | None] | None = None
     """With one end null it is a bound: of an agent that won, or lost, every comparison."""
+    separated: bool = False
+    """It won, or lost, everything: its Elo has no end on one side, and the mean of 1500 is that of the others."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
@@ -86,6 +88,8 @@ class ReferenceSummary(_Model):
 
     elo: float | None
     elo_interval: tuple[float | None, float | None] | None = None
+    separated: bool = False
+    """As an agent's."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 

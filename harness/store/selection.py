@@ -22,6 +22,7 @@ from typing import Final, Literal
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
+from scenarios.context import Context
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
@@ -59,6 +60,11 @@ class Selection:
         self.sessions = tuple(store.sessions())
         self._votes = tuple(votes)
         self._keep_excluded = keep_excluded
+
+    @cached_property
+    def contexts(self) -> tuple[Context, ...]:
+        """The run's contexts. Read once: every cell asks for them, and a long run has many of both."""
+        return self.store.contexts()
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -109,8 +115,7 @@ class Selection:
 
     def reply_texts(self, condition: str, presentation: Presentation) -> Texts:
         """The replies of one board as judged, references included; what was lost or missing has none."""
-        contexts = self.store.contexts()
-        found = {(c.id, reference_name(r.id), n): r.text for c in contexts for r in c.references for n in self.replicates}
+        found = {(c.id, reference_name(r.id), n): r.text for c in self.contexts for r in c.references for n in self.replicates}
         for n in self.replicates:
             for reply in self.replies(condition, n, presentation):
                 if reply.fate == "answered":

@@ -64,8 +64,9 @@ class TestTheMainJob:
         rows = RunStore.open(folder).judgments()
         assert {r.presentation for r in rows} == {"heard_text"}
         assert not judge["trusted"] or not any(r.own_family for r in rows)
-        elos = [a["elo"] for a in done.json["agents"].values()] + [r["elo"] for r in done.json["references"].values()]
-        assert sum(elos) / len(elos) == pytest.approx(1500, abs=0.5)
+        rated = [*done.json["agents"].values(), *done.json["references"].values()]
+        core = [r["elo"] for r in rated if not r["separated"]] or [r["elo"] for r in rated]
+        assert sum(core) / len(core) == pytest.approx(1500, abs=0.5)
 
     def test_the_run_measured_its_own_pacing(self, finished: tuple[Finished, Path]) -> None:
         done, folder = finished
