@@ -123,6 +123,11 @@ class AgentProfile(ProfileSettings):
         return None
 
     @property
+    def runs_elsewhere(self) -> bool:
+        """Whether the agent runs already, here or on another machine, and the harness starts nothing."""
+        return self.process_settings is None and self.running_url is not None
+
+    @property
     def running_url(self) -> str | None:
         """Where it answers, when the profile says so; an agent without `process_settings` runs there already."""
         return None

@@ -11,6 +11,7 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.prompt import Confirm
 
 
 class RunProgress:
@@ -73,6 +74,18 @@ class RunProgress:
     def note(self, text: str) -> None:
         """A line that stays."""
         self._line(text)
+
+    def ask(self, question: str) -> bool:
+        """A question to a person who sits at the terminal; False where nobody does."""
+        if not self._live or not sys.stdin.isatty():
+            return False
+        self._bar.stop()
+        try:
+            return Confirm.ask(question, console=self._console, default=False)
+        except EOFError:
+            return False
+        finally:
+            self._bar.start()
 
     def _line(self, text: str) -> None:
         # A line of its own in a log must be whole even when the reader tails it.

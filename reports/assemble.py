@@ -162,6 +162,7 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
         no_reply=cell.no_reply,
         failed=cell.failed,
         discarded=sum(cell.discarded.values()),
+        contended=cell.contended,
         within_ttft=cell.within_budget.ttft,
         within_ttfa=cell.within_budget.ttfa,
         cut_in_rate=cell.cut_in_rate,

@@ -59,6 +59,8 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
+    if part.contended:
+        notes.append(f"{part.contended} contended, left out of latencies")
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:

@@ -71,7 +71,7 @@ def _systems(view: PageView) -> Iterator[Row]:
             row |= {
                 "within_ttfa": part.within_ttfa, "within_ttft": part.within_ttft, "cut_in_rate": part.cut_in_rate,
                 "pauses_cut": part.pauses_cut, "pauses_marked": part.pauses_marked, "no_reply": part.no_reply,
-                "failed": part.failed, "discarded": part.discarded, "underruns": part.underruns,
+                "failed": part.failed, "discarded": part.discarded, "contended": part.contended, "underruns": part.underruns,
             }  # fmt: skip
             if subset == "all" and agent.common_opening is not None:
                 row["replies_opening_alike"], row["replies_heard"] = agent.common_opening

@@ -99,8 +99,8 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         hidden=_stages(waterfall.hidden) if waterfall else (),
         refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
         cut_in=timing.cut_in,
-        no_reply=timing.no_reply,
-        discarded=timing.discarded or "",
+        no_reply=timing.no_reply and not timing.contended,
+        discarded=_left_out(timing),
         labels=timing.labels,
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
@@ -109,8 +109,16 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
     )
 
 
+def _left_out(timing: TurnTiming) -> str:
+    """Why the turn gives no figure, and what it would have been where only the machine was to blame."""
+    why = timing.left_out or ""
+    if timing.contended and timing.ttfa_ms is not None:
+        why += f"; TTFA was {timing.ttfa_ms:,.0f} ms"
+    return why
+
+
 def _figures(timing: TurnTiming | None) -> dict[str, float]:
-    if timing is None:
+    if timing is None or timing.contended:
         return {}
     found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE)}
     return {name: float(value) for name, value in found.items() if value is not None}

@@ -93,6 +93,7 @@ class SliceView:
     no_reply: int = 0
     failed: int = 0
     discarded: int = 0
+    contended: int = 0
     within_ttft: float | None = None
     within_ttfa: float | None = None
     cut_in_rate: float | None = None

@@ -25,6 +25,9 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of every random order.")] = None,
     barge_in: Annotated[float | None, typer.Option(help="Interrupt each reply this many ms into it.")] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    wait_for_quiet: Annotated[
+        float | None, typer.Option(help="Wait at most so many seconds until other programs rest; 0: do not ask.", min=0)
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; by default a new one under runs/.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
@@ -52,7 +55,9 @@ def run(
     if resume and out is None:
         raise UserError("--resume: name the run's folder with --out")
     options = options_to_resume(out, named) if resume and out else RunOptions(**named)  # type: ignore[arg-type]
-    request = RunRequest(options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",))
+    request = RunRequest(
+        options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",), wait_for_quiet_s=wait_for_quiet
+    )
     with RunProgress() as progress:
         store, summary = run_all(request, progress, human_rows)
         progress.phase("Writing the report")

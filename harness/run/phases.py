@@ -19,20 +19,23 @@ from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
+from harness.run.quiet import other_work, wait_until_quiet
 from harness.run.room import how_to_go_on, refuse_without_room
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.telemetry import Telemetry
 from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
-from harness.steps.summarise import summarise, with_pacing
+from harness.steps.summarise import summarise
 from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
+from harness.steps.validity import with_validity
 from harness.store.disk import storage_named
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 
 CALLER = "harness caller"
+ASKED_WAIT_S = 600.0
 Votes = Callable[[RunStore], Sequence[Judgment]]
 
 
@@ -50,6 +53,8 @@ class RunRequest:
     resume: bool = False
     judges: tuple[str, ...] = ("embedded",)
     runs_folder: Path = Path("runs")
+    wait_for_quiet_s: float | None = None
+    """How long to wait for other programs to rest before the first call; None: ask a person at a terminal, else go on."""
 
 
 def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> tuple[RunStore, RunSummary]:
@@ -68,9 +73,10 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     store = _open(request, plan, folder)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         weights = weights_of(plan, progress)
+        _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
         not_played = _play(plan, store, weights, progress)
         measure_missing(store, silero(), progress)
-        store.set_manifest(with_pacing(store))
+        store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
         for name in judges:
             weights_for(name, progress)
@@ -113,6 +119,24 @@ def _given_up(store: RunStore, plan: RunPlan) -> str:
     """How to go on with a run that the disk ended; what was begun and not finished gives its room back."""
     store.drop_partial_folders()
     return how_to_go_on(plan, store.finished_ids(), store.folder)
+
+
+def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunProgress) -> None:
+    """Before anything is loaded; only agents that run here share the machine."""
+    if all(profile.runs_elsewhere for profile in plan.profiles):
+        return
+    work = other_work()
+    if not work.too_much:
+        return
+    progress.note(f"Busy: {work.in_words()}. Turns that lose time to them will take no part in latencies.")
+    if wait_s is None and progress.ask(f"Wait up to {ASKED_WAIT_S / 60:.0f} minutes until they rest?"):
+        wait_s = ASKED_WAIT_S
+    if wait_s is None:
+        progress.note("  (--wait-for-quiet SECONDS waits until they rest)")
+    elif wait_s > 0:
+        progress.phase("Waiting for other programs to rest")
+        if not wait_until_quiet(wait_s, lambda seen: progress.status(seen.in_words())):
+            progress.note(f"  they did not rest within {wait_s:.0f} s; the run goes on")
 
 
 def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:

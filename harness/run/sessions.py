@@ -12,6 +12,7 @@ import asyncio
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,9 @@ from harness.clock import now_ns
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.recording.agent_words import said, understood
+from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
+from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
@@ -111,8 +114,9 @@ class SessionPlayer:
             line_noise=self._turns.line_noise(key, rate_hz),
         )
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
-        with self._running.watching_idle(but=key.agent):
+        with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._caller.play(plan, folder)
+        track = _keep_track(watch, folder)
         outcome = await self._named(outcome, key.agent, log_end)
         try:
             recording = _read(folder)
@@ -130,7 +134,7 @@ class SessionPlayer:
         if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
             self._progress.step(_line(session, None), keep=True)
             return
-        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, self._vocal)
+        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, lambda: track, self._vocal)
         keep_timings(self._store, session.id, found)
         self._progress.step(_measured_line(session, found), keep=True)
 
@@ -139,11 +143,13 @@ class SessionPlayer:
         reply: TextReply | None = None
         failure: TextFailed | None = None
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
-        try:
-            reply = await ask(profile, self._plan.context(key.context_id), self._running.url(key.agent))
-        except TextFailed as error:
-            failure = error
-        timing = timing_of(reply) if reply else None
+        with self._watch(key.agent) as watch:
+            try:
+                reply = await ask(profile, self._plan.context(key.context_id), self._running.url(key.agent))
+            except TextFailed as error:
+                failure = error
+        track = _keep_track(watch, folder)
+        timing = timing_of(reply, track) if reply else None
         session = self._store.commit_session(
             key,
             partial=folder,
@@ -154,6 +160,13 @@ class SessionPlayer:
             timing=timing,
         )
         self._progress.step(_line(session, timing), keep=True)
+
+    def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
+        """Watches this machine for an agent that runs on it; of one elsewhere it says nothing."""
+        pid = self._running.pids().get(agent)
+        if pid is None:
+            return nullcontext()
+        return CallWatch((pid,), (self._caller.pid,) if self._caller.pid is not None else ())
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:
@@ -171,7 +184,14 @@ class SessionPlayer:
 def _read(folder: Path) -> Recording | None:
     from harness.recording.files import load
 
-    return load(folder) if any(folder.iterdir()) else None
+    return load(folder) if any(path.name != MACHINE_FILE for path in folder.iterdir()) else None
+
+
+def _keep_track(watch: CallWatch | None, folder: Path) -> MachineTrack | None:
+    track = watch.track if watch is not None else None
+    if track is not None:
+        save_machine_track(track, folder)
+    return track
 
 
 def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress) -> None:
@@ -182,7 +202,7 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
         return
     progress.phase("Measuring", len(sessions))
     for session in sessions:
-        found = timings_of(session.id, partial(store.recording, session), vocal)
+        found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), vocal)
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)
 
@@ -244,6 +264,8 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
     if timing is None:
         return f"{place}: played"
     ttft = f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
+    if timing.contended:
+        ttft += "; contended: other programs held the processor"
     if timing.no_reply:
         return f"{place}: no reply{ttft}"
     if timing.discarded:

@@ -8,6 +8,8 @@ from agents.message import Message
 from agents.profile import TextProfile
 from agents.text import TextReply
 from agents.text import ask as ask_endpoint
+from harness.recording.machine_track import MachineTrack
+from harness.timing.contention import contention
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Turn
 from scenarios.pauses import without_pauses
@@ -24,9 +26,10 @@ async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
     return await ask_endpoint(profile, [as_message(t) for t in context.turns], url)
 
 
-def timing_of(reply: TextReply) -> TurnTiming:
-    """The figures a text reply has: TTFT, agent-side, and nothing of sound."""
-    return TurnTiming(method=METHOD, spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms)
+def timing_of(reply: TextReply, track: MachineTrack | None) -> TurnTiming:
+    """The figures a text reply has: TTFT, agent-side, and nothing of sound; and what the machine did while it was written."""
+    lost = contention(track, track.samples[0].at_ns, track.samples[-1].at_ns) if track is not None else None
+    return TurnTiming(method=METHOD, spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms, contention=lost)
 
 
 def as_message(turn: Turn) -> Message:

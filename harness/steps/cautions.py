@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.timing.figures import NO_REPLY_TEXT
+from harness.timing.figures import MOST_LOST, NO_REPLY_TEXT
 from harness.wording import counted, milliseconds
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
-    "judged_across_conditions", "unsure_clock",
+    "judged_across_conditions", "unsure_clock", "contended", "throttled",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -61,6 +61,8 @@ class Circumstances(BaseModel):
     """Planned sessions that are not finished, by the run's folder."""
     unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
     """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
+    throttled: dict[str, int] = Field(default_factory=dict)
+    """Agent → turns during which a core of its machine was slowed down for heat."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)
     """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
@@ -89,6 +91,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
+        throttled={name: turns for one in each for name, turns in one.throttled.items()},
         to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
@@ -199,6 +202,15 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "No reply",
             f"Nothing within {NO_REPLY_TEXT}: {', '.join(silent)}. Such turns count as an agent's slowest.",
         )
+    contended = [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]
+    if contended:
+        yield _said(
+            "contended",
+            "warn",
+            "Contended",
+            f"Other programs held the processor that an agent waited for, more than {MOST_LOST:.0%} of its time: "
+            f"{', '.join(contended)}. Such turns take no part in latencies.",
+        )
     dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]
     if dropped:
         yield _said(
@@ -246,6 +258,14 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
             "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
             "TTFT are not concerned.",
+        )
+    for name, turns in sorted(known.throttled.items()):
+        yield _said(
+            "throttled",
+            "warn",
+            "Throttled",
+            f"On {counted(turns, 'turn')} of {name} the processor was slowed down for heat: its latencies are "
+            "those of a hot machine.",
         )
     if known.onset_error_ms is None:
         yield _said(

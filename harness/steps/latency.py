@@ -3,7 +3,8 @@
 No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
 interruption, and waiting less than nothing is no merit. Discarded turns are unknown and take no part. An agent of whose
 turns more than 5 % had to be discarded gets no heard figure at all, in no table and no joint chart: what was left out is
-then no accident.
+then no accident. *Contended* turns are left out too, and do not count towards those 5 %: the agent has no part in them, and
+where they are many the run is invalid (validity.py).
 """
 
 from collections import Counter
@@ -44,6 +45,8 @@ class LatencySummary:
 
     turns: int
     no_reply: int
+    contended: int
+    """Turns left out because others held the agent's machine."""
     discarded: Mapping[str, int]
     quantiles: Mapping[str, Quantiles]
     """By figure: ttfa, ttft, ttft_from_spoken_end, first_byte, first_sound, first_speech, first_word, first_substance."""
@@ -66,7 +69,7 @@ class LatencySummary:
 
 
 def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int) -> LatencySummary:
-    """The figures of one agent. Discarded turns are counted by reason and take part in nothing else."""
+    """The figures of one agent. Discarded and contended turns are counted and take part in nothing else."""
     every = [t for group in turns.values() for t in group]
     kept, heard = _kept(turns), _heard(turns)
     used = [t for group in kept.values() for t in group]
@@ -82,6 +85,7 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     return LatencySummary(
         turns=len(every),
         no_reply=sum(t.no_reply for t in used),
+        contended=sum(t.contended for t in every),
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
         quantiles=quantiles,
         within_ttfa=within_ttfa[0],
@@ -113,13 +117,13 @@ def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
 
 
 def _kept(turns: Turns) -> Turns:
-    kept = {c: [t for t in group if t.discarded is None] for c, group in turns.items()}
+    kept = {c: [t for t in group if t.left_out is None] for c, group in turns.items()}
     return {c: group for c, group in kept.items() if group}
 
 
 def _heard(turns: Turns) -> Turns:
     """The kept turns, or none of them where too many were discarded."""
-    every = sum(map(len, turns.values()))
+    every = sum(not t.contended for group in turns.values() for t in group)
     discarded = sum(t.discarded is not None for group in turns.values() for t in group)
     return _kept(turns) if discarded <= MOST_DISCARDED * every else {}
 

@@ -5,20 +5,34 @@ measuring again, whichever command does it.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from audio.vocal import VocalDetector
+from harness.recording.machine_track import MachineTrack
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
 from harness.store.step_failure import StepFailure, attempt
+from harness.timeline import NS_PER_MS
 from harness.timing import measure_turns
+from harness.timing.contention import of_turn
 from harness.timing.figures import TurnTiming
 
 Timings = tuple[TurnTiming, ...]
 
 
-def timings_of(session: str, read: Callable[[], Recording], vocal: VocalDetector) -> Timings | StepFailure:
-    """The figures of every caller turn of a session. Touches no store, so it may run in another thread."""
-    return attempt(session, "timing", lambda: _some(measure_turns(read(), vocal)))
+def timings_of(
+    session: str, read: Callable[[], Recording], machine: Callable[[], MachineTrack | None], vocal: VocalDetector
+) -> Timings | StepFailure:
+    """The figures of every caller turn of a session, and what the machine did meanwhile, where it was watched.
+
+    Touches no store, so it may run in another thread.
+    """
+
+    def measured() -> Timings:
+        recording = read()
+        return _beside(machine(), recording.caller.t0_ns, _some(measure_turns(recording, vocal)))
+
+    return attempt(session, "timing", measured)
 
 
 def keep_timings(store: RunStore, session: str, found: Timings | StepFailure) -> None:
@@ -34,3 +48,14 @@ def _some(timings: Timings) -> Timings:
     if not timings:
         raise ValueError("the recording holds no caller turn to measure")
     return timings
+
+
+def _beside(track: MachineTrack | None, t0_ns: int, timings: Timings) -> Timings:
+    if track is None:
+        return timings
+    return tuple(replace(t, contention=of_turn(track, t0_ns + int(t.spoken_end_ms * NS_PER_MS), _onset_ms(t))) for t in timings)
+
+
+def _onset_ms(turn: TurnTiming) -> float | None:
+    """When the reply sounded, also where that was too early or is not trusted."""
+    return next((ms for ms in (turn.ttfa_ms, turn.signed_ms, turn.first_sound_ms) if ms is not None), None)

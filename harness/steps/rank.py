@@ -55,7 +55,7 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
             if values:
                 latencies.setdefault(figure, {})[entry.name] = values
         if entry.name in latencies.get("ttfa", {}):
-            flags = {c: [t.cut_in for t in group if t.discarded is None] for c, group in turns.items()}
+            flags = {c: [t.cut_in for t in group if t.left_out is None] for c, group in turns.items()}
             cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
     return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
 

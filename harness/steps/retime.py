@@ -12,6 +12,7 @@ from typing import Any, Final
 from audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.steps.measuring import keep_timings, timings_of
+from harness.steps.validity import with_validity
 from harness.store.run_store import RunStore, Session
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
@@ -82,7 +83,7 @@ def retime(
     changes: list[Change] = []
     failures: list[StepFailure] = []
     for k, session in enumerate(sessions):
-        found = timings_of(session.id, partial(store.recording, session), detector)
+        found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), detector)
         if isinstance(found, StepFailure):
             failures.append(found)
         else:
@@ -93,6 +94,7 @@ def retime(
         keep_timings(store, session.id, found)
         if progress is not None:
             progress(k + 1, len(sessions))
+    store.set_manifest(with_validity(store))
     methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
     return Retimed(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
 
@@ -105,13 +107,13 @@ def _change(session: Session, after: TurnTiming) -> Change:
         session.key.agent,
         before.ttfa_ms if before else None,
         after.ttfa_ms,
-        before.discarded if before else None,
-        after.discarded,
+        before.left_out if before else None,
+        after.left_out,
     )
 
 
 def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:
-    if before is None or before.discarded != after.discarded or before.no_reply != after.no_reply:
+    if before is None or before.left_out != after.left_out or before.no_reply != after.no_reply:
         return True
     if before.ttfa_ms is None or after.ttfa_ms is None:
         return before.ttfa_ms != after.ttfa_ms

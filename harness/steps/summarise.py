@@ -6,11 +6,7 @@ travel with the figures to the terminal, the page and the JSON.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from harness.judging.trust import trust_in
 from harness.ranking import Board
@@ -32,63 +28,12 @@ from harness.steps.summary import (
 )
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
-from harness.store.manifest import AgentEntry, Pacing, RunManifest
+from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
-from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import crosses_clocks_unsurely
-from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
-
-MOST_PROBLEMS_TOLD = 5
-
-
-def with_pacing(store: RunStore) -> RunManifest:
-    """The store's manifest with how exactly the frames of its finished sessions left, and whether that makes the run invalid.
-
-    Each session is held against the bounds by itself: an average would let quiet calls hide a bad one. A failed session has no
-    figure that could be wrong, so what a flooding agent did to it takes nothing from the others.
-    """
-    errors: list[NDArray[np.float64]] = []
-    ratios: list[float] = []
-    lags: list[float] = []
-    problems: list[str] = []
-    for session in store.sessions():
-        if (
-            session.status != "finished"
-            or session.key.agent not in _spoken(store.manifest)
-            or not (session.folder / "recording.json").exists()
-        ):
-            continue
-        recording = attempt(session.id, "pacing", partial(store.recording, session))
-        if isinstance(recording, StepFailure):
-            store.set_step_failure(recording)
-            continue
-        store.clear_step_failure(session.id, "pacing")
-        errors.append(np.abs(errors_ms(recording.caller)))
-        lags += recording.loop_lag_ms
-        ratio = session.timing.realtime_ratio if session.timing is not None else None
-        ratios += [ratio] if ratio is not None else []
-        p99_ms = float(np.percentile(errors[-1], 99)) if errors[-1].size else None
-        where = f"{session.key.context_id} · {session.key.agent}"
-        wrong = out_of_bounds(p99_ms, ratio, max(recording.loop_lag_ms, default=None))
-        problems += [f"{where}: {problem}" for problem in wrong]
-    frames = np.concatenate(errors) if errors else np.empty(0)
-    if not frames.size:
-        return store.manifest
-    # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
-    furthest = max(ratios, key=lambda r: abs(r - 1)) if ratios else None
-    pacing = Pacing(
-        p99_error_ms=float(np.percentile(frames, 99)),
-        max_error_ms=float(frames.max()),
-        realtime_ratio=furthest,
-        frames=int(frames.size),
-        loop_lag_max_ms=max(lags) if lags else None,
-    )
-    more = len(problems) - MOST_PROBLEMS_TOLD
-    told = [*problems[:MOST_PROBLEMS_TOLD], *([f"and {more} more"] if more > 0 else [])]
-    return store.manifest.model_copy(update={"pacing": pacing, "invalid": told})
 
 
 def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
@@ -238,6 +183,7 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
         "no_reply": figures.no_reply,
         "failed": sum(s.status == "failed" for s in sessions),
         "discarded": dict(figures.discarded),
+        "contended": figures.contended,
         **{f"{name}_ms": figures.quantiles[name] for name in FIGURES},
         "within_budget": WithinBudget(
             ttft=figures.within_ttft,
@@ -288,10 +234,6 @@ def _pacing(manifest: RunManifest) -> PacingSummary:
     return PacingSummary(p99_error_ms=manifest.pacing.p99_error_ms, realtime_ratio=manifest.pacing.realtime_ratio)
 
 
-def _spoken(manifest: RunManifest) -> frozenset[str]:
-    return frozenset(a.name for a in manifest.agents if a.kind != "text")
-
-
 def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
     manifest, contexts = selection.manifest, selection.contexts
     verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
@@ -313,6 +255,12 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),
+        throttled=Counter(
+            s.key.agent
+            for s in selection.sessions
+            for t in s.turn_timings
+            if t.contention is not None and t.contention.throttled
+        ),
         onset_error_ms=onset_error_ms(manifest.calibration),
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )

@@ -39,6 +39,8 @@ class AgentSummary(_Model):
     no_reply: int
     failed: int = 0
     discarded: dict[str, int] = Field(default_factory=dict)
+    contended: int = 0
+    """Turns left out because others held the agent's machine."""
     ttft_ms: Quantiles = Field(default_factory=Quantiles)
     ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
     ttfa_ms: Quantiles = Field(default_factory=Quantiles)

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from agents.secrets import redact
 from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
+from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
 from harness.store.database import (
     DAMAGE,
@@ -273,6 +274,14 @@ class RunStore:
             UserError: its files are missing or damaged.
         """
         return recording_files.load(session.folder)
+
+    def machine_track(self, session: Session) -> MachineTrack | None:
+        """What the machine did during a session; None where nothing was kept.
+
+        Raises:
+            UserError: the file is damaged.
+        """
+        return load_machine_track(session.folder)
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
         """Keep the figures of a session's turns; the last is the judged reply's."""

@@ -10,7 +10,7 @@ The rules, once for all boards and tables:
 * A session is *answered*, *lost* or *missing*. Lost is what the agent did: it said nothing, crashed, refused, broke the wire.
   It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or late.
   Missing is what the harness did, or what it could not tell (its own process died, an analysis failed, no word was
-  understood): such a session gives no figure and is counted.
+  understood, nothing was heard while others held the agent's machine): such a session gives no figure and is counted.
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
 """
 
@@ -173,6 +173,8 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     text = (session.heard_text if heard else session.written_text) or ""
     if text.strip():
         return Reply(session, "answered", text)
+    if session.timing is not None and session.timing.no_reply and session.timing.contended:
+        return Reply(session, "missing", why="Nothing was heard, while others held the agent's machine.")
     if session.timing is not None and session.timing.no_reply:
         return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")

@@ -5,7 +5,7 @@ known", never zero. Definitions: docs/measurement.md.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"
@@ -17,6 +17,8 @@ NO_REPLY_MS = 15_000.0
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
 OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
 """What is printed for a percentile that falls on a turn without reply."""
+MOST_LOST: Final = 0.05
+"""Of its time, what an agent may lose to others on its machine before its latency says more about the machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,27 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
+class Contention:
+    """What one turn of an agent lost to others on its machine."""
+
+    lost_share: float
+    """Processor time that the agent waited for and others had, per time. 0 on a quiet machine; may be over 1."""
+    others_cores: float
+    """How many cores others kept busy."""
+    waited_cores: float
+    """How many of the agent's threads stood ready without a processor, on average; for whatever reason."""
+    stolen_cores: float
+    throttled: int | None = None
+    """How often cores were slowed down for heat meanwhile; None where the machine does not say."""
+    slowest_mhz: float | None = None
+
+    @property
+    def contended(self) -> bool:
+        """Whether the latency says more about the machine than about the agent."""
+        return self.lost_share > MOST_LOST
+
+
+@dataclass(frozen=True, slots=True)
 class TurnTiming:
     """Everything measured of one turn."""
 
@@ -100,6 +123,21 @@ class TurnTiming:
     realtime_ratio: float | None = None
     loop_lag_max_ms: float | None = None
     labels: tuple[str, ...] = field(default=())
+    contention: Contention | None = None
+    """What the agent lost to others on its machine; None for an agent elsewhere, or where the system does not say."""
+
+    @property
+    def contended(self) -> bool:
+        """Whether others held the processor that the agent waited for: such a turn takes no part in latencies."""
+        return self.contention is not None and self.contention.contended
+
+    @property
+    def left_out(self) -> str | None:
+        """Why the turn gives no figure; None where it gives one."""
+        if self.discarded is not None or self.contention is None or not self.contended:
+            return self.discarded
+        lost, others = self.contention.lost_share, self.contention.others_cores
+        return f"contended: waited {lost:.0%} of its time for a processor that others had ({others:.1f} cores of other work)"
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:

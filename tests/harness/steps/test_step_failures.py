@@ -18,8 +18,9 @@ from harness.progress import RunProgress
 from harness.recording.files import AGENT_FILE, save
 from harness.run.sessions import measure_missing
 from harness.steps.retime import retime
-from harness.steps.summarise import summarise, with_pacing
+from harness.steps.summarise import summarise
 from harness.steps.transcribe import transcribe_all
+from harness.steps.validity import with_validity
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, SessionKey
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
@@ -111,7 +112,7 @@ def test_a_damaged_recording_is_that_session_s_failure_alone(store: RunStore) ->
     (told,) = json.loads(done.stdout)["failed"]
     assert told["kind"] == "recording_unreadable"
     assert [s.timing is not None for s in store.sessions()] == [False, True, True]
-    store.set_manifest(with_pacing(store))
+    store.set_manifest(with_validity(store))
     assert store.manifest.pacing is not None
     assert {f.step for f in store.step_failures()} == {"timing", "pacing"}
 
@@ -138,7 +139,7 @@ def test_playing_a_session_again_forgets_what_its_steps_did(store: RunStore) -> 
 def test_a_run_of_which_nothing_could_be_measured_can_still_be_opened(store: RunStore) -> None:
     for session in store.sessions()[1:]:
         (session.folder / AGENT_FILE).write_bytes(b"no FLAC at all")
-    store.set_manifest(with_pacing(store))
+    store.set_manifest(with_validity(store))
     again = RunStore.open(store.folder)
     assert again.manifest.pacing is not None
     assert again.manifest.pacing.realtime_ratio is None
@@ -165,5 +166,5 @@ def test_validity_belongs_to_a_finished_session_which_is_named(store: RunStore, 
     lagged = replace(make_recording(Said(0.4, voice(1.0))).recording, loop_lag_ms=(900.0,))
     save(lagged, partial)
     store.commit_session(session.key, partial=partial, started_ns=2, failure_kind=failure)
-    manifest = with_pacing(store)
+    manifest = with_validity(store)
     assert manifest.invalid == ([] if failure else ["c1 · a: event-loop lag 900.0 ms is over 20 ms"])

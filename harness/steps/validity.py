@@ -1,0 +1,78 @@
+"""Whether a run's figures may be quoted at all: how exactly its frames left, and whether its machine was its own.
+
+Each session is held against the bounds of pacing by itself: an average would let quiet calls hide a bad one. A failed session
+has no figure that could be wrong, so what a flooding agent did to it takes nothing from the others.
+
+Contended turns (harness/timing/contention.py) are left out one by one. Where they are more than a quarter of an agent's, what
+is left is the sample that happened to get through, and the whole run is invalid.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.store.manifest import Pacing, RunManifest
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from harness.store.step_failure import StepFailure, attempt
+from harness.timing.pacing import errors_ms, out_of_bounds
+from harness.wording import counted
+
+MOST_PROBLEMS_TOLD: Final = 5
+MOST_CONTENDED: Final = 0.25
+
+
+def with_validity(store: RunStore) -> RunManifest:
+    """The store's manifest with how exactly the frames of its finished sessions left, and why the run is invalid, if it is."""
+    errors: list[NDArray[np.float64]] = []
+    ratios: list[float] = []
+    lags: list[float] = []
+    problems: list[str] = []
+    selection = Selection(store)
+    spoken = {a.name for a in selection.manifest.agents if a.kind != "text"}
+    for session in selection.sessions:
+        if session.status != "finished" or session.key.agent not in spoken or not (session.folder / "recording.json").exists():
+            continue
+        recording = attempt(session.id, "pacing", partial(store.recording, session))
+        if isinstance(recording, StepFailure):
+            store.set_step_failure(recording)
+            continue
+        store.clear_step_failure(session.id, "pacing")
+        errors.append(np.abs(errors_ms(recording.caller)))
+        lags += recording.loop_lag_ms
+        ratio = session.timing.realtime_ratio if session.timing is not None else None
+        ratios += [ratio] if ratio is not None else []
+        p99_ms = float(np.percentile(errors[-1], 99)) if errors[-1].size else None
+        where = f"{session.key.context_id} · {session.key.agent}"
+        wrong = out_of_bounds(p99_ms, ratio, max(recording.loop_lag_ms, default=None))
+        problems += [f"{where}: {problem}" for problem in wrong]
+    more = len(problems) - MOST_PROBLEMS_TOLD
+    told = [*problems[:MOST_PROBLEMS_TOLD], *([f"and {more} more"] if more > 0 else [])]
+    invalid = [*_too_contended(selection), *told]
+    frames = np.concatenate(errors) if errors else np.empty(0)
+    if not frames.size:
+        return selection.manifest.model_copy(update={"invalid": invalid})
+    pacing = Pacing(
+        p99_error_ms=float(np.percentile(frames, 99)),
+        max_error_ms=float(frames.max()),
+        # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
+        realtime_ratio=max(ratios, key=lambda r: abs(r - 1)) if ratios else None,
+        frames=int(frames.size),
+        loop_lag_max_ms=max(lags) if lags else None,
+    )
+    return selection.manifest.model_copy(update={"pacing": pacing, "invalid": invalid})
+
+
+def _too_contended(selection: Selection) -> Iterator[str]:
+    for condition in selection.conditions:
+        for agent in selection.manifest.agents:
+            turns = [t for group in selection.turns(agent.name, condition).values() for t in group]
+            contended = sum(t.contended for t in turns)
+            if contended > MOST_CONTENDED * len(turns):
+                yield (
+                    f"{agent.name}: {contended} of {counted(len(turns), 'turn')} contended, that is, other programs held the "
+                    "processor that the agent waited for; quiet the machine and run again"
+                )

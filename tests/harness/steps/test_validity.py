@@ -1,0 +1,109 @@
+"""Contended turns: left out of latencies, counted, and past a quarter the run is invalid."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.steps.latency import LatencySummary, summarise_latency
+from harness.steps.summarise import summarise
+from harness.steps.validity import with_validity
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore, SessionKey
+from harness.store.selection import reply_of
+from harness.timing.figures import Contention, TurnTiming
+from reports.assemble import assemble
+from reports.shown_runs import alone
+from scenarios.context import Context
+
+QUIET = Contention(lost_share=0.01, others_cores=0.05, waited_cores=0.1, stolen_cores=0.0)
+STARVED = Contention(lost_share=0.6, others_cores=1.3, waited_cores=2.0, stolen_cores=0.0)
+TURN = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=500.0, ttft_ms=80.0, contention=QUIET)
+
+
+def of(*turns: TurnTiming) -> LatencySummary:
+    return summarise_latency({f"c{k}": [t] for k, t in enumerate(turns)}, budgets_ms={"ttft": 500, "ttfa": 500}, seed=1)
+
+
+def test_a_contended_turn_takes_no_part_in_any_latency() -> None:
+    late = replace(TURN, ttfa_ms=8_673.0, ttft_ms=4_000.0, contention=STARVED)
+    found = of(*[TURN] * 3, late)
+    assert found == replace(of(*[TURN] * 3), turns=4, contended=1)
+
+
+def test_silence_on_a_starved_machine_is_not_the_agent_s() -> None:
+    found = of(TURN, replace(TURN, ttfa_ms=None, no_reply=True, contention=STARVED))
+    assert (found.no_reply, found.contended) == (0, 1)
+    assert of(TURN, replace(TURN, ttfa_ms=None, no_reply=True)).no_reply == 1
+
+
+def test_contended_turns_do_not_use_up_what_may_be_discarded() -> None:
+    one_bad = [TURN] * 30 + [replace(TURN, ttfa_ms=None, discarded="a click")]
+    many_contended = [*one_bad, *[replace(TURN, contention=STARVED)] * 5]
+    assert of(*many_contended).quantiles["ttfa"].p50 == of(*one_bad).quantiles["ttfa"].p50 == 500.0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunStore:
+    """Four calls of one agent, not yet timed."""
+    context = Context.model_validate(
+        {
+            "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
+            "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
+        }
+    )  # fmt: skip
+    manifest = RunManifest(
+        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
+        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
+        mode="seeded", conditions=["clean"], repeats=4, seed=1,
+    )  # fmt: skip
+    store = RunStore.create(tmp_path / "run", manifest, [context])
+    for repeat in range(4):
+        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
+        store.commit_session(key, partial=store.partial_folder(key), started_ns=1, timing=TURN)
+    return store
+
+
+def starve(run: RunStore, turns: int, turn: TurnTiming = TURN) -> None:
+    for session in run.sessions()[:turns]:
+        run.set_timing(session.id, (replace(turn, contention=STARVED),))
+    run.set_manifest(with_validity(run))
+
+
+def test_one_of_four_is_said_beside_the_figure(run: RunStore) -> None:
+    starve(run, 1)
+    summary = summarise(run)
+    assert summary.valid
+    (told,) = (c.text for c in summary.cautions if c.code == "contended")
+    assert "a on 1 of 4 turns" in told
+    assert summary.agents["a"]["contended"] == 1
+    assert summary.agents["a"]["ttfa_ms"]["p50"] == 500.0
+
+
+def test_two_of_four_are_an_invalid_run(run: RunStore) -> None:
+    starve(run, 2)
+    summary = summarise(run)
+    assert not summary.valid
+    assert "a: 2 of 4 turns contended" in summary.invalid[0]
+
+
+def test_a_run_that_is_measured_again_on_a_machine_that_was_quiet_after_all_is_valid_again(run: RunStore) -> None:
+    starve(run, 2)
+    for session in run.sessions():
+        run.set_timing(session.id, (TURN,))
+    run.set_manifest(with_validity(run))
+    assert summarise(run).valid
+
+
+def test_a_reply_that_was_not_heard_on_a_starved_machine_is_missing_and_not_lost(run: RunStore) -> None:
+    starve(run, 1, replace(TURN, ttfa_ms=None, no_reply=True))
+    assert reply_of(run.sessions()[0], "heard_text").fate == "missing"
+
+
+def test_the_page_says_why_and_what_it_would_have_been(run: RunStore) -> None:
+    starve(run, 1, replace(TURN, ttfa_ms=8_673.0))
+    view = assemble(alone(run, summarise(run)), run.folder, audio=False)
+    (turn,) = (t for c in view.contexts for t in c.turns if t.discarded)
+    assert "contended" in turn.discarded
+    assert "TTFA was 8,673 ms" in turn.discarded
+    assert "ttfa" not in turn.figures_ms
