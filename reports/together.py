@@ -202,6 +202,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
             realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
         ),
+        machines=[m.renamed(lambda n, p=p: p.names.of(n, p.names.unsaid or "")) for p in parts for m in p.summary.machines],
         judges=list(_judges(parts, judged_by)),
         cells=cells,
         boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],

@@ -13,10 +13,10 @@ from pathlib import Path
 from agents.process import IMPATIENT_S
 from audio.vocal import silero
 from harness import models
-from harness.calibrate import newest
 from harness.caller import CallerProcess
 from harness.extras import require_local
 from harness.progress import RunProgress
+from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.room import how_to_go_on, refuse_without_room
@@ -130,6 +130,8 @@ async def _call(
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
+            await calibrated(plan, store, caller, progress)
+            await caller.start()  # does nothing, unless the calibration had to end it
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
@@ -140,14 +142,12 @@ async def _call(
         raise
     finally:
         await caller.stop()
-    manifest, calibration = store.manifest, newest()
     store.set_manifest(
-        manifest.model_copy(
+        store.manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
                 "voices": turns.voices,
                 "caller_priority": caller.priority,
-                "calibration": calibration.quoted() if calibration else None,
                 "models": {name: _pin(name) for name in weights},
             }
         )

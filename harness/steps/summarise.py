@@ -16,6 +16,8 @@ from harness.judging.trust import trust_in
 from harness.ranking import Board
 from harness.steps.cautions import Circumstances
 from harness.steps.latency import FIGURES, summarise_latency
+from harness.steps.machine import machine_of
+from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
 from harness.steps.summary import (
     BoardSummary,
@@ -28,7 +30,6 @@ from harness.steps.summary import (
     RunSummary,
     Subset,
     WithinBudget,
-    onset_error_ms,
 )
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
@@ -105,6 +106,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
+        machines=[machine] if (machine := machine_of(manifest)) is not None else [],
         judges=_judges(store, main),
         cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
         boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
@@ -313,7 +315,9 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),
-        onset_error_ms=onset_error_ms(manifest.calibration),
+        spoken=any(agent.kind != "text" for agent in manifest.agents),
+        onset_error=onset_error(manifest.calibration),
+        not_calibrated=manifest.not_calibrated,
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
 
