@@ -6,6 +6,7 @@ The kinds are in `agents.profile_kinds`; `agents.profile` reads them from files.
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Self
 
@@ -123,14 +124,19 @@ class AgentProfile(ProfileSettings):
         return None
 
     @property
-    def runs_elsewhere(self) -> bool:
-        """Whether the agent runs already, here or on another machine, and the harness starts nothing."""
-        return self.process_settings is None and self.running_url is not None
-
-    @property
     def running_url(self) -> str | None:
         """Where it answers, when the profile says so; an agent without `process_settings` runs there already."""
         return None
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether the harness starts it, so that it computes on this machine."""
+        return self.process_settings is not None or self.running_url is None
+
+    @property
+    def threads(self) -> Mapping[str, int]:
+        """Threads of each part that computes on the processor; empty where they are not known."""
+        return {}
 
     @property
     def accepts_a_history(self) -> bool:

@@ -4,12 +4,13 @@ Those with a wire of their own stand in `agents.connections`, one file a wire.
 """
 
 import importlib
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from agents.cascade.settings import CascadeSettings
+from agents.cascade.settings import CascadeSettings, LlmSettings
 from agents.connections.spec import WIRES, ConnectionSpec, kinds
 from agents.model_family import family_of
 from agents.profile_base import AgentProfile, Seconds
@@ -32,6 +33,10 @@ class CascadeProfile(AgentProfile):
     @property
     def weights(self) -> tuple[str, ...]:
         return self.cascade.weight_names
+
+    @property
+    def threads(self) -> Mapping[str, int]:
+        return self.cascade.threads
 
     def connection(self, url: str) -> ConnectionSpec:
         options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}
@@ -83,6 +88,10 @@ class TextProfile(AgentProfile):
     def weights(self) -> tuple[str, ...]:
         embedded = self.base_url is None and "/" not in self.model and not self.model.endswith(".gguf")
         return (self.model,) if embedded else ()
+
+    @property
+    def threads(self) -> Mapping[str, int]:
+        return LlmSettings().local_threads if self.base_url is None else {}
 
     @property
     def running_url(self) -> str | None:

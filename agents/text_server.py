@@ -11,6 +11,7 @@ import signal
 import sys
 
 from agents.cascade.llm_server import LlmServer, ServerFailed, ServerOptions
+from agents.cascade.settings import LlmSettings
 
 
 def main() -> None:
@@ -26,7 +27,8 @@ def main() -> None:
 async def _serve(model: str) -> None:
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    server = LlmServer(ServerOptions(model=model))
+    settings = LlmSettings()
+    server = LlmServer(ServerOptions(model=model, threads=settings.threads, prompt_threads=settings.prompt_threads))
     await server.start()
     print(json.dumps({"event": "ready", "url": server.base_url}), flush=True)
     await stopped.wait()

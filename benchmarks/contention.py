@@ -1,10 +1,10 @@
-"""At which pressure does TTFA move? `python benchmarks/contention.py steps [rounds]`, then `… runs [each]`.
+"""At which pressure does TTFA move? `python benchmarks/contention.py steps [rounds]`, then `… runs loaded|quiet [how many]`.
 
-`steps` calls a cascade again and again while other programs keep 0 to 2 cores busy, in random order, and sets each call's
+`steps` calls two cascades again and again while other programs keep 0 to 2 cores busy, in random order, and sets each call's
 TTFA against the same agent's median without added load. What the harness measured of the call (the *lost share*) stands on one
 axis, how far TTFA moved on the other: the bound is where the median has moved by 5 %. Writes `docs/pictures/contention.svg`.
 
-`runs` makes whole runs with and without load past the bound, in turn, and counts how many said so.
+`runs loaded` and `runs quiet` make whole runs with and without load past the bound, and count how many said so.
 """
 
 import asyncio
@@ -34,7 +34,8 @@ from harness.run.sessions import SessionPlayer, weights_of
 from harness.store.run_store import RunStore
 from harness.timing.figures import MOST_LOST, NO_REPLY_MS
 
-AGENTS = ("tuned-stock",)
+AGENTS = ("tuned-stock", "polaris-like")
+"""One that works after the caller has ended, one that hides its work behind its wait."""
 LOADS_CORES = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
 PERIOD_S = 0.05
 MOVED = 1.05
@@ -86,24 +87,22 @@ def steps(rounds: int) -> None:
     _draw([{**asdict(c), "moved": ratio} for c, ratio in moved])
 
 
-def runs(each: int) -> None:
-    """Whole runs, loaded and not, in turn."""
-    said = {True: 0, False: 0}
+def runs(cores: float, count: int) -> None:
+    """Whole runs of one call, with so many cores of other work."""
+    said = 0
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
-        pack, profile = _pack(there), _short(there, "polaris-like")
-        for k in range(each):
-            for loaded in (True, False):
-                with _load(PAST_THE_BOUND_CORES if loaded else 0.0):
-                    out = there / f"run-{k}-{loaded}"
-                    command = [sys.executable, "-m", "harness", "run", "--agent", str(profile), "--pack", str(pack), "--json"]
-                    command += ["--judge", "none", "--limit", "1", "--seed", str(k), "--out", str(out)]
-                    done = subprocess.run(command, check=False, capture_output=True, text=True)
-                summary = json.loads(done.stdout)
-                contended = any(c["code"] == "contended" for c in summary["cautions"])
-                said[loaded] += contended
-                print(f"{'loaded' if loaded else 'quiet '} {k + 1}/{each}: said so: {contended}, valid: {summary['valid']}")
-    print(f"with {PAST_THE_BOUND_CORES} cores of load {said[True]} of {each} runs say so, without {said[False]} of {each}")
+        pack, profile = _pack(there), _short(there, AGENTS[0])
+        for k in range(count):
+            command = [sys.executable, "-m", "harness", "run", "--agent", str(profile), "--pack", str(pack), "--json"]
+            command += ["--judge", "none", "--limit", "1", "--seed", str(k), "--out", str(there / f"run-{k}")]
+            with _load(cores):
+                done = subprocess.run(command, check=False, capture_output=True, text=True)
+            summary = json.loads(done.stdout)
+            contended = any(c["code"] == "contended" for c in summary["cautions"])
+            said += contended
+            print(f"{k + 1}/{count}: said so: {contended}, valid: {summary['valid']}", flush=True)
+    print(f"with {cores} cores of added load {said} of {count} runs say so")
 
 
 async def _all_calls(rounds: int) -> list[Call]:
@@ -210,8 +209,8 @@ def main() -> None:
             _burn(float(part))
         case ["steps", *rounds]:
             steps(int(rounds[0]) if rounds else 4)
-        case ["runs", *each]:
-            runs(int(each[0]) if each else 20)
+        case ["runs", ("loaded" | "quiet") as which, *count]:
+            runs(PAST_THE_BOUND_CORES if which == "loaded" else 0.0, int(count[0]) if count else 20)
         case _:
             print(__doc__, file=sys.stderr)
             sys.exit(2)

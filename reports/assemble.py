@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.ranking.percentiles import Quantiles
+from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
 from harness.store.selection import HEARD
@@ -17,7 +18,7 @@ from harness.timing.figures import BUDGET_MS
 from reports import audits, strategies, telemetry
 from reports.listening.section import listening_views
 from reports.provenance import provenance
-from reports.runs_differ import onset_error_ms
+from reports.runs_differ import onset_error_of
 from reports.shown_runs import ShownRuns, heard_rows, reply_texts
 from reports.turns import first_start_ns, turns
 from reports.view import (
@@ -62,7 +63,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
             planned[context] += [
                 part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
             ]
-    errors = [onset_error_ms(part) for part in page_runs.parts]
+    spoken = [part for part in page_runs.parts if any(a.kind != "text" for a in part.store.manifest.agents)]
     everything = [row for part in page_runs.parts for row in heard_rows(part)]
     return PageView(
         run=page_runs.title,
@@ -87,7 +88,8 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         telemetry=_telemetry(page_runs),
         provenance=provenance(page_runs.parts),
         differences=page_runs.differences,
-        onset_error_ms=None if None in errors else max(error for error in errors if error is not None),
+        onset_error=largest([onset_error_of(part) for part in spoken]),
+        machines=tuple(machine.words for machine in summary.machines),
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )

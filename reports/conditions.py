@@ -8,15 +8,16 @@ from scenarios.context import by_a_person
 
 
 def conditions(view: PageView) -> str:
-    """Validity, size, setting, judges with their accuracy, and the human baseline or that there is none."""
+    """Validity, size, setting, machine, judges with their accuracy, and the human baseline or that there is none."""
     judges = "; ".join(judge_sentence(judge) for judge in view.judges) or "nobody"
     validity = "" if view.valid else "INVALID RUN. "
     differ = [what.lower() for what, _ in view.differences if what != NOT_JOINT]
+    ran_on = "".join(f"Local latencies are of {machine}. " for machine in view.machines)
     apart = f"The runs differ in: {', '.join(differ)}. " if differ else ""
     return (
         f"{validity}{view.run}: {counted(len(view.contexts), 'conversation')}, {counted(len(view.agents), 'agent')}"
         f"{_setting(view)}. "
-        f"{apart}Judged by {judges}. {human_baseline(view)}"
+        f"{ran_on}{apart}Judged by {judges}. {human_baseline(view)}"
     )
 
 

@@ -4,12 +4,17 @@ Vega and Vega-Lite are inlined from vl-convert, which is the very engine that dr
 the pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `reports.embedding`).
 """
 
+import hashlib
+import os
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 
 import jinja2
 from markupsafe import Markup
 
+from harness.models.store import cache_folder
 from harness.wording import counted
 from reports import payload
 from reports.board import board, method_words
@@ -104,11 +109,24 @@ def own_script() -> str:
 
 @cache
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one module, and word to the page that they are there."""
+    """Vega, Vega-Lite and Vega-Embed as one module, and word to the page that they are there.
+
+    Putting them together takes seconds, half of what writing a small page costs, so the outcome is kept beside the weights.
+    """
     import vl_convert
 
     ready = 'window.vegaEmbed = vegaEmbed; dispatchEvent(new Event("vega-ready"));'
-    return script_text(vl_convert.javascript_bundle(ready))
+    made_of = hashlib.sha256(f"{version('vl-convert-python')} {ready}".encode()).hexdigest()[:16]
+    kept = cache_folder() / "vega" / f"{made_of}.js"
+    with suppress(OSError):
+        return kept.read_text(encoding="utf-8")
+    script = script_text(vl_convert.javascript_bundle(ready))
+    with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        whole = kept.with_suffix(f".{os.getpid()}")
+        whole.write_text(script, encoding="utf-8")
+        whole.replace(kept)
+    return script
 
 
 def _environment() -> jinja2.Environment:

@@ -45,6 +45,8 @@ def markdown(view: PageView) -> str:
         ]
         lines.append(f"| {plain(row.name)} | " + " | ".join(cells) + " |")
     lines += ["", plain(method_words(view)), ""]
+    for machine in view.machines:
+        lines += [plain(f"Local latencies are of this machine: {machine}."), ""]
     lines += [f"- {caution.topic}: {plain(caution.text)}" for caution in cautions(view) if caution.level != "bad"]
     lines += ["", f"_{plain(conditions(view))}_", ""]
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from harness.steps.machine import ran_here, thread_words
 from harness.steps.summary import RunSummary
 from harness.store.manifest import RunManifest
 from harness.wording import UNKNOWN_TEXT
@@ -46,7 +47,7 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
             if pacing is not None
             else UNKNOWN_TEXT,
         ),
-        ("Calibration", _pairs(calibration) if calibration else "not calibrated"),
+        ("Calibration", _pairs(calibration) if calibration else _not_calibrated(manifest)),
         ("Transcriber", manifest.transcriber or UNKNOWN_TEXT),
         ("Caller voices", _pairs(manifest.voices)),
         ("Machine", _pairs(manifest.machine)),
@@ -57,11 +58,16 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
     facts += [
         (
             f"Agent {agent.name}",
-            f"{agent.kind}, model family {agent.family or UNKNOWN_TEXT}, profile {agent.profile_hash[:12]}",
+            f"{agent.kind}, model family {agent.family or UNKNOWN_TEXT}, profile {agent.profile_hash[:12]}, "
+            + (f"here, threads: {thread_words(agent.threads)}" if ran_here(agent) else "not known to have run here"),
         )
         for agent in manifest.agents
     ]
     return tuple(facts)
+
+
+def _not_calibrated(manifest: RunManifest) -> str:
+    return f"not calibrated: {manifest.not_calibrated}" if manifest.not_calibrated else "not calibrated"
 
 
 def _pairs(values: Mapping[str, object]) -> str:

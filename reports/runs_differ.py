@@ -3,12 +3,13 @@
 Nothing here is a reason to refuse; every one is a reason why a gap between agents of two runs may not be the agents'.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from harness.steps import summary
+from harness.steps.machine import MachineSummary, machine_of, thread_words
+from harness.steps.onset_error import OnsetError, onset_error
 from harness.store.judgment import is_rule
 from harness.store.manifest import RunManifest
-from harness.wording import milliseconds
+from harness.wording import counted
 from reports.shown_runs import Part
 
 
@@ -34,6 +35,7 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
     every.append(("Timing method", timing, "Run `harness retime` on the older run to time both alike."))
     every.append(("Calibration", calibration, "Their figures are not equally exact."))
     every.append(("Judges", judges, "Only verdicts of judges that all judged runs share are ranked together."))
+    yield from _machines(manifests)
     for what, words, why in every:
         if len(set(words.values())) > 1:
             yield what, "; ".join(f"{label}: {value}" for label, value in words.items()) + f". {why}"
@@ -49,13 +51,21 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
         )
 
 
-def _machine(manifest: RunManifest) -> str:
-    facts = manifest.machine
-    return ", ".join(
-        str(part)
-        for part in (facts.get("processor"), f"{facts['cores']} cores" if "cores" in facts else None, facts.get("system"))
-        if part
-    ) or "unknown"  # fmt: skip
+def _machines(manifests: Mapping[str, RunManifest]) -> Iterator[tuple[str, str]]:
+    """One sentence of what the machines differ in; of runs whose agents all ran elsewhere no machine is compared."""
+    local = {label: (machine, manifests[label]) for label in manifests if (machine := machine_of(manifests[label]))}
+    differ = []
+    for what, of in _MACHINE_FACTS:
+        words = {label: of(machine, manifest) for label, (machine, manifest) in local.items()}
+        if len({value for value in words.values() if value}) > 1:
+            differ.append(f"{what}: " + "; ".join(f"{label}: {value or 'not known'}" for label, value in words.items()))
+    if differ:
+        yield "Machine", ". ".join(differ) + ". A gap in latency between the runs may be the machines'."
+
+
+def _threads(machine: MachineSummary) -> str:
+    known = sorted({thread_words(parts) for parts in machine.threads.values() if parts})
+    return " and ".join(known)
 
 
 def _method(part: Part) -> str:
@@ -63,14 +73,22 @@ def _method(part: Part) -> str:
 
 
 def _calibration(part: Part) -> str:
-    error = onset_error_ms(part)
-    return "not calibrated" if error is None else f"onset within {milliseconds(error)}"
+    error = onset_error_of(part)
+    return "not calibrated" if error is None else f"onset within {error.words}"
 
+
+_MACHINE_FACTS: tuple[tuple[str, Callable[[MachineSummary, RunManifest], str]], ...] = (
+    ("Processor", lambda machine, _: machine.processor or ""),
+    ("Cores", lambda machine, _: counted(machine.cores, "core") if machine.cores is not None else ""),
+    ("Instruction sets", lambda machine, _: machine.instruction_sets or ""),
+    ("Recogniser held to", lambda machine, _: machine.recogniser_held_to or ("nothing" if machine.instruction_sets else "")),
+    ("Threads", lambda machine, _: _threads(machine)),
+    ("System", lambda _, manifest: str(manifest.machine.get("system", ""))),
+)
 
 _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
     ("Pack", lambda m: f"{m.pack} {m.pack_hash[:8]}", "Only conversations that both hold are paired."),
     ("Line conditions", lambda m: ", ".join(m.conditions), "Agents heard their callers over different lines."),
-    ("Machine", _machine, "A gap in latency between the runs may be the machines'."),
     ("Callers at once", lambda m: str(m.concurrency), "More callers at once make every agent slower."),
     ("Transcriber", lambda m: m.transcriber or "none", "Replies were judged as different ears heard them."),
     ("Voices", lambda m: ", ".join(m.voices.values()) or "none", "Agents heard different callers."),
@@ -78,6 +96,6 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
 )
 
 
-def onset_error_ms(part: Part) -> float | None:
-    """95th percentile of the onset error from the run's calibration; None where it was not calibrated."""
-    return summary.onset_error_ms(part.summary.calibration or part.store.manifest.calibration)
+def onset_error_of(part: Part) -> OnsetError | None:
+    """How exactly the run's TTFA was measured; None where it was not calibrated."""
+    return onset_error(part.summary.calibration or part.store.manifest.calibration)

@@ -8,6 +8,7 @@ the page has no Elo at all, because two scales in one column would be read as on
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
 
 from harness.errors import UserError
@@ -202,11 +203,16 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
             realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
         ),
+        machines=[m.renamed(partial(_shown_name, p)) for p in parts for m in p.summary.machines],
         judges=list(_judges(parts, judged_by)),
         cells=cells,
         boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
         failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
+
+
+def _shown_name(part: Part, agent: str) -> str:
+    return part.names.of(agent, part.names.unsaid or "")
 
 
 def _by_names(part: Part) -> cautions.Circumstances:

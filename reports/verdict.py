@@ -40,8 +40,8 @@ def _verdict(agent: AgentView, view: PageView) -> Verdict:
     if agent.spoken:
         parts.append(_interaction_words(agent))
         parts.append(
-            f"measured to within {milliseconds(view.onset_error_ms)}"
-            if view.onset_error_ms is not None
+            f"measured to within {view.onset_error.words}"
+            if view.onset_error is not None
             else "measurement error not calibrated"
         )
     if agent.whole.rating.elo.value is not None:

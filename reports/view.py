@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.steps.cautions import Caution
+from harness.steps.onset_error import OnsetError
 from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -357,8 +358,10 @@ class PageView:
     contexts: tuple[ContextView, ...]
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
-    onset_error_ms: float | None = None
-    """95th percentile of the onset error from calibration; None when the run was not calibrated."""
+    onset_error: OnsetError | None = None
+    """How exactly TTFA was measured; None when the run was not calibrated."""
+    machines: tuple[str, ...] = ()
+    """What the agents computed on that ran beside the harness, and with how many threads: a line a run."""
     differences: tuple[tuple[str, str], ...] = ()
     """On a page of several runs: (what they differ in, what that means)."""
     agreement: tuple[Finding, ...] = ()

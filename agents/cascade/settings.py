@@ -190,6 +190,11 @@ class LlmSettings(_Settings):
             raise ValueError("api_key_env needs base_url: the embedded server takes no key")
         return self
 
+    @property
+    def local_threads(self) -> dict[str, int]:
+        """Threads of the embedded server, by what it does; empty where the model runs elsewhere."""
+        return {"model": self.threads, "prompts": self.prompt_threads} if self.base_url is None else {}
+
 
 class TtsSettings(_Settings):
     """Piper, and how the reply's text is cut before it is synthesised."""
@@ -258,6 +263,13 @@ class CascadeSettings(_Settings):
         if self.speculate and self.reply.revisions:
             raise ValueError("speculate and reply.revisions cannot be combined")
         return self
+
+    @property
+    def threads(self) -> dict[str, int]:
+        """Threads of each part that computes on this machine's processor."""
+        recogniser = {"recogniser": self.stt.threads} if self.stt.device != "cuda" else {}
+        voice = {"voice": self.tts.threads} if not self.tts.use_cuda else {}
+        return recogniser | self.llm.local_threads | voice
 
     @property
     def weight_names(self) -> tuple[str, ...]:

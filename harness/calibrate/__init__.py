@@ -3,7 +3,7 @@
 `calibrate` is the library function behind `harness calibrate`; `newest` is what runs quote.
 """
 
-from harness.calibrate.result import Calibration, newest
+from harness.calibrate.result import Calibration, keep, newest
 from harness.calibrate.run import calibrate
 
-__all__ = ["Calibration", "calibrate", "newest"]
+__all__ = ["Calibration", "calibrate", "keep", "newest"]

@@ -1,6 +1,7 @@
 """The metrology agent's process, seen from outside: start it, ask for the truth, end it."""
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
@@ -55,6 +56,11 @@ async def metrology_agent(
         if not line:
             raise AgentError(f"the metrology agent did not start (exit {await process.wait()})")
         yield RunningAgent(json.loads(line)["url"], process.pid, process)
+    except asyncio.CancelledError:
+        # Whoever pressed Ctrl-C does not wait until every caller has hung up.
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        raise
     finally:
         process.stdin.close()
         try:

@@ -1,10 +1,11 @@
 """A calibration on disk: how wrong this machine's measurements are, kept so that every later run can quote it.
 
 Kept per machine under the user's cache, newest last; a run on another machine, or after the method changed, does not
-inherit it.
+inherit it. One of many trials says more than one of few, so none of few hides it, however new.
 """
 
 import hashlib
+import os
 import platform
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.models.store import cache_folder
+from harness.ranking.exact import TURNS_FOR_P95
 from harness.timing import METHOD
 
 
@@ -76,14 +78,26 @@ class Calibration(_Model):
         """The object that `--json` prints."""
         return self.model_dump_json(by_alias=True, indent=2)
 
+    @property
+    def measured(self) -> int:
+        """Trials that gave a figure."""
+        return self.trials - sum(self.discarded.values())
+
+    @property
+    def gives_p95(self) -> bool:
+        """Whether a 95th percentile of the error stands on enough trials; of fewer it is nearly their largest."""
+        return self.measured >= TURNS_FOR_P95
+
     def quoted(self) -> dict[str, float | str | None]:
         """What a run's manifest quotes of it."""
         return {
             "created": self.created,
             "method": self.method,
-            "trials": float(self.trials),
+            "trials": float(self.measured),
             "ttfa_bias_ms": self.ttfa_error_ms.bias,
-            "ttfa_p95_error_ms": self.ttfa_error_ms.p95,
+            "ttfa_p50_error_ms": self.ttfa_error_ms.p50,
+            "ttfa_p95_error_ms": self.ttfa_error_ms.p95 if self.gives_p95 else None,
+            "ttfa_max_error_ms": self.ttfa_error_ms.max,
             "pacing_p99_error_ms": self.pacing_error_ms.p99,
             "loop_lag_p99_ms": self.loop_lag_ms.p99,
         }
@@ -102,18 +116,25 @@ def keep(calibration: Calibration) -> Path:
     folder = cache_folder() / "calibration" / calibration.machine
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{calibration.created.replace(':', '')}.json"
-    path.write_text(calibration.to_json(), encoding="utf-8")
+    # Two first runs may keep theirs at once, and a third may be reading.
+    whole = folder / f"{path.name}.{os.getpid()}"
+    whole.write_text(calibration.to_json(), encoding="utf-8")
+    whole.replace(path)
     return path
 
 
 def newest() -> Calibration | None:
-    """The newest calibration of this machine by the present method; None when there is none."""
+    """The newest calibration of this machine by the present method that gives a 95th percentile, else the newest; None when
+    there is none."""
     folder = cache_folder() / "calibration" / machine_id()
+    few: Calibration | None = None
     for path in sorted(folder.glob("*.json"), reverse=True):
         try:
             found = Calibration.model_validate_json(path.read_bytes())
-        except ValueError:
+        except (OSError, ValueError):
             continue
-        if found.method == METHOD:
+        if found.method == METHOD and found.gives_p95:
             return found
-    return None
+        if found.method == METHOD and few is None:
+            few = found
+    return few

@@ -9,7 +9,7 @@ through the socket, the stamping of arrivals, the playout model and the onset.
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from agents.connections import ConnectionSpec
 from harness.calibrate import independent
-from harness.calibrate.agent_process import metrology_agent
+from harness.calibrate.agent_process import RunningAgent, metrology_agent
 from harness.calibrate.result import (
     Calibration,
     Independent,
@@ -42,6 +42,9 @@ from harness.timing import METHOD, measure
 from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms
 
+TRIALS = 64
+"""A few may be discarded, and a 95th percentile still rests on the 60 that it needs (`harness.ranking.exact`)."""
+AT_ONCE = 4
 RATE_HZ = 16_000
 TURN_S = 1.2
 LEAD_IN_MS = 300.0
@@ -67,45 +70,71 @@ class _Trial:
 
 
 async def calibrate(
-    trials: int = 60, *, at_once: int = 4, seed: int | None = None, progress: Progress | None = None, store: bool = True
+    trials: int = TRIALS,
+    *,
+    at_once: int = AT_ONCE,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    store: bool = True,
+    caller: CallerProcess | None = None,
 ) -> Calibration:
     """Run the trials, store the result as this machine's newest, and return it. Takes about 3 s × trials ÷ `at_once`.
 
+    `caller` is a process that plays other calls as well and goes on running; without one, one is started and ended.
+
     Raises:
-        AgentError: the metrology agent does not start, or hardly any trial could be measured.
+        AgentError: the metrology agent or the caller does not start or dies, or hardly any trial could be measured.
         UserError: the speech detector is not installed.
+        StorageError, OSError: the disk does not take the recordings, or not the result.
     """
     drawn = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-    turn = _caller_turn(drawn)
-    caller = CallerProcess()
-    await caller.start()
+    calling = caller if caller is not None else CallerProcess()
+    await calling.start()
     try:
-        async with metrology_agent(drawn, trials, keep_arrivals=True) as agent:
-            with tempfile.TemporaryDirectory(prefix="calibrate-") as parent:
-                lanes = asyncio.Semaphore(at_once)
-                done = Counter[str]()
-
-                async def play(k: int) -> Path:
-                    folder = Path(parent) / str(k)
-                    folder.mkdir()
-                    async with lanes:
-                        spec = ConnectionSpec("raw-pcm", f"{agent.url}/{k}")
-                        plan = SessionPlan(spec, (turn,), RATE_HZ, lead_in_ms=LEAD_IN_MS, limits=LIMITS)
-                        await caller.play(plan, folder)
-                    done["played"] += 1
-                    if progress is not None:
-                        progress(done["played"], trials)
-                    return folder
-
-                folders = await asyncio.gather(*(play(k) for k in range(trials)))
-                truths = await agent.truth()
-                played = [_measured(folder, truths[f"/{k}"]) for k, folder in enumerate(folders)]
+        result = _result(await _played(calling, drawn, trials, at_once, progress), calling.priority)
     finally:
-        await caller.stop()
-    result = _result(played, caller.priority)
+        if caller is None:
+            await calling.stop()
     if store:
         keep(result)
     return result
+
+
+async def _played(caller: CallerProcess, seed: int, trials: int, at_once: int, progress: Progress | None) -> Sequence[_Trial]:
+    turn = _caller_turn(seed)
+    lanes = asyncio.Semaphore(at_once)
+    done = Counter[str]()
+
+    async def play(agent: RunningAgent, folder: Path) -> None:
+        async with lanes:
+            spec = ConnectionSpec("raw-pcm", f"{agent.url}/{folder.name}")
+            outcome = await caller.play(SessionPlan(spec, (turn,), RATE_HZ, lead_in_ms=LEAD_IN_MS, limits=LIMITS), folder)
+        if outcome.failure_kind in ("caller_died", "caller_error"):
+            raise AgentError(f"the caller failed: {outcome.detail}")
+        done["played"] += 1
+        if progress is not None:
+            progress(done["played"], trials)
+
+    with tempfile.TemporaryDirectory(prefix="calibrate-", ignore_cleanup_errors=True) as parent:
+        folders = _folders(Path(parent), trials)
+        async with metrology_agent(seed, trials, keep_arrivals=True) as agent:
+            calls = [asyncio.create_task(play(agent, folder)) for folder in folders]
+            try:
+                await asyncio.gather(*calls)
+            finally:
+                for call in calls:
+                    call.cancel()
+                await asyncio.gather(*calls, return_exceptions=True)
+            truths = await agent.truth()
+        # In a thread, one after the other: Ctrl-C waits for one trial at most, and what else is called later is not slowed.
+        return [await asyncio.to_thread(_measured, folder, truths[f"/{folder.name}"]) for folder in folders]
+
+
+def _folders(parent: Path, trials: int) -> list[Path]:
+    folders = [parent / str(k) for k in range(trials)]
+    for folder in folders:
+        folder.mkdir()
+    return folders
 
 
 def _caller_turn(seed: int) -> CallerTurn:
@@ -124,7 +153,7 @@ def _measured(folder: Path, truth: dict[str, Any]) -> _Trial:
     return _Trial(recording, timing, truth, starts)
 
 
-def _result(played: list[_Trial], priority: str) -> Calibration:
+def _result(played: Sequence[_Trial], priority: str) -> Calibration:
     measured = [t for t in played if t.timing.ttfa_ms is not None]
     discarded = Counter(t.timing.discarded or NO_ANSWER for t in played if t.timing.ttfa_ms is None)
     if len(measured) < max(2, len(played) // 2):

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from harness.commands.table import milliseconds
 from harness.progress import RunProgress
 
 
@@ -25,6 +24,7 @@ def load(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
+    from harness.commands.table import milliseconds
     from harness.load.agent import LoadRequest, load_agent, parse_callers
     from reports.charts.load import write_chart
 

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from harness.commands.table import print_summary
 from harness.progress import RunProgress
 
 
@@ -21,6 +20,7 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Write the report of one run, or of several together, and print its figures."""
+    from harness.commands.table import print_summary
     from harness.steps.summarise import summarise
     from harness.store.run_store import RunStore
     from reports.joint import write_joint_report

@@ -1,17 +1,17 @@
 """`harness run`: play, time, transcribe, judge, rank, report."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
-from harness.commands.table import print_summary
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
-from harness.run.plan import RunOptions
-from harness.steps.summary import RunSummary
 from harness.store.disk import storage_named
+
+if TYPE_CHECKING:
+    from harness.steps.summary import RunSummary
 
 
 def run(
@@ -33,8 +33,10 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Speak contexts to agents and report how fast and how kindly they answer."""
+    from harness.commands.table import print_summary
     from harness.run.phases import RunRequest, options_to_resume
     from harness.run.phases import run as run_all
+    from harness.run.plan import RunOptions
     from reports.listening.results import human_rows
 
     named: dict[str, object] = {
@@ -81,7 +83,7 @@ def _mode(mode: str | None) -> Literal["seeded", "replay"] | None:
     raise UserError(f"--mode {mode}: unknown; choose seeded or replay")
 
 
-def _outcome(summary: RunSummary) -> int:
+def _outcome(summary: "RunSummary") -> int:
     if not summary.failures:
         return 0
     if summary.cells and all(not cell.turns or cell.failed == cell.turns for cell in summary.whole):

@@ -56,6 +56,8 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     for cell in summary.whole:
         if line := _substance(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
+    for machine in summary.machines:
+        console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
     for caution in cautions_for_people(summary):
         console.print(Text(f"{caution.topic}: {caution.text}", style=_STYLE[caution.level]), soft_wrap=True)
     for failure in summary.failures:

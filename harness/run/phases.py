@@ -13,10 +13,10 @@ from pathlib import Path
 from agents.process import IMPATIENT_S
 from audio.vocal import silero
 from harness import models
-from harness.calibrate import newest
 from harness.caller import CallerProcess
 from harness.extras import require_local
 from harness.progress import RunProgress
+from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
@@ -123,7 +123,7 @@ def _given_up(store: RunStore, plan: RunPlan) -> str:
 
 def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunProgress) -> None:
     """Before anything is loaded; only agents that run here share the machine."""
-    if all(profile.runs_elsewhere for profile in plan.profiles):
+    if not any(profile.runs_here for profile in plan.profiles):
         return
     work = other_work()
     if not work.too_much:
@@ -154,6 +154,8 @@ async def _call(
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
+            await calibrated(plan, store, caller, progress)
+            await caller.start()  # does nothing, unless the calibration had to end it
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
@@ -164,14 +166,12 @@ async def _call(
         raise
     finally:
         await caller.stop()
-    manifest, calibration = store.manifest, newest()
     store.set_manifest(
-        manifest.model_copy(
+        store.manifest.model_copy(
             update={
                 "idle_cpu_percent": idle,
                 "voices": turns.voices,
                 "caller_priority": caller.priority,
-                "calibration": calibration.quoted() if calibration else None,
                 "models": {name: _pin(name) for name in weights},
             }
         )

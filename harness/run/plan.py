@@ -136,7 +136,16 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         pack_hash=plan.pack.hash,
         context_ids=[c.id for c in plan.contexts],
         agents=[
-            AgentEntry(name=p.name, source=given, kind=p.kind, profile_hash=p.hash, profile_text=p.shown_text, family=p.family)
+            AgentEntry(
+                name=p.name,
+                source=given,
+                kind=p.kind,
+                profile_hash=p.hash,
+                profile_text=p.shown_text,
+                family=p.family,
+                runs_here=p.runs_here,
+                threads=dict(p.threads),
+            )
             for p, given in zip(plan.profiles, plan.options.agents, strict=True)
         ],
         mode=plan.options.mode,

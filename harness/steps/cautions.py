@@ -13,8 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.steps.onset_error import OnsetError, largest
 from harness.timing.figures import MOST_LOST, NO_REPLY_TEXT
-from harness.wording import counted, milliseconds
+from harness.wording import counted
 
 if TYPE_CHECKING:
     from harness.steps.summary import JudgeSummary, RunSummary
@@ -67,8 +68,12 @@ class Circumstances(BaseModel):
     """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
     """Sessions that a step after the call could not cope with, by the run's folder."""
-    onset_error_ms: float | None = None
-    """95th percentile of the onset error in calibration; None where any run was not calibrated."""
+    spoken: bool = True
+    """Whether anybody was spoken to; else there is no TTFA to be wrong."""
+    onset_error: OnsetError | None = None
+    """How exactly TTFA was measured; None where any run was not calibrated."""
+    not_calibrated: str = ""
+    """Why not, where that is known."""
     human_baseline: bool = False
     """A person's reply competes on the board."""
 
@@ -80,7 +85,7 @@ class Circumstances(BaseModel):
 
 def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseline: bool) -> Circumstances:
     """The circumstances of several runs on one page, whose board is `ranking`'s."""
-    errors = [one.onset_error_ms for one in each]
+    spoken = [one for one in each if one.spoken]
     return Circumstances(
         contexts=frozenset[str]().union(*(one.contexts for one in each)),
         played=frozenset[str]().union(*(one.played for one in each)),
@@ -94,7 +99,9 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
         to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
-        onset_error_ms=None if None in errors else max((e for e in errors if e is not None), default=None),
+        spoken=bool(spoken),
+        onset_error=largest([one.onset_error for one in spoken]),
+        not_calibrated="; ".join(dict.fromkeys(one.not_calibrated for one in spoken if one.not_calibrated)),
         human_baseline=human_baseline,
     )
 
@@ -267,19 +274,23 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             f"On {counted(turns, 'turn')} of {name} the processor was slowed down for heat: its latencies are "
             "those of a hot machine.",
         )
-    if known.onset_error_ms is None:
+    if not known.spoken:
+        return
+    if known.onset_error is None:
+        why = f" ({known.not_calibrated})" if known.not_calibrated else ""
         yield _said(
             "not_calibrated",
             "note",
             "Not calibrated",
-            "The error of the onset measurement was not calibrated for every session here; `harness calibrate` measures it.",
+            f"The error of the onset measurement was not calibrated for every session here{why}; "
+            "`harness calibrate` measures it.",
         )
     else:
         yield _said(
             "measurement_error",
             "note",
             "Measurement error",
-            f"TTFA is measured to within {milliseconds(known.onset_error_ms)} (95 % of calibration trials).",
+            f"TTFA was measured to within {known.onset_error.words} in calibration.",
         )
 
 

@@ -12,6 +12,8 @@ from harness.judging.trust import trust_in
 from harness.ranking import Board
 from harness.steps.cautions import Circumstances
 from harness.steps.latency import FIGURES, summarise_latency
+from harness.steps.machine import machine_of
+from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
 from harness.steps.summary import (
     BoardSummary,
@@ -24,7 +26,6 @@ from harness.steps.summary import (
     RunSummary,
     Subset,
     WithinBudget,
-    onset_error_ms,
 )
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
@@ -50,6 +51,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
+        machines=[machine] if (machine := machine_of(manifest)) is not None else [],
         judges=_judges(store, main),
         cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
         boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
@@ -261,7 +263,9 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
-        onset_error_ms=onset_error_ms(manifest.calibration),
+        spoken=any(agent.kind != "text" for agent in manifest.agents),
+        onset_error=onset_error(manifest.calibration),
+        not_calibrated=manifest.not_calibrated,
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
 

@@ -6,7 +6,6 @@ because no single one would be the agent's. Key names are stable, because progra
 keys may join.
 """
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
+from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
 from harness.timing.figures import BUDGET_MS
@@ -170,12 +170,6 @@ class BoardSummary(_Model):
     references: dict[str, ReferenceSummary] = Field(default_factory=dict)
 
 
-def onset_error_ms(calibration: Mapping[str, float | str | None] | None) -> float | None:
-    """95th percentile of the onset error in calibration; None where there was none."""
-    found = (calibration or {}).get("ttfa_p95_error_ms")
-    return float(found) if isinstance(found, int | float) else None
-
-
 class RunSummary(_Model):
     """See the module's head. What weakens the figures is derived from them, so that it can never lag behind."""
 
@@ -188,6 +182,8 @@ class RunSummary(_Model):
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
+    machines: list[MachineSummary] = Field(default_factory=list)
+    """What agents computed on that ran beside the harness: one a run, none where all ran elsewhere."""
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)

@@ -7,9 +7,10 @@ has a field here; profiles are kept as written, but for what `agents.secrets` ma
 import json
 import os
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import psutil
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +23,19 @@ _REPORTED_PACKAGES = (
     "heart-voice-harness", "pipecat-ai", "faster-whisper", "ctranslate2", "xllamacpp", "piper-tts", "onnxruntime",
     "numpy", "scipy", "soxr", "websockets", "altair",
 )  # fmt: skip
+_INSTRUCTION_SETS: Final[Mapping[str, frozenset[str]]] = {
+    "AVX": frozenset({"avx"}),
+    "AVX2": frozenset({"avx2"}),
+    "AVX-512": frozenset({"avx512f"}),
+    "VNNI": frozenset({"avx512_vnni", "avx_vnni"}),
+    "AMX": frozenset({"amx_tile"}),
+    "NEON": frozenset({"asimd"}),
+    "dot product": frozenset({"asimddp"}),
+    "i8mm": frozenset({"i8mm"}),
+    "SVE": frozenset({"sve"}),
+}
+"""What llama.cpp, CTranslate2 and onnxruntime have kernels for, and how Linux calls it (arch/x86/include/asm/cpufeatures.h,
+Documentation/arch/arm64/elf_hwcaps.rst)."""
 
 
 class _Model(BaseModel):
@@ -38,6 +52,10 @@ class AgentEntry(_Model):
     profile_hash: str
     profile_text: str
     family: str | None = None
+    runs_here: bool | None = None
+    """On the machine that the manifest describes; None where an older run does not say."""
+    threads: dict[str, int] = Field(default_factory=dict)
+    """Threads of each part that computes on the processor, where the harness knows them."""
 
 
 class Pacing(_Model):
@@ -84,6 +102,9 @@ class RunManifest(_Model):
     invalid: list[str] = Field(default_factory=list)
     """Reasons why the run's figures must not be quoted; empty for a valid run."""
     calibration: dict[str, float | str | None] | None = None
+    """What is known of the error of TTFA on this machine; `harness.calibrate` writes it."""
+    not_calibrated: str = ""
+    """Why a calibration failed; empty where there is one, or none was tried."""
 
 
 def read_manifest(text: str, run: Path) -> RunManifest:
@@ -116,18 +137,32 @@ def package_versions() -> dict[str, str]:
 
 def machine_facts() -> dict[str, str | int | float]:
     """The machine, as far as its timing depends on it. No host or user name."""
-    return {
+    facts: dict[str, str | int | float] = {
         "system": f"{platform.system()} {platform.release()}",
         "processor": _processor_name(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "python": platform.python_version(),
     }
+    known = {"instruction_sets": instruction_sets(), "recogniser_held_to": os.environ.get("CT2_FORCE_CPU_ISA", "")}
+    return facts | {name: value for name, value in known.items() if value}
+
+
+def instruction_sets(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    """Those of the processor's instruction sets that models compute with, `AVX2, AVX-512, VNNI`; empty where the system does
+    not say (only Linux does, in words of its own)."""
+    flags = set(_cpuinfo("flags", cpuinfo).split()) or set(_cpuinfo("Features", cpuinfo).split())
+    found = [name for name, of in _INSTRUCTION_SETS.items() if flags & of]
+    return ", ".join(found) or ("none that models use" if flags else "")
 
 
 def _processor_name() -> str:
+    return _cpuinfo("model name", Path("/proc/cpuinfo")) or platform.processor() or platform.machine()
+
+
+def _cpuinfo(field: str, path: Path) -> str:
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
+        with path.open(encoding="utf-8") as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith(field)), "")
+    except OSError:
+        return ""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.steps.cautions import Circumstances
+from harness.steps.onset_error import OnsetError
 from harness.steps.summary import Cell, JudgeSummary, RunSummary
 from reports.view import (
     AXIS_NAMES,
@@ -57,6 +58,8 @@ _STAGES = (
     "unexplained",
 )
 
+EXACT = OnsetError(within_ms=6.2, trials=64)
+
 
 def invented_view(
     *,
@@ -94,7 +97,7 @@ def invented_view(
         audits=(Finding("First reply shown wins", Estimate(0.62, 0.55, 0.7), 400, "share", "invented"),),
         strategies=_strategies(rng, labels),
         provenance=(("Pack", "invented"), ("Machine", "none"), ("Seed", str(seed))),
-        onset_error_ms=6.2,
+        onset_error=EXACT,
         cautions=_summary(labels, contexts).cautions,
     )
 
@@ -121,7 +124,7 @@ def _summary(labels: Sequence[str], contexts: int) -> RunSummary:
             )
             for label in labels
         ],
-        circumstances=Circumstances(contexts=played, played=played, judged=played, verdicts=400, onset_error_ms=6.2),
+        circumstances=Circumstances(contexts=played, played=played, judged=played, verdicts=400, onset_error=EXACT),
     )
 
 

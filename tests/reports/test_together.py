@@ -133,6 +133,18 @@ def test_a_page_of_one_run_keeps_that_runs_own_figures(run: Run) -> None:
     assert not view.differences
 
 
+def test_a_run_that_does_not_say_its_instruction_sets_differs_in_nothing_that_is_known(run: Run) -> None:
+    here = {"processor": "small", "cores": 2}
+    one = run("one", {"quick": 400.0}, machine=here)
+    two = run("two", {"slow": 900.0}, machine={**here, "instruction_sets": "AVX2"})
+    view = page(one, two)
+    assert "Runs differ: machine" not in said(view)
+    assert len(view.machines) == 2
+    assert "instruction sets not known; threads of quick: not known" in view.machines[0]
+    assert "AVX2" in view.machines[1]
+    assert "Local latencies are of small" in conditions(view)
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
@@ -182,18 +194,20 @@ def test_an_unjudged_run_joins_with_latencies_alone(run: Run) -> None:
 
 def test_every_difference_between_runs_is_said_and_travels_with_exports(run: Run) -> None:
     view = page(
-        run("one", {"quick": 400.0}, machine={"processor": "small", "cores": 2}, calibration={"ttfa_p95_error_ms": 6.0}),
-        run("two", {"slow": 900.0}, machine={"processor": "big", "cores": 64}, pack_hash="1" * 64, conditions=["g711"],
-            contexts=12, invalid=["pacing p99 9 ms"]),
+        run("one", {"quick": 400.0}, machine={"processor": "small", "cores": 2, "instruction_sets": "AVX2"},
+            calibration={"ttfa_p95_error_ms": 6.0}),
+        run("two", {"slow": 900.0}, machine={"processor": "big", "cores": 64, "instruction_sets": "AVX2, AVX-512"},
+            pack_hash="1" * 64, conditions=["g711"], contexts=12, invalid=["pacing p99 9 ms"]),
     )  # fmt: skip
     topics = said(view)
     for what, words in {
-        "machine": "two: big, 64 cores", "pack": "two: test 11111111", "line conditions": "two: g711",
+        "machine": "Processor: one: small; two: big. Cores: one: 2 cores; two: 64 cores. Instruction sets: one: AVX2; two: ",
+        "pack": "two: test 11111111", "line conditions": "two: g711",
         "calibration": "two: not calibrated", "conversations": "9 of 12", "validity": "two",
     }.items():  # fmt: skip
         assert words in topics[f"Runs differ: {what}"]
     assert "two: pacing p99 9 ms" in topics["Invalid"]
-    assert view.onset_error_ms is None
+    assert view.onset_error is None
     assert "The runs differ in:" in conditions(view)
     assert "machine" in conditions(view)
 

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.calibrate import calibrate, newest
+from harness.calibrate import Calibration, calibrate, keep, newest
 from harness.calibrate.independent import sound_starts_s
 from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.calibrate.result import LoopLag, PacingError, TtfaError, machine_id
+from harness.steps.onset_error import onset_error
+from harness.timing import METHOD
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +30,39 @@ async def test_known_delays_are_measured_and_kept() -> None:
     assert result.independent.trials >= 1
     assert seen[-1] == (6, 6)
     assert newest() == result
-    assert set(result.quoted()) >= {"ttfa_p95_error_ms", "pacing_p99_error_ms", "loop_lag_p99_ms"}
+    quoted = result.quoted()
+    assert set(quoted) >= {"ttfa_p95_error_ms", "pacing_p99_error_ms", "loop_lag_p99_ms"}
+    assert quoted["ttfa_p95_error_ms"] is None
+    assert (found := onset_error(quoted)) is not None
+    assert f"(all of {result.measured} trials, half of them within" in found.words
+
+
+def calibration(created: str, trials: int) -> Calibration:
+    pacing = PacingError(p99=0.3, p999=1, max=2)
+    return Calibration(
+        created=created, machine=machine_id(), method=METHOD, priority="ordinary", trials=trials, discarded={},
+        ttfa_error_ms=TtfaError(bias=0.1, p50=0.2, p95=1.41, p99=2, max=3), pacing_error_ms=pacing, arrival_error_ms=pacing,
+        loop_lag_ms=LoopLag(p99=1, max=2), independent=None,
+    )  # fmt: skip
+
+
+def test_a_short_calibration_never_hides_a_long_one() -> None:
+    keep(first_short := calibration("2030-01-01T00:00:00+00:00", 16))
+    assert newest() == first_short
+    keep(long := calibration("2030-01-02T00:00:00+00:00", 64))
+    assert newest() == long
+    keep(calibration("2030-01-03T00:00:00+00:00", 16))
+    assert newest() == long
+    keep(later := calibration("2030-01-04T00:00:00+00:00", 64))
+    assert newest() == later
+
+
+def test_what_is_quoted_says_how_many_trials_it_rests_on_and_is_rounded_up() -> None:
+    words = [onset_error(calibration("2030-01-01T00:00:00+00:00", trials).quoted()) for trials in (64, 16)]
+    assert [found.words for found in words if found] == [
+        "1.5 ms (95 % of 64 trials)",
+        "3.0 ms (all of 16 trials, half of them within 0.2 ms)",
+    ]
 
 
 def test_without_a_calibration_there_is_none_to_quote() -> None:

@@ -17,9 +17,16 @@ from harness.run.quiet import other_work
 from harness.timing.contention import contention
 from harness.timing.figures import Contention
 
-SPIN = (
-    "import os\nos.sched_setaffinity(0, {%d})\nfor _ in range(%d): os.fork() or exec('while True: pass')\nwhile True: os.wait()"
-)
+SPIN = """
+import os
+os.sched_setaffinity(0, {%d})
+for _ in range(%d):
+    if os.fork() == 0:
+        while True:
+            pass
+while True:
+    os.wait()
+"""
 WATCHED_S = 2.0
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count waiting")
 

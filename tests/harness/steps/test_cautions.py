@@ -10,10 +10,11 @@ from rich.console import Console
 from harness.commands.table import print_summary
 from harness.judging.trust import trust
 from harness.steps.cautions import Caution, Circumstances, together
+from harness.steps.onset_error import OnsetError
 from harness.steps.summary import Cell, Failure, JudgeSummary, RunSummary
 
 NINE = frozenset(f"c-{n}" for n in range(9))
-KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error_ms=6.0)
+KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error=OnsetError(within_ms=6.0, trials=64))
 
 
 def judge(accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, missing: int = 0) -> JudgeSummary:
@@ -124,7 +125,7 @@ def test_what_is_not_known_is_never_claimed() -> None:
     bare = by_code(summary(judge(0.9, 0.8), known=Circumstances(contexts=NINE)))
     assert {"not_judged", "not_calibrated"} <= set(bare)
     assert not {"weak_judge", "judge", "measurement_error", "no_human_baseline"} & set(bare)
-    assert "6 ms" in by_code(summary())["measurement_error"].text
+    assert "6.0 ms (95 % of 64 trials)" in by_code(summary())["measurement_error"].text
     people = KNOWN.model_copy(update={"human_baseline": True})
     assert "no_human_baseline" in by_code(summary())
     assert "no_human_baseline" not in by_code(summary(known=people))
@@ -136,8 +137,8 @@ def test_circumstances_of_several_runs_count_each_conversation_once() -> None:
     both = together([one, two], ["the board is thin"], human_baseline=False)
     assert len(both.contexts) == 10
     assert both.unjudged == both.contexts - {"c-1"}
-    assert (both.verdicts, both.unfinished, both.onset_error_ms) == (54, {"one": 2}, 6.0)
-    assert together([one, Circumstances()], [], human_baseline=False).onset_error_ms is None
+    assert (both.verdicts, both.unfinished, both.onset_error) == (54, {"one": 2}, KNOWN.onset_error)
+    assert together([one, Circumstances()], [], human_baseline=False).onset_error is None
 
 
 def test_terminal_and_json_give_the_same_words() -> None:

@@ -1,0 +1,78 @@
+"""What the agents of a run computed on, to stand beside every latency that was measured there.
+
+The same agent on the same weights answers sooner where the processor has an instruction for its arithmetic, or where more
+threads share the work; so a local latency without the processor, its instruction sets and the threads says little. An agent
+that runs elsewhere is not described by this machine.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.wording import counted
+
+_NOT_KNOWN = "not known"
+
+
+class MachineSummary(BaseModel):
+    """The machine of a run, and the agents that ran on it; what an older run does not say is None."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    processor: str | None = None
+    cores: int | None = None
+    instruction_sets: str | None = None
+    recogniser_held_to: str | None = None
+    """`CT2_FORCE_CPU_ISA`, where it was set."""
+    threads: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """Agent that ran here → part → threads; empty for an agent of the user's own, of which they are not known."""
+
+    def renamed(self, name_of: Callable[[str], str]) -> "MachineSummary":
+        """With the agents under other names."""
+        return self.model_copy(update={"threads": {name_of(name): parts for name, parts in self.threads.items()}})
+
+    @property
+    def words(self) -> str:
+        """The machine and the threads on one line."""
+        facts = [self.processor or "a processor that is not known"]
+        if self.cores is not None:
+            facts.append(counted(self.cores, "core"))
+        facts.append(self.instruction_sets or "instruction sets not known")
+        if self.recogniser_held_to:
+            facts.append(f"recogniser held to {self.recogniser_held_to}")
+        alike: dict[str, list[str]] = defaultdict(list)
+        for name, parts in self.threads.items():
+            alike[thread_words(parts)].append(name)
+        return "; ".join([", ".join(facts), *(f"threads of {', '.join(names)}: {words}" for words, names in alike.items())])
+
+
+def thread_words(parts: dict[str, int]) -> str:
+    """`recogniser 2, model 2`."""
+    return ", ".join(f"{part} {count}" for part, count in parts.items()) or _NOT_KNOWN
+
+
+def machine_of(manifest: RunManifest) -> MachineSummary | None:
+    """What the local agents of a run ran on; None where all ran elsewhere."""
+    local = {agent.name: agent.threads for agent in manifest.agents if ran_here(agent)}
+    if not local:
+        return None
+    facts = manifest.machine
+    cores = facts.get("cores")
+    return MachineSummary(
+        processor=_text(facts.get("processor")),
+        cores=cores if isinstance(cores, int) else None,
+        instruction_sets=_text(facts.get("instruction_sets")),
+        recogniser_held_to=_text(facts.get("recogniser_held_to")),
+        threads=local,
+    )
+
+
+def ran_here(agent: AgentEntry) -> bool:
+    """Whether its latency is this machine's; of a run that does not say, the cascades that ship are known to be."""
+    return agent.kind == "cascade" if agent.runs_here is None else agent.runs_here
+
+
+def _text(fact: str | float | None) -> str | None:
+    return None if fact is None or fact == "" else str(fact)

@@ -1,0 +1,81 @@
+"""The first run on a machine measures its own error before the first call, keeps it, and outlives a failure of it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from harness.models.store import cache_folder
+from harness.store.run_store import RunStore
+from tests.harness.conftest import Finished, peer
+
+
+@pytest.fixture
+def new_machine(tmp_path: Path) -> dict[str, str]:
+    """The environment of a user whose machine was never calibrated; the weights are there."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    if (cache_folder() / "models").exists():
+        (cache / "models").symlink_to(cache_folder() / "models")
+    return {"HEART_HARNESS_CACHE": str(cache)}
+
+
+def test_a_first_run_calibrates_once_and_a_later_one_quotes_it(
+    pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_command: Callable[..., Finished]
+) -> None:
+    quoted = []
+    for name in ("one", "two"):
+        done = harness_command(
+            "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--json",
+            "--out", tmp_path / name, **new_machine,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        assert ("Calibrating" in done.err) == (name == "one")
+        quoted.append(done.json["calibration"])
+        said = {caution["code"]: caution["text"] for caution in done.json["cautions"]}
+        assert "all of" in said["measurement_error"]
+    assert quoted[0] == quoted[1]
+    assert quoted[0]["ttfa_p95_error_ms"] is None
+
+
+NO_ROOM_FOR_A_WHILE = "import sys, tempfile; tempfile.tempdir = sys.argv.pop(1); from harness.cli import main; main()"
+"""The command, where the folder for short-lived files is not there: a trial's recording has nowhere to go."""
+
+
+def test_a_calibration_that_fails_leaves_the_run_and_says_why(pack: Path, tmp_path: Path, new_machine: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM_FOR_A_WHILE, str(tmp_path / "not-there"), "run", "--agent", str(peer("raw-pcm-echo")),
+         "--pack", str(pack), "--limit", "1", "--judge", "none", "--out", str(tmp_path / "r")],
+        cwd=tmp_path, env={**os.environ, **new_machine}, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "not calibrated: " in done.stderr
+    store = RunStore.open(tmp_path / "r")
+    assert "not-there" in store.manifest.not_calibrated
+    assert store.manifest.calibration is None
+    store.close()
+
+
+def test_ctrl_c_ends_a_calibration_at_once(pack: Path, tmp_path: Path, new_machine: dict[str, str]) -> None:
+    begun = subprocess.Popen(
+        [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--pack", str(pack), "--judge", "none",
+         "--out", str(tmp_path / "r")],
+        cwd=tmp_path, env={**os.environ, **new_machine}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert begun.stderr is not None
+    for line in begun.stderr:
+        if "Calibrating" in line:
+            break
+    time.sleep(2)
+    others = psutil.Process(begun.pid).children(recursive=True)
+    begun.send_signal(signal.SIGINT)
+    began_s = time.monotonic()
+    begun.communicate(timeout=60)
+    assert time.monotonic() - began_s < 5
+    assert not psutil.wait_procs(others, timeout=2)[1]
