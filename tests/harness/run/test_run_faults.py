@@ -1,15 +1,21 @@
 """Whatever an agent or a user does wrong: a named failure or one clear line, finished sessions kept, nothing left running."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from harness.cli import main
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import PACK, Finished, peer
+from tests.harness.run.test_run_resume import begun
 
 Command = Callable[..., Finished]
+FAILS_AS = {"garbage": "garbage", "floods": "flood", "closes-early": "closed_early", "dies": "agent_died"}
+"""What each bad agent of tests/peers does, and the failure it is named."""
 
 
 def left_running(marker: Path) -> list[str]:
@@ -20,6 +26,24 @@ def left_running(marker: Path) -> list[str]:
         if str(marker) in line:
             found.append(line)
     return found
+
+
+@pytest.fixture
+def harness_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`harness` in this process, for what ends before anything is started: a process of its own would mostly import."""
+
+    def call(*arguments: object) -> Finished:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+        with monkeypatch.context() as masked:
+            masked.setattr(sys, "stdout", sys.stdout)
+            masked.setattr(sys, "stderr", sys.stderr)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert isinstance(ended.value.code, int)
+        return Finished(ended.value.code, *capsys.readouterr())
+
+    return call
 
 
 @pytest.mark.parametrize(
@@ -39,10 +63,10 @@ def left_running(marker: Path) -> list[str]:
     ],
 )
 def test_wrong_input_gets_one_line_and_exit_2(
-    harness_command: Command, tmp_path: Path, arguments: list[str], names: list[str]
+    harness_here: Command, tmp_path: Path, arguments: list[str], names: list[str]
 ) -> None:
     before = set(tmp_path.iterdir())
-    done = harness_command("run", *arguments)
+    done = harness_here("run", *arguments)
     assert done.code == 2, done.err
     assert done.out == ""
     assert len(done.err.strip().splitlines()) == 1, done.err
@@ -52,16 +76,16 @@ def test_wrong_input_gets_one_line_and_exit_2(
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_malformed_profile_names_file_and_line(harness_command: Command, tmp_path: Path) -> None:
+def test_a_malformed_profile_names_file_and_line(harness_here: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('kind = "raw-pcm"\nurl = "ws://127.0.0.1:9"\ncolour = "blue"\n')
-    done = harness_command("run", "--agent", tmp_path / "mine.toml")
+    done = harness_here("run", "--agent", tmp_path / "mine.toml")
     assert done.code == 2
     assert "mine.toml, line 3: colour" in done.err
 
 
-def test_a_malformed_pack_names_file_item_and_field(harness_command: Command, pack: Path) -> None:
+def test_a_malformed_pack_names_file_item_and_field(harness_here: Command, pack: Path) -> None:
     pack.write_text(pack.read_text().replace("emotion: worry", "emotion: 7"))
-    done = harness_command("run", "--agent", "baseline", "--pack", pack)
+    done = harness_here("run", "--agent", "baseline", "--pack", pack)
     assert done.code == 2
     assert len(done.err.strip().splitlines()) == 1
     for word in (f"{pack.name}:17:", "second", "emotion"):
@@ -81,21 +105,10 @@ def test_the_traceback_is_shown_to_who_asks(harness_command: Command) -> None:
 
 
 def test_a_folder_with_another_run_is_refused(harness_command: Command, pack: Path, tmp_path: Path) -> None:
-    arguments = (
-        "run",
-        "--agent",
-        peer("raw-pcm-echo"),
-        "--pack",
-        pack,
-        "--limit",
-        1,
-        "--judge",
-        "none",
-        "--out",
-        tmp_path / "r",
+    begun(tmp_path / "r", pack, limit=1)
+    again = harness_command(
+        "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", tmp_path / "r"
     )
-    assert harness_command(*arguments).code == 0
-    again = harness_command(*arguments)
     assert again.code == 2
     assert "holds another run" in again.err
 
@@ -130,33 +143,42 @@ def test_an_agent_that_cannot_start_does_not_cost_the_others_their_sessions(
     assert not left_running(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "kind"),
-    [("garbage", "garbage"), ("floods", "flood"), ("closes-early", "closed_early"), ("dies", "agent_died")],
-)
-def test_a_bad_agent_is_a_named_failure_and_the_good_one_is_kept(
-    harness_command: Command, pack: Path, tmp_path: Path, behaviour: str, kind: str
-) -> None:
-    done = harness_command(
-        "run", "--agent", peer("raw-pcm-echo"), "--agent", peer(f"raw-pcm-{behaviour}"), "--pack", pack, "--limit", 1,
-        "--judge", "none", "--json", "--out", tmp_path / "r",
+@pytest.fixture(scope="module")
+def among_bad_ones(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
+    """A good agent and bad ones of every kind in one run, all called at once."""
+    place = tmp_path_factory.mktemp("among-bad-ones")
+    (place / "pack.yaml").write_text(PACK, encoding="utf-8")
+    behaviours = ["echo", "never-answers", *FAILS_AS]
+    agents = [word for behaviour in behaviours for word in ("--agent", str(peer(f"raw-pcm-{behaviour}")))]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "run", *agents, "--pack", "pack.yaml", "--limit", "1", "--judge", "none", "--json",
+         "--concurrency", str(len(behaviours)), "--out", str(place / "r")],
+        cwd=place, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
+    return Finished(done.returncode, done.stdout, done.stderr), place / "r"
+
+
+@pytest.mark.parametrize("behaviour", FAILS_AS)
+def test_a_bad_agent_is_a_named_failure(among_bad_ones: tuple[Finished, Path], behaviour: str) -> None:
+    done, folder = among_bad_ones
     assert done.code == 3, done.err
-    assert {f["kind"] for f in done.json["failures"]} == {kind}
+    (failure,) = (f for f in done.json["failures"] if f["agent"] == f"raw-pcm-{behaviour}")
+    assert failure["kind"] == FAILS_AS[behaviour]
     if behaviour == "dies":
-        assert done.json["failures"][0]["detail"].splitlines()[-1] == "something is terribly wrong"
+        assert failure["detail"].splitlines()[-1] == "something is terribly wrong"
+    assert not left_running(folder.parent)
+
+
+def test_the_good_agent_among_bad_ones_is_kept(among_bad_ones: tuple[Finished, Path]) -> None:
+    done, folder = among_bad_ones
     assert done.json["agents"]["raw-pcm-echo"]["turns"] == 1
-    sessions = RunStore.open(tmp_path / "r").sessions()
+    sessions = RunStore.open(folder).sessions()
     assert {s.key.agent: s.status for s in sessions}["raw-pcm-echo"] == "finished"
-    assert not left_running(tmp_path)
 
 
-def test_an_agent_that_never_answers_is_measured_as_no_reply(harness_command: Command, pack: Path, tmp_path: Path) -> None:
-    done = harness_command(
-        "run", "--agent", peer("raw-pcm-never-answers"), "--pack", pack, "--limit", 1, "--judge", "none", "--json",
-        "--out", tmp_path / "r",
-    )  # fmt: skip
-    assert done.code == 0, done.err
+def test_an_agent_that_never_answers_is_no_failure_and_measured_as_no_reply(among_bad_ones: tuple[Finished, Path]) -> None:
+    done, _ = among_bad_ones
+    assert {f["agent"] for f in done.json["failures"]} == {f"raw-pcm-{behaviour}" for behaviour in FAILS_AS}
     figures = done.json["agents"]["raw-pcm-never-answers"]
     assert figures["no_reply"] == figures["turns"] == 1
     assert figures["ttfa_ms"]["p50"] is None

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
 
@@ -21,6 +22,12 @@ def begin(folder: Path, pack: Path) -> subprocess.Popen[str]:
          "--judge", "none", "--out", str(folder)],
         cwd=pack.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
+
+
+def begun(folder: Path, pack: Path, limit: int) -> None:
+    """A run of `raw-pcm-echo` on disk of which no session was played yet."""
+    plan = make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")),), pack=str(pack), limit=limit))
+    RunStore.create(folder, new_manifest(plan), plan.contexts).close()
 
 
 def wait_for_a_session(folder: Path, timeout_s: float = 120) -> None:
