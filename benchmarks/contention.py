@@ -65,7 +65,6 @@ class Call:
 def steps(rounds: int) -> None:
     """Measure, print a table, draw the picture."""
     calls = asyncio.run(_all_calls(rounds))
-    Path("contention.json").write_text(json.dumps([asdict(c) for c in calls]))
     usual = {
         (a, k): statistics.median(c.ttfa_ms for c in calls if (c.agent, c.line, c.load_cores) == (a, k, 0.0))
         for a in AGENTS
@@ -192,7 +191,11 @@ def _draw(calls: list[dict[str, object]]) -> None:
         .mark_point(size=34, opacity=0.7)
         .encode(
             x=alt.X("lost:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title="Lost share of the turn")),
-            y=alt.Y("moved:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title="TTFA against the median without load")),
+            y=alt.Y(
+                "moved:Q",
+                scale=alt.Scale(type="log", domain=[0.8, 20]),
+                axis=alt.Axis(title="TTFA against the median without load"),
+            ),
             color=alt.Color("load_cores:O", legend=alt.Legend(title="Cores of load"), scale=alt.Scale(scheme="viridis")),
             shape=alt.Shape("agent:N", legend=alt.Legend(title=None)),
         )
