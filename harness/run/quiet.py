@@ -41,9 +41,9 @@ class OtherWork:
 
     def in_words(self) -> str:
         """One line for people."""
-        names = ", ".join(f"{name} {cores:.0%}" for name, cores in self.programs)
+        names = ", ".join(f"{name} {cores * 100:.0f} %" for name, cores in self.programs)
         told = f" ({names})" if names else ""
-        return f"other programs use {self.cores:.0%} of the {self.of_cores * 100} % that this machine's processor has{told}"
+        return f"other programs use {self.cores * 100:.0f} % of this machine's {self.of_cores * 100} % of processor{told}"
 
 
 def other_work(look_s: float = LOOK_S) -> OtherWork:

@@ -215,7 +215,7 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            f"Other programs held the processor that an agent waited for, more than {MOST_LOST:.0%} of its time: "
+            f"Other programs held the processor that an agent waited for, more than {MOST_LOST * 100:.0f} % of its time: "
             f"{', '.join(contended)}. Such turns take no part in latencies.",
         )
     dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]

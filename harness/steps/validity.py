@@ -67,12 +67,12 @@ def with_validity(store: RunStore) -> RunManifest:
 
 
 def _too_contended(selection: Selection) -> Iterator[str]:
+    told = []
     for condition in selection.conditions:
         for agent in selection.manifest.agents:
             turns = [t for group in selection.turns(agent.name, condition).values() for t in group]
             contended = sum(t.contended for t in turns)
             if contended > MOST_CONTENDED * len(turns):
-                yield (
-                    f"{agent.name}: {contended} of {counted(len(turns), 'turn')} contended, that is, other programs held the "
-                    "processor that the agent waited for; quiet the machine and run again"
-                )
+                told.append(f"{agent.name} on {contended} of {counted(len(turns), 'turn')}")
+    if told:
+        yield f"other programs held the processor that an agent waited for ({', '.join(told)}); quiet the machine and run again"

@@ -84,7 +84,7 @@ def test_two_of_four_are_an_invalid_run(run: RunStore) -> None:
     starve(run, 2)
     summary = summarise(run)
     assert not summary.valid
-    assert "a: 2 of 4 turns contended" in summary.invalid[0]
+    assert "a on 2 of 4 turns" in summary.invalid[0]
 
 
 def test_a_run_that_is_measured_again_on_a_machine_that_was_quiet_after_all_is_valid_again(run: RunStore) -> None:
