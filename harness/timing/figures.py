@@ -140,7 +140,7 @@ class TurnTiming:
         if self.discarded is not None or self.contention is None or not self.contended:
             return self.discarded
         lost, others = self.contention.lost_share, self.contention.others_cores
-        return f"contended: waited {100 * lost:.0f} % of its time for a processor that others had ({others:.1f} cores of other work)"
+        return f"contended: waited {100 * lost:.0f} % of its time for a processor that others had ({others:.1f} cores busy)"
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:

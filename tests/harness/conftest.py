@@ -77,6 +77,13 @@ def harness_command(tmp_path: Path) -> Callable[..., Finished]:
     return call
 
 
+def skip_where_contended(summary: Any) -> None:
+    """Figures of a run on a machine that others hold are left out by design, so there is nothing to look at."""
+    for caution in summary["cautions"]:
+        if caution["code"] == "contended":
+            pytest.skip(caution["text"])
+
+
 def peer(name: str) -> Path:
     """The profile of an agent of known behaviour."""
     return PEERS / f"{name}.toml"
