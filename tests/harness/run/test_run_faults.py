@@ -10,7 +10,7 @@ import pytest
 
 from harness.cli import main
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PACK, Finished, peer
+from tests.harness.conftest import PACK, Finished, peer, skip_where_contended
 from tests.harness.run.test_run_resume import begun
 
 Command = Callable[..., Finished]
