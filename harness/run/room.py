@@ -20,8 +20,8 @@ WORD_S: Final = 0.4
 """People in distress speak about 150 words a minute, pauses included."""
 REPLY_S: Final = 10.0
 """What a call lasts beyond the caller's words, for each turn: the wait, the reply, and the silence that ends it."""
-KEPT_BYTES_PER_S: Final = 24_000
-"""Of a call: 10.3 kB recording, 10.9 kB of the report, 2.7 kB samples of the machine."""
+KEPT_BYTES_PER_S: Final = 25_000
+"""Of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
 PASSING_BYTES_PER_S: Final = 112_000
 """Between the end of a call and its FLAC: the caller's two signals at 16 kHz and the agent's at 24 kHz, plain."""
 ONCE_BYTES: Final = 1_300_000
