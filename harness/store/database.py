@@ -22,34 +22,22 @@ from scenarios.context import Context
 
 DATABASE = "run.sqlite"
 SESSIONS = "sessions"
-LOCK = "run.lock"
+_LOCK = "run.lock"
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
 """What reading a damaged database raises: SQLite's own errors, and text that is not what was once written."""
 
 
 def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
-    """A run's database in a folder that has none; it has its name only once it is whole. Whoever calls holds the lock."""
-    unfinished, _ = unfinished_files(folder)
-    _drop_unfinished(folder)
+    """A run's database in a folder that has none; it has its name only once it is whole."""
+    unfinished = folder / f"{DATABASE}.new"
     try:
-        if (folder / DATABASE).exists():
-            raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
         with closing(_connect(unfinished, "rwc")) as database, database:
             _fill(database, manifest, contexts)
         unfinished.rename(folder / DATABASE)
     finally:
-        _drop_unfinished(folder)
+        unfinished.unlink(missing_ok=True)
+        Path(f"{unfinished}-journal").unlink(missing_ok=True)
     return _connect(folder / DATABASE, "rw")
-
-
-def unfinished_files(folder: Path) -> tuple[Path, Path]:
-    """What a database is called, with its journal, before it is whole; a killed start leaves them."""
-    return folder / f"{DATABASE}.new", folder / f"{DATABASE}.new-journal"
-
-
-def _drop_unfinished(folder: Path) -> None:
-    for path in unfinished_files(folder):
-        path.unlink(missing_ok=True)
 
 
 def _fill(database: sqlite3.Connection, manifest: RunManifest, contexts: Sequence[Context]) -> None:
@@ -99,7 +87,7 @@ def locked(folder: Path) -> Iterator[None]:
         UserError: another process holds it, or the folder cannot be written.
     """
     try:
-        handle = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+        handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise UserError(f"{folder}: cannot be written ({error.strerror}); copy the run to where it can") from error
     try:

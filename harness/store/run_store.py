@@ -26,14 +26,12 @@ from harness.recording.record import Recording
 from harness.store.database import (
     DAMAGE,
     DATABASE,
-    LOCK,
     SESSIONS,
     create_database,
     damaged,
     locked,
     open_database,
     sessions_without_files,
-    unfinished_files,
 )
 from harness.store.disk import flush, flush_tree, storage_fault
 from harness.store.judgment import JudgeCheck, Judgment
@@ -122,20 +120,19 @@ class RunStore:
         """Start a run in a new or empty folder.
 
         Raises:
-            UserError: the folder holds something already, or another process is making a run in it.
+            UserError: the folder holds something already.
             StorageError: it cannot be written.
         """
         if folder.exists() and not folder.is_dir():
             raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
         if (folder / DATABASE).exists():
             raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
-        if folder.exists() and not _was_only_begun(folder):
+        if folder.exists() and any(folder.iterdir()):
             raise UserError(f"--out {folder}: is not empty; choose a new directory")
         try:
-            (folder / SESSIONS).mkdir(parents=True, exist_ok=True)
-            (folder / "logs").mkdir(exist_ok=True)
-            with locked(folder):
-                return cls(folder, create_database(folder, manifest, contexts))
+            (folder / SESSIONS).mkdir(parents=True)
+            (folder / "logs").mkdir()
+            return cls(folder, create_database(folder, manifest, contexts))
         except (OSError, sqlite3.OperationalError) as error:
             for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room
                 shutil.rmtree(folder / name, ignore_errors=True)
@@ -401,12 +398,6 @@ class RunStore:
             started_ns=row["started_ns"],
             folder=self.folder / "sessions" / row["id"],
         )
-
-
-def _was_only_begun(folder: Path) -> bool:
-    """Whether nothing is in it but what a run leaves that is killed before it has its database."""
-    begun = {SESSIONS, "logs", LOCK, *(path.name for path in unfinished_files(folder))}
-    return all(path.name in begun and (path.is_file() or not any(path.iterdir())) for path in folder.iterdir())
 
 
 def _shown(text: str | None) -> str | None:

@@ -89,6 +89,7 @@ class Run:
         if (self.folder / "run.sqlite").exists():
             line.append("--resume")
         else:
+            shutil.rmtree(self.folder, ignore_errors=True)  # killed before there was a run: what is there is no run yet
             line += ["--agent", str(peer("raw-pcm-echo")), "--agent", str(self.writer), "--pack", str(self.pack)]
             line += ["--concurrency", "2"]
         return subprocess.Popen(
