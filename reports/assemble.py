@@ -47,8 +47,8 @@ from scenarios.context import Context
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
     """The whole view of a page.
 
-    With `audio`, writes each session's stereo file under `page_folder/report-audio`; with `bundle`, the view carries the sound
-    itself instead of its path.
+    With `audio`, it has each session's stereo file that `reports.sound` drew under `page_folder/report-audio`; with `bundle`,
+    the view carries the sound itself instead of its path.
     """
     summary = page_runs.summary
     judgments = [row for part in page_runs.parts for row in part.judgments]

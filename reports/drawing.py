@@ -5,8 +5,9 @@ their own delay, which some browsers undo and others do not. At 24 kHz, with tru
 about a quarter of a megabyte. Everything derived is kept beside it, so a page is built twice as quickly the second time.
 """
 
+import io
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from harness.recording import playout
 from harness.recording.record import Recording
+from harness.timeline import NS_PER_MS
 from reports.view import Span
 
 MIX_RATE_HZ = 24_000
@@ -24,7 +26,10 @@ ENVELOPE_STEPS = 360
 """Steps of the drawn waveform: about one a pixel on a phone, and four kilobytes a conversation of five agents."""
 FLOOR_DB = -54.0
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_VERSION = f"drawing-1/{playout.METHOD}/{MIX_RATE_HZ}/{ENVELOPE_STEPS}"
+LONGEST_AFTER_CALL_MS = 60_000.0
+"""What is drawn past the caller's last sample: as long as a session may last past its spoken end. An agent that floods sends
+ten minutes of sound in a second, which nobody would have heard out, and which took a gigabyte to draw."""
+_VERSION = f"drawing-2/{playout.METHOD}/{MIX_RATE_HZ}/{ENVELOPE_STEPS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,14 @@ class Drawing:
 
 def draw(recording: Recording, file: Path) -> Drawing:
     """Write the stereo file (caller left, agent right) and return its timeline."""
-    stereo = playout.stereo(recording).astype(np.float32) / 32_768.0
+    stereo = playout.stereo(_until_hung_up(recording)).astype(np.float32) / 32_768.0
     mixed: NDArray[np.float32] = soxr.resample(stereo, playout.HEARD_RATE_HZ, MIX_RATE_HZ, quality="HQ")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
-    soundfile.write(part, np.clip(mixed, -1, 1), MIX_RATE_HZ, format="FLAC", subtype="PCM_16")
+    # By way of memory: libsndfile says of a full disk only that something went wrong.
+    encoded = io.BytesIO()
+    soundfile.write(encoded, np.clip(mixed, -1, 1), MIX_RATE_HZ, format="FLAC", subtype="PCM_16")
+    part.write_bytes(encoded.getbuffer())
     part.replace(file)
     found = Drawing(
         file=file,
@@ -90,6 +98,15 @@ def envelope(samples: NDArray[np.float32]) -> str:
     return "".join(_DIGITS[step] for step in steps)
 
 
+def _until_hung_up(recording: Recording) -> Recording:
+    end_ns = recording.caller.t0_ns + round(_drawn_ms(recording) * NS_PER_MS)
+    return replace(recording, clears_ns=(*recording.clears_ns, end_ns))
+
+
+def _drawn_ms(recording: Recording) -> float:
+    return _ms(len(recording.caller.played), recording) + LONGEST_AFTER_CALL_MS
+
+
 def _sidecar(file: Path) -> Path:
     return file.with_suffix(".json")
 
@@ -112,5 +129,5 @@ def _caller_spans(recording: Recording) -> tuple[Span, ...]:
 
 def _marks(recording: Recording) -> tuple[Span, ...]:
     times = ((mark.name, (mark.at_ns - recording.caller.t0_ns) / 1e6) for mark in recording.marks)
-    limit_ms = 1_000.0 * len(recording.caller.played) / recording.caller.rate_hz + 60_000
+    limit_ms = _drawn_ms(recording)
     return tuple(Span(name, at, at) for name, at in sorted(times, key=lambda m: m[1]) if 0 <= at <= limit_ms)

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.errors import UserError
+from harness.errors import StorageError, UserError
+from harness.steps.summarise import with_drawing
 from harness.steps.summary import RunSummary
+from harness.store.disk import storage_fault
 from harness.store.run_store import RunStore
 from reports.assemble import assemble
 from reports.baseline import compare, most_telling_first
@@ -14,6 +16,7 @@ from reports.export import write_exports
 from reports.html import render
 from reports.listening.people import write_human_completions
 from reports.shown_runs import ShownRuns, alone
+from reports.sound import draw_sessions
 from reports.together import together
 from reports.view import BaselineView, PageView
 
@@ -54,12 +57,17 @@ def write_joint_report(
 
     Raises:
         UserError: the runs cannot be put together, or the place cannot be written.
+        StorageError: the disk takes no more.
     """
     page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
-    page_runs = alone(*runs[0]) if len(runs) == 1 else together(runs)
+    page_runs = _put_together(runs)
     written: tuple[Path, ...] = ()
     try:
         page.parent.mkdir(parents=True, exist_ok=True)
+        failed = draw_sessions(page_runs, page.parent)
+        told = [(s, with_drawing(summary, s, failed[p.label])) for (s, summary), p in zip(runs, page_runs.parts, strict=True)]
+        if told != list(runs):
+            runs, page_runs = told, _put_together(told)
         view = assemble(page_runs, page.parent, bundle=bundle)
         if baseline is not None:
             view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
@@ -72,10 +80,18 @@ def write_joint_report(
                 folder = exports / run.label.replace("/", "__") if page_runs.several else exports
                 write_human_completions(run.store, folder)
     except OSError as error:
+        if storage_fault(error) is not None:
+            raise StorageError(
+                f"{page}: the report cannot be written ({error.strerror}); make room and write it again"
+            ) from error
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
     # Of one run the figures stand under its agents' own names, which are what its other steps print.
     summary = page_runs.summary if page_runs.several else runs[0][1]
     return Written(page, summary.model_copy(update={"report": str(page)}), written)
+
+
+def _put_together(runs: Sequence[Run]) -> ShownRuns:
+    return alone(*runs[0]) if len(runs) == 1 else together(runs)
 
 
 def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:

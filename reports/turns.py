@@ -3,10 +3,10 @@
 import base64
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.recording import files as recording_files
 from harness.steps.conversations import conversation_of
 from harness.store.run_store import Session
 from harness.store.step_failure import StepFailure, attempt
@@ -14,6 +14,7 @@ from harness.timing.figures import HiddenWork, Stage, TurnTiming
 from reports import drawing
 from reports.drawing import Drawing
 from reports.shown_runs import Part, ShownRuns
+from reports.sound import sound_file
 from reports.view import METRICS, Span, TurnView
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
@@ -21,19 +22,17 @@ _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
 
 
 def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
-    """Conversation → its turns, run by run. See `reports.assemble.assemble` for the options."""
+    """Conversation → its turns, run by run, with the sound that was drawn before. See `reports.assemble.assemble`."""
     contexts = {context.id: context for context in page_runs.contexts}
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}
     for part in page_runs.parts:
-        folder = page_folder / "report-audio"
-        if page_runs.several:
-            folder /= part.label.replace("/", "__")
         first_ns = first_start_ns(part)
         for session in part.sessions:
-            drawn = _drawing(session, folder) if audio else None
+            drawn = drawing.drawn_before(sound_file(page_runs, part, session, page_folder)) if audio else None
             turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
-            real = conversation_of(session, contexts[session.key.context_id]) or ()
-            turn = replace(turn, replayed=tuple((said.role, said.text) for said in real))
+            real = attempt(session.id, "drawing", partial(conversation_of, session, contexts[session.key.context_id]))
+            if real is not None and not isinstance(real, StepFailure):
+                turn = replace(turn, replayed=tuple((said.role, said.text) for said in real))
             if page_runs.several:
                 turn = replace(turn, run=part.label, session=f"{part.label}/{turn.session}")
             found[session.key.context_id].append(turn)
@@ -43,15 +42,6 @@ def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool)
 def first_start_ns(part: Part) -> int | None:
     """When the run's first session began, on the clock of its machine."""
     return min((s.started_ns for s in part.sessions if s.started_ns is not None), default=None)
-
-
-def _drawing(session: Session, folder: Path) -> Drawing | None:
-    file = folder / f"{session.id}.flac"
-    known = drawing.drawn_before(file)
-    if known is not None or not (session.folder / "recording.json").exists():
-        return known
-    drawn = attempt(session.id, "drawing", lambda: drawing.draw(recording_files.load(session.folder), file))
-    return None if isinstance(drawn, StepFailure) else drawn
 
 
 def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:

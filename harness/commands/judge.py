@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.judging.estimate import Estimate
     from harness.judging.record import Stop
     from harness.judging.stopping import Goal
+    from harness.store.step_failure import StepFailure
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class _Found:
     estimates: "Sequence[Estimate]" = ()
     stop: "Stop | None" = None
     heard_wer: dict[str, float | None] = field(default_factory=dict)
+    failed: "Sequence[StepFailure]" = ()
+    """Sessions that could not be judged, through no fault of their agents."""
     written_to: Path | None = None
 
 
@@ -97,11 +100,12 @@ def judge(
     else:
         raise UserError("name a run's folder, or a file with --completions")
     told = as_object(found.outcomes, found.checks, found.estimates, stop=found.stop, heard_wer=found.heard_wer)
+    told["failed"] = [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in found.failed]
     if as_json:
         print(json.dumps(told, indent=2))
     else:
         _say(found, told)
-    return 3 if told["missing"] else 0
+    return 3 if told["missing"] or told["failed"] else 0
 
 
 def _goal(name: str | None) -> "Goal | None":
@@ -143,6 +147,7 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
         store.judge_checks(),
         stop=stops[0] if stops else None,
         heard_wer=heard_wer_by_agent(store),
+        failed=[f for f in store.step_failures() if f.step == "judging"],
     )
 
 
@@ -178,6 +183,8 @@ def _say(found: _Found, told: dict[str, object]) -> None:
             print(_costs(plan.least, "at least "))
     if found.outcomes:
         print(", ".join(f"{name} {told[name]}" for name in ("comparisons", "calls", "cached", "missing", "unasked")))
+    for failure in found.failed:
+        print(f"{failure.session}: could not be judged ({failure.detail})")
     for row in found.checks:
         print(_in_words(row))
     if found.stop is not None:

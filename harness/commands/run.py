@@ -63,16 +63,15 @@ def run(
     with RunProgress() as progress:
         store, summary = run_all(request, progress, human_rows)
         progress.phase("Writing the report")
-        from reports.joint import write_report
+        from reports.joint import write_joint_report
 
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
-            path = write_report(store, summary, store.folder)
-            summary = summary.model_copy(update={"report": str(path)})
+            summary = write_joint_report([(store, summary)], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     if as_json:
         print(summary.to_json())
-    else:
-        print_summary(summary, Console())
+        return 3 if summary.failures else 0
+    print_summary(summary, Console())
     return _outcome(summary)
 
 

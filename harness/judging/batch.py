@@ -13,11 +13,13 @@ judge it and the rows are flagged `own_family`, so that they are never called tr
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from harness.judging.asking import ask
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
 from harness.judging.completion import Completion, identical
@@ -145,7 +147,7 @@ async def judge_pairs_async(
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
     portions = [tasks] if enough is None else _portions(tasks, blocks, seed)
     own_cache = cache if cache is not None else VerdictCache()
-    asker = _Asker(by_id, replies, own_cache, progress, len(tasks))
+    asker = _Asker(by_id, replies, own_cache, progress, judges, tasks)
     extra = {id(j): draw_canaries(canaries, seed) for j in judges}
     finished: dict[int, _Done] = {}
     heard: dict[int, list[bool | None]] = {id(j): [] for j in judges}
@@ -180,10 +182,12 @@ class _Asker:
         replies: Mapping[str, Mapping[str, Completion]],
         cache: VerdictCache,
         progress: Progress | None,
-        total: int,
+        judges: Sequence[Judge],
+        tasks: Sequence[_Task],
     ) -> None:
         self._contexts, self._replies, self._cache = contexts, replies, cache
-        self._progress, self._total, self._done = progress, total, 0
+        self._progress, self._total, self._done = progress, len(tasks), 0
+        self._batches = {id(judge): self._name_of_batch(judge, tasks) for judge in judges}
 
     async def ask_all(
         self, judge: Judge, tasks: Sequence[_Task], canaries: Sequence[Canary]
@@ -191,13 +195,14 @@ class _Asker:
         """All of one judge's questions. As many workers as it takes questions at once share one queue."""
         mixed = spread(tasks, canaries)
         queue = iter(mixed)
+        batch = self._batches[id(judge)]
         done: list[_Done] = []
         canary_results: list[bool | None] = []
 
         async def work() -> None:
             for item in queue:
                 if isinstance(item, Canary):
-                    canary_results.append(await ask_canary(judge, item))
+                    canary_results.append(await ask_canary(judge, item, self._cache, batch))
                 else:
                     done.append(await self._answer(item))
                     self._tell(item.comparison)
@@ -213,24 +218,33 @@ class _Asker:
             self._progress(self._done, self._total, f"{c.context_id}: {c.system_a} × {c.system_b}")
 
     async def _answer(self, task: _Task) -> _Done:
-        c = task.comparison
-        context = self._contexts[c.context_id]
-        a, b = self._replies[c.context_id][c.system_a], self._replies[c.context_id][c.system_b]
+        a, b = self._sides(task)
         if a.lost or b.lost:
             return _Done(task, None, "lost")
         if identical(a.text, b.text) and a.turns == b.turns:
             return _Done(task, None, "same")
-        question = Question.of(context, a, b) if c.shown_first == "a" else Question.of(context, b, a)
-        key = cache_key(task.judge.fingerprint, question, c.draw)
-        kept = self._cache.get(key)
-        if kept is not None:
-            return _Done(task, kept, "cache")
+        question, key = self._put(task)
         try:
-            verdict = await task.judge.compare(question)
+            verdict, kept = await ask(task.judge, question, self._cache, key)
         except JudgeFailure as failure:
             return _Done(task, None, "missing", failure)
-        self._cache.put(key, verdict)
-        return _Done(task, verdict, "call")
+        return _Done(task, verdict, "cache" if kept else "call")
+
+    def _sides(self, task: _Task) -> tuple[Completion, Completion]:
+        c = task.comparison
+        return self._replies[c.context_id][c.system_a], self._replies[c.context_id][c.system_b]
+
+    def _put(self, task: _Task) -> tuple[Question, str]:
+        """The question of a task, and the key that its answer is kept under."""
+        c, (a, b) = task.comparison, self._sides(task)
+        first, second = (a, b) if c.shown_first == "a" else (b, a)
+        question = Question.of(self._contexts[c.context_id], first, second)
+        return question, cache_key(task.judge.fingerprint, question, c.draw)
+
+    def _name_of_batch(self, judge: Judge, tasks: Sequence[_Task]) -> str:
+        """The same for the same questions to the same judge: a batch that goes on is known by it."""
+        keys = sorted(self._put(task)[1] for task in tasks if task.judge is judge)
+        return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
 
 
 def _portions(tasks: Sequence[_Task], blocks: Collection[str], seed: int) -> list[list[_Task]]:

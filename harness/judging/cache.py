@@ -1,8 +1,9 @@
 """Answers already paid for, kept by everything that could change them.
 
 The key is a hash of the judge's fingerprint (identity, version, prompt, rubric, parameters), the conversation, both
-replies *in the order shown*, and the draw (so that a repeat is really asked again). The same store makes a killed batch
-resume: each answer is committed as it arrives. Failures are not kept, so that a later run may do better.
+replies *in the order shown*, the draw (so that a repeat is really asked again), and what it was asked for: a check and a
+canary are questions of their own. The same store makes a killed batch resume: each answer is committed as it arrives. Failures
+are not kept, so that a later run may do better.
 """
 
 import hashlib
@@ -53,11 +54,13 @@ class VerdictCache:
             self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, _VERDICT.dump_json(verdict)))
 
 
-def cache_key(fingerprint: str, question: Question, draw: int) -> str:
-    """The hash under which an answer is kept."""
+def cache_key(fingerprint: str, question: Question, draw: int = 0, purpose: str = "") -> str:
+    """The hash under which an answer is kept. `purpose` parts what is asked to watch the judge from what it judges."""
     turns = [[turn.role, turn.text] for turn in question.turns]
     facts = [fingerprint, turns, question.first, question.second, draw]
     if question.second_turns is not None:
         facts.append([[turn.role, turn.text] for turn in question.second_turns])
+    if purpose:
+        facts.append(purpose)
     whole = json.dumps(facts, ensure_ascii=False)
     return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,8 +1,10 @@
 """Canaries: pairs with known answers mixed into every batch, so that a judge that drifts behind its name is noticed.
 
 A hosted model may change under a fixed name between the check and the batch. Canaries are drawn from the easy and medium
-gold by the batch's seed, spread evenly through the batch, and never cached. `drifted` compares the share of wrong canaries
-with what the check led to expect, by a one-sided binomial tail, because one wrong canary of ten proves nothing.
+gold by the batch's seed and spread evenly through the batch. An answer is kept for the very same batch alone: one that goes
+on after it was killed does not pay for a canary twice, and the next batch asks anew, or it would notice nothing. `drifted`
+compares the share of wrong canaries with what the check led to expect, by a one-sided binomial tail, because one wrong canary
+of ten proves nothing.
 """
 
 import random
@@ -12,6 +14,8 @@ from typing import TypeVar
 
 from scipy.stats import binom
 
+from harness.judging.asking import ask
+from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import load_pairs
 
@@ -56,10 +60,11 @@ def draw_canaries(count: int, seed: int) -> list[Canary]:
     return drawn
 
 
-async def ask_canary(judge: Judge, canary: Canary) -> bool | None:
-    """Whether the judge was right; None if it gave no answer."""
+async def ask_canary(judge: Judge, canary: Canary, cache: VerdictCache, batch: str) -> bool | None:
+    """Whether the judge was right; None if it gave no answer. `batch` names the batch that the answer is kept for."""
     try:
-        verdict = await judge.compare(canary.question)
+        key = cache_key(judge.fingerprint, canary.question, purpose=f"canary of {batch}")
+        verdict, _ = await ask(judge, canary.question, cache, key)
     except JudgeFailure:
         return None
     return (verdict.winner == "first") == canary.better_first

@@ -3,7 +3,8 @@
 Accuracy is the share of right verdicts (a judge that is asked in one order counts each order by half); the flip rate is
 the share of pairs whose *single-order* verdict changes with the order. Position bias is how far its first place is
 favoured, length bias how far longer replies are. Intervals resample conversations. What the figures mean for the judge's
-ratings is said in `trust`.
+ratings is said in `trust`. Answers are kept with those of the batch (see `asking`), so that a run which goes on pays for its
+check once.
 """
 
 import asyncio
@@ -12,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from harness.judging.asking import ask
+from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, load_pairs
@@ -40,9 +43,10 @@ def check_judge(
     progress: Callable[[int, int, str], None] | None = None,
     *,
     pairs: Sequence[LabelledPair] | None = None,
+    cache: VerdictCache | None = None,
 ) -> JudgeCheck:
     """Put a judge through the gold pairs (or `pairs`). Blocks; see `check_judge_async`."""
-    return asyncio.run(check_judge_async(judge, seed, progress, pairs=pairs))
+    return asyncio.run(check_judge_async(judge, seed, progress, pairs=pairs, cache=cache))
 
 
 async def check_judge_async(
@@ -51,22 +55,32 @@ async def check_judge_async(
     progress: Callable[[int, int, str], None] | None = None,
     *,
     pairs: Sequence[LabelledPair] | None = None,
+    cache: VerdictCache | None = None,
 ) -> JudgeCheck:
-    """Put a judge through the gold pairs (or `pairs`), in both orders; `seed` is that of the intervals."""
+    """Put a judge through the gold pairs (or `pairs`), in both orders; `seed` is that of the intervals.
+
+    `cache`: answers of an earlier check that count for this one; None asks everything.
+    """
     chosen = load_pairs("gold") if pairs is None else pairs
-    return summarise(judge, await ask_pairs(judge, chosen, progress), seed)
+    return summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
 
 
 async def ask_pairs(
-    judge: Judge, pairs: Sequence[LabelledPair], progress: Callable[[int, int, str], None] | None = None
+    judge: Judge,
+    pairs: Sequence[LabelledPair],
+    progress: Callable[[int, int, str], None] | None = None,
+    cache: VerdictCache | None = None,
 ) -> list[CheckedPair]:
     """What the judge says of each pair, in the pairs' order."""
+    if cache is None:
+        with VerdictCache() as own:
+            return await ask_pairs(judge, pairs, progress, own)
     gate, done = asyncio.Semaphore(judge.concurrency), 0
 
     async def one(pair: LabelledPair) -> CheckedPair:
         nonlocal done
         async with gate:
-            checked = await ask_pair(judge, pair)
+            checked = await ask_pair(judge, pair, cache)
         done += 1
         if progress is not None:
             progress(done, len(pairs), pair.id)
@@ -76,12 +90,14 @@ async def ask_pairs(
         return list(await asyncio.gather(*(one(pair) for pair in pairs)))
 
 
-async def ask_pair(judge: Judge, pair: LabelledPair) -> CheckedPair:
+async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> CheckedPair:
     """One labelled pair in both orders."""
     question = Question(pair.turns, pair.better, pair.worse)
     try:
-        forward = await judge.compare(question)
-        backward = await judge.compare(question.swapped())
+        forward, backward = [
+            (await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check")))[0]
+            for shown in (question, question.swapped())
+        ]
     except JudgeFailure:
         return CheckedPair(pair, None, False, ())
     right = (forward.winner == "first", backward.winner == "second")

@@ -14,9 +14,10 @@ from scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
 FailureKind = Literal[
-    "rate_limited", "server_error", "timeout", "connection", "malformed", "refused", "rejected", "unavailable"
+    "rate_limited", "server_error", "timeout", "connection", "malformed", "refused", "rejected", "unavailable", "defect"
 ]
-"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless."""
+"""`refused`: the model declined. `rejected`: the request itself was refused (4xx), so that asking again is useless. `defect`:
+the judge's program broke on the question, which is nobody's fault but ours."""
 
 
 @dataclass(frozen=True, slots=True)

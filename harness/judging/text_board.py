@@ -62,12 +62,12 @@ def judge_completions(
     """
     used, competing = _material(path, contexts, how)
     opened = [open_judge(name, weights) for name in how.judges]
-    checks = tuple(check_judge(judge, how.seed, progress) for judge in opened)
-    judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
-    if not judges:
-        return TextBoard((), checks, ())
     rule = UntilSeparated.of(how.until, competing) if how.until else None
     with VerdictCache(cache_path) as cache:
+        checks = tuple(check_judge(judge, how.seed, progress, cache=cache) for judge in opened)
+        judges = [j for j, check in zip(opened, checks, strict=True) if how.keep_excluded or not check.excluded]
+        if not judges:
+            return TextBoard((), checks, ())
         outcome = judge_pairs(
             used, competing, judges, how.design, how.seed, progress, cache=cache, canaries=canaries, enough=rule
         )

@@ -4,10 +4,14 @@ Each condition is judged apart and rated on a board of its own; repeats are batc
 their context. Silence is a reply too, and the worst one: where an agent said nothing or failed, the other side wins by a
 rule that stands in the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered
 badly.
+
+A session that no judge could be shown, or that a judge's program broke on every time, is a failure of this step: it is named
+and kept, it is neither won nor lost, and judging again mends it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from harness import models
@@ -34,12 +38,16 @@ from harness.steps.conversations import conversation_of
 from harness.steps.word_errors import heard_wer
 from harness.store.judgment import JudgeCheck, Judgment, Presentation, no_reply_rule
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import HEARD, Reply, Selection
+from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
+from scenarios.context import Context
 
 NO_JUDGE = "none"
 """As the only judge: replies are played and timed, and nothing is said about their quality."""
 CANARIES = 4
 """Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""
+VERDICTS = "verdicts.sqlite"
+"""In the run's folder: every answer of every judge, so that none is asked for twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,10 @@ class _Batch:
     condition: str
     replicate: int
     competing: tuple[Completion, ...]
+    sessions: Mapping[tuple[str, str], str]
+    """(context, agent) → the session whose reply that is."""
+    unfit: tuple[StepFailure, ...] = ()
+    """Sessions that could not be laid out for a judge."""
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
@@ -79,8 +91,9 @@ def load_judges(names: Sequence[str]) -> tuple[str, ...]:
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
-    """Only put the judges through pairs with known answers; kept with the run, where there is one."""
-    return [await _check(store, name, weights_for(name, progress), seed, progress) for name in names]
+    """Only put the judges through pairs with known answers, all of them anew; kept with the run, where there is one."""
+    with VerdictCache() as nothing_kept:
+        return [await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept) for name in names]
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
@@ -96,27 +109,33 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
-    """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay."""
+    """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay.
+
+    What was answered before, be it in a judging that was killed, is not asked again. Sessions that could not be judged are
+    kept as failures of this step.
+    """
     if not load_judges(how.judges):
         return []
     batches = _batches(store, how.presentation)
     if not batches:
         progress.note("Nothing was answered, so there is nothing to judge.")
         return []
-    judges = await _judges_that_count(store, how, progress)
-    if not judges:
-        return []
-    outcomes = []
-    for condition in dict.fromkeys(batch.condition for batch in batches):
-        outcomes += await _ask(store, how, judges, [b for b in batches if b.condition == condition], progress)
+    with VerdictCache(store.folder / VERDICTS) as cache:
+        judges = await _judges_that_count(store, how, progress, cache)
+        if not judges:
+            return []
+        outcomes = []
+        for condition in dict.fromkeys(batch.condition for batch in batches):
+            here = [b for b in batches if b.condition == condition]
+            outcomes += await _ask(store, how, judges, here, progress, cache)
     return outcomes
 
 
-async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress) -> list[Judge]:
+async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
     judges = []
     for name in how.judges:
         weights = weights_for(name, progress)
-        check = await _check(store, name, weights, how.seed, progress)
+        check = await _check(store, name, weights, how.seed, progress, cache)
         if check.excluded and not how.keep_excluded:
             progress.note(f"{check.judge} is left out. {check.note}")
         else:
@@ -130,6 +149,7 @@ async def _ask(
     judges: Sequence[Judge],
     batches: Sequence[_Batch],
     progress: RunProgress,
+    cache: VerdictCache,
 ) -> list[JudgingOutcome]:
     """The batches of one condition, each by all judges, so that a pair of one judge's own family can be left to the others.
 
@@ -141,32 +161,57 @@ async def _ask(
     outcomes: list[JudgingOutcome] = []
     rows: list[Judgment] = []
     rule = UntilSeparated.of(how.until, batches[0].competing) if how.until else None
-    with VerdictCache(store.folder / "verdicts.sqlite") as cache:
-        for batch in batches:
-            repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
-            progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")
-            outcome = await judge_pairs_async(
-                store.contexts(),
-                batch.competing,
-                judges,
-                how.design,
-                how.seed,
-                lambda done, total, _: progress.count(done, total),
-                cache=cache,
-                presentation=how.presentation,
-                canaries=CANARIES if batch is batches[0] else 0,
-                enough=rule if batch is batches[0] else None,
-            )
-            place = {"condition": condition, "replicate": batch.replicate}
-            outcomes.append(outcome)
-            rows += [row.model_copy(update=place) for row in outcome.judgments]
-            if outcome.unasked:
-                break
+    for batch in batches:
+        repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
+        progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")
+        outcome = await judge_pairs_async(
+            store.contexts(),
+            batch.competing,
+            judges,
+            how.design,
+            how.seed,
+            lambda done, total, _: progress.count(done, total),
+            cache=cache,
+            presentation=how.presentation,
+            canaries=CANARIES if batch is batches[0] else 0,
+            enough=rule if batch is batches[0] else None,
+        )
+        place = {"condition": condition, "replicate": batch.replicate}
+        outcomes.append(outcome)
+        rows += [row.model_copy(update=place) for row in outcome.judgments]
+        _keep_failures(store, batch, outcome, progress)
+        if outcome.unasked:
+            break
     for judge in judges:
         mine = {judge.id, no_reply_rule(judge.id)}
         store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
         write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
     return outcomes
+
+
+def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, progress: RunProgress) -> None:
+    """Write down which sessions of a batch could not be judged, and that the others could.
+
+    A question has two sides, and a judge that breaks on it does not say on which. So the session is named that has no verdict
+    at all; a side that was judged against another is not at fault, and the one question is missing by name.
+    """
+    judged = {(r.context, system) for r in outcome.judgments for system in (r.system_a, r.system_b)}
+    broken = {
+        (m.comparison.context_id, system): f"{m.judge}: {m.detail}"
+        for m in outcome.missing
+        for system in (m.comparison.system_a, m.comparison.system_b)
+        if m.kind == "defect"
+    }
+    found = {failure.session: failure for failure in batch.unfit}
+    for place, session in batch.sessions.items():
+        if place in broken and place not in judged:
+            found[session] = StepFailure(session, "judging", ANALYSIS_FAILED, broken[place])
+    for failure in found.values():
+        store.set_step_failure(failure)
+        progress.note(f"{failure.session}: could not be judged ({failure.detail})")
+    earlier = {failure.session for failure in store.step_failures() if failure.step == "judging"}
+    for session in (earlier - found.keys()) & set(batch.sessions.values()):
+        store.clear_step_failure(session, "judging")
 
 
 def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
@@ -179,34 +224,60 @@ def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
     found, answered = [], False
     for condition in selection.conditions:
         for n in selection.replicates:
-            competing = competitors(selection, condition, n, presentation)
+            competing, sessions, unfit = _put_up(selection, condition, n, presentation)
             answered |= any(not c.lost for c in competing)
             if competing:
                 played = {c.context_id for c in competing}
-                found.append(_Batch(condition, n, (*competing, *(r for r in references if r.context_id in played))))
+                rivals = (r for r in references if r.context_id in played)
+                found.append(_Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit)))
     return found if answered else []
 
 
 def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
     """What the agents' sessions of one condition and repeat put up: their replies, and what was lost. A replayed reply comes
-    with the conversation that it really answers."""
+    with the conversation that it really answers; a session that cannot be laid out is left out."""
+    return _put_up(selection, condition, replicate, presentation)[0]
+
+
+def _put_up(
+    selection: Selection, condition: str, replicate: int, presentation: Presentation
+) -> tuple[list[Completion], dict[tuple[str, str], str], list[StepFailure]]:
+    """Replies, the sessions they are from by (context, agent), and the sessions that cannot be laid out for a judge."""
     contexts = {context.id: context for context in selection.store.contexts()}
     families = {agent.name: agent.family for agent in selection.manifest.agents}
-    found = []
+    competing: list[Completion] = []
+    sessions: dict[tuple[str, str], str] = {}
+    unfit: list[StepFailure] = []
     for reply in selection.replies(condition, replicate, presentation):
+        if reply.fate == "missing":
+            continue
         key = reply.session.key
-        if reply.fate != "missing":
-            turns = conversation_of(reply.session, contexts[key.context_id]) if reply.fate == "answered" else None
-            found.append(Completion(key.context_id, key.agent, reply.text, families.get(key.agent), turns, lost=reply.why))
-    return found
+        found = attempt(reply.session.id, "judging", partial(_laid_out, reply, contexts, families.get(key.agent)))
+        sessions[key.context_id, key.agent] = reply.session.id
+        if isinstance(found, StepFailure):
+            unfit.append(found)
+        else:
+            competing.append(found)
+    return competing, sessions, unfit
+
+
+def _laid_out(reply: Reply, contexts: Mapping[str, Context], family: str | None) -> Completion:
+    key = reply.session.key
+    turns = conversation_of(reply.session, contexts[key.context_id]) if reply.fate == "answered" else None
+    return Completion(key.context_id, key.agent, reply.text, family, turns, lost=reply.why)
 
 
 async def _check(
-    store: RunStore | None, name: str, weights: Mapping[str, Path], seed: int, progress: RunProgress
+    store: RunStore | None,
+    name: str,
+    weights: Mapping[str, Path],
+    seed: int,
+    progress: RunProgress,
+    cache: VerdictCache,
 ) -> JudgeCheck:
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
-    check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total))
+    check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total), cache=cache)
     if store is not None:
         store.add_judge_check(check)
     return check

@@ -32,9 +32,13 @@ from harness.store.judgment import Judgment, is_reference, is_rule, reference_na
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
+from harness.store.step_failure import StepFailure
 from harness.timing.figures import crosses_clocks_unsurely
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
+
+_DRAWING = "drawing: "
+"""How the detail of a failure of that step begins."""
 
 
 def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
@@ -66,16 +70,31 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
             for s in selection.sessions
             if s.failure_kind is not None
         ]
-        + _step_failures(selection),
+        + _told(store.step_failures(), selection.sessions),
     )
 
 
-def _step_failures(selection: Selection) -> list[Failure]:
+def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:
+    """The summary once the sessions of its page are drawn: those that could not be are told, and none that now can."""
+    before = [f for f in summary.failures if f.detail.startswith(_DRAWING)]
+    if not failed and not before:
+        return summary
+    broken = {f.session for f in (*store.step_failures(), *failed) if f.step != "drawing" or f in failed}
+    not_analysed = {str(store.folder): len(broken)} if broken else {}
+    return summary.model_copy(
+        update={
+            "failures": [*(f for f in summary.failures if f not in before), *_told(failed, store.sessions())],
+            "circumstances": summary.circumstances.model_copy(update={"not_analysed": not_analysed}),
+        }
+    )
+
+
+def _told(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[Failure]:
     """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
-    by_id = {s.id: s.key for s in selection.sessions}
+    by_id = {s.id: s.key for s in sessions}
     return [
         Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
-        for f in selection.store.step_failures()
+        for f in failures
         if (key := by_id.get(f.session)) is not None
     ]
 

@@ -40,7 +40,12 @@ def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailur
     except OSError:
         raise
     except Exception as error:
-        return StepFailure(session, step, ANALYSIS_FAILED, _line(f"{type(error).__name__}: {error}{_where(error)}"))
+        return StepFailure(session, step, ANALYSIS_FAILED, one_line(error))
+
+
+def one_line(error: Exception) -> str:
+    """What a defect of this program was and where, in one short line that is safe to print."""
+    return _line(f"{type(error).__name__}: {error}{_where(error)}")
 
 
 def _where(error: Exception) -> str:

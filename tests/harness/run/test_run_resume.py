@@ -1,4 +1,7 @@
-"""Ctrl-C or kill -9 at any moment: what was finished stays, --resume completes the rest and plays nothing twice."""
+"""Ctrl-C at any moment: what was finished stays, --resume completes the rest and plays nothing twice.
+
+Of kill -9, and of judging, see test_run_killed.
+"""
 
 import os
 import signal
@@ -9,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-import pytest
 
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.store.run_store import RunStore
@@ -52,16 +54,15 @@ def wait_until_gone(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [p for p in alive if p.status() != psutil.STATUS_ZOMBIE]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
-    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path, how: signal.Signals
+    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "r"
     running = begin(folder, pack)
     wait_for_a_session(folder)
     family = family_of(running.pid)
     assert family, "an agent and a caller run beside it"
-    os.kill(running.pid, how)
+    os.kill(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
     assert "Traceback" not in err
     assert not wait_until_gone(family)

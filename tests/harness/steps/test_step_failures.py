@@ -24,6 +24,7 @@ from harness.steps.validity import with_validity
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, SessionKey
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
+from reports.joint import write_joint_report
 from scenarios.context import Context
 
 CONTEXT = Context.model_validate(
@@ -124,6 +125,27 @@ def test_what_cannot_be_transcribed_is_left_out_by_name(store: RunStore) -> None
     assert [s.heard_text for s in store.sessions()] == ["Hello", None, "Hello"]
     (failure,) = store.step_failures()
     assert failure.step == "transcribing"
+
+
+def test_what_cannot_be_drawn_is_named_on_the_page_and_mended_by_drawing_again(store: RunStore) -> None:
+    measure_missing(store, silero(), QUIET)
+    sound = store.sessions()[1].folder / AGENT_FILE
+    whole = sound.read_bytes()
+    sound.write_bytes(b"no FLAC at all")
+    written = write_joint_report([(store, summarise(store))], store.folder)
+    (failure,) = store.step_failures()
+    assert (failure.session, failure.step, failure.kind) == (store.sessions()[1].id, "drawing", "recording_unreadable")
+    (told,) = written.summary.failures
+    assert told.detail.startswith("drawing: ")
+    assert any("through no fault of the agents" in warning for warning in written.summary.warnings)
+    assert "drawing: " in written.page.read_text(encoding="utf-8")
+    assert summarise(store).failures == [told], "every later look says the same"
+
+    sound.write_bytes(whole)
+    again = write_joint_report([(store, summarise(store))], store.folder)
+    assert store.step_failures() == []
+    assert again.summary.failures == []
+    assert "drawing: " not in again.page.read_text(encoding="utf-8")
 
 
 def test_playing_a_session_again_forgets_what_its_steps_did(store: RunStore) -> None:

@@ -1,0 +1,66 @@
+"""Every session's sound, drawn before its page is put together: what cannot be drawn is named, kept, and costs one player.
+
+The page tells every failure of a step, this one included, so the drawing comes first and the summary that the page shows is
+made up after it. A run that cannot be written to (on read-only media) is told the same and keeps nothing.
+"""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from harness.errors import StorageError
+from harness.recording import files as recording_files
+from harness.steps.conversations import conversation_of
+from harness.store.disk import storage_fault
+from harness.store.run_store import RunStore, Session
+from harness.store.step_failure import StepFailure, attempt
+from reports import drawing
+from reports.shown_runs import Part, ShownRuns
+from scenarios.context import Context
+
+
+def sound_file(page_runs: ShownRuns, part: Part, session: Session, page_folder: Path) -> Path:
+    """Where the sound of a session lies beside its page."""
+    folder = page_folder / "report-audio"
+    if page_runs.several:
+        folder /= part.label.replace("/", "__")
+    return folder / f"{session.id}.flac"
+
+
+def draw_sessions(page_runs: ShownRuns, page_folder: Path) -> dict[str, tuple[StepFailure, ...]]:
+    """Draw what is not drawn yet; run → the sessions that could not be, which its store keeps too.
+
+    Raises:
+        OSError: the disk does not take the sound.
+    """
+    contexts = {context.id: context for context in page_runs.contexts}
+    found: dict[str, tuple[StepFailure, ...]] = {}
+    for part in page_runs.parts:
+        tried = [
+            attempt(s.id, "drawing", partial(_draw, s, contexts, sound_file(page_runs, part, s, page_folder)))
+            for s in part.sessions
+        ]
+        found[part.label] = tuple(failure for failure in tried if isinstance(failure, StepFailure))
+        _keep(part.store, found[part.label])
+    return found
+
+
+def _draw(session: Session, contexts: Mapping[str, Context], file: Path) -> None:
+    if drawing.drawn_before(file) is None and (session.folder / "recording.json").exists():
+        drawing.draw(recording_files.load(session.folder), file)
+    conversation_of(session, contexts[session.key.context_id])
+
+
+def _keep(store: RunStore, found: Sequence[StepFailure]) -> None:
+    earlier = [failure for failure in store.step_failures() if failure.step == "drawing"]
+    if set(found) == set(earlier):
+        return
+    try:
+        for failure in earlier:
+            store.clear_step_failure(failure.session, "drawing")
+        for failure in found:
+            store.set_step_failure(failure)
+    except (sqlite3.OperationalError, StorageError) as error:
+        if storage_fault(error) is None:
+            raise
