@@ -57,6 +57,26 @@ def speech_power(samples: Samples, rate_hz: int) -> float:
     return 0.0
 
 
+def quiet_spans(samples: Samples, rate_hz: int, least_s: float, below_db: float = EDGE_DB) -> list[tuple[int, int]]:
+    """Gaps inside speech of at least `least_s`, as (first, one past the last) sample.
+
+    A gap begins after what `last_sample` calls the last sample of the speech before it, and ends with what `first_sample` calls
+    the first of the speech after it. Silence before the first speech and after the last is no gap.
+    """
+    level = speech_power(samples, rate_hz)
+    if level <= 0:
+        return []
+    window = max(1, round(rate_hz * WINDOW_S))
+    total = np.concatenate([[0.0], np.cumsum(power(samples))])
+    ends = np.arange(1, len(samples) + 1)
+    mean = (total[ends] - total[np.maximum(ends - window, 0)]) / window
+    loud = np.flatnonzero(mean >= level * 10 ** (-below_db / 10))
+    breaks = np.flatnonzero(np.diff(loud) > 1)
+    # The window before a gap reaches `window` samples back from where it was last loud.
+    spans = [(int(loud[k]) - window + 2, int(loud[k + 1])) for k in breaks]
+    return [(start, end) for start, end in spans if end - start >= least_s * rate_hz]
+
+
 def last_sample(samples: Samples, rate_hz: int, below_db: float = EDGE_DB) -> int | None:
     """Index of the last sample whose 8 ms RMS lies within `below_db` of the speech level; None for silence."""
     found = first_sample(samples[::-1], rate_hz, below_db)

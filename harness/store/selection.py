@@ -23,6 +23,7 @@ from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore, Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 from scenarios.context import Context
+from scenarios.spoken import spoken_indices
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
@@ -87,16 +88,33 @@ class Selection:
     def turns(self, agent: str, condition: str) -> Turns:
         """Context → every turn of the cell, a lost session as one turn that ranks slowest. Text agents lose no turn: they
         have no sound to wait for."""
-        spoken = next(a.kind for a in self.manifest.agents if a.name == agent) != "text"
         found: dict[str, list[TurnTiming]] = {}
+        for session, timed in self._timed(agent, condition):
+            found.setdefault(session.key.context_id, []).extend(timed)
+        return found
+
+    def turn_texts(self, agent: str, condition: str) -> Mapping[str, Sequence[str | None]]:
+        """Context → what the caller was given to say in each of `turns`, marks included; None for a turn that was lost."""
+        contexts = {context.id: context for context in self.contexts}
+        found: dict[str, list[str | None]] = {}
+        for session, timed in self._timed(agent, condition):
+            context = contexts[session.key.context_id]
+            given = [context.turns[k].text for k in spoken_indices(context, session.key.mode)]
+            # A call that ended early has fewer turns than its conversation.
+            said = [given[k] if session.status == "finished" and k < len(given) else None for k in range(len(timed))]
+            found.setdefault(context.id, []).extend(said)
+        return found
+
+    def _timed(self, agent: str, condition: str) -> list[tuple[Session, Sequence[TurnTiming]]]:
+        """The sessions of a cell that have turns, with them."""
+        spoken = next(a.kind for a in self.manifest.agents if a.name == agent) != "text"
+        found: list[tuple[Session, Sequence[TurnTiming]]] = []
         for session in self.of(agent, condition):
             if session.status == "finished":
-                timed = list(session.turn_timings)
-            else:
-                timed = [_lost_turn(session)] if spoken and is_agents_fault(session.failure_kind) else []
-            if timed:
-                found.setdefault(session.key.context_id, []).extend(timed)
-        return found
+                found.append((session, session.turn_timings))
+            elif spoken and is_agents_fault(session.failure_kind):
+                found.append((session, (_lost_turn(session),)))
+        return [(session, timed) for session, timed in found if timed]
 
     def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:
         """What each agent's session came to in one condition and repeat, in the order of contexts."""

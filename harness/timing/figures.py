@@ -64,6 +64,48 @@ class Utterance:
     kind: Literal["speech", "filler", "breath", "nonvocal"]
 
 
+Fate = Literal["kept", "cut", "already_talking"]
+"""What the agent did in a pause of its caller: left it alone, began to speak, or was speaking when it began."""
+PauseKind = Literal["mid_sentence", "after_sentence", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class InnerPause:
+    """A gap of 200 ms and more inside the caller's turn, marked or not."""
+
+    start_ms: float
+    end_ms: float
+    fate: Fate
+    marked: bool
+    place: int
+    """How many of the turn's marked pauses lie before it: a marked pause's own number."""
+    decided: bool | None = None
+    """Whether the agent says that it took the turn for finished here; None where it never says so."""
+    kind: PauseKind = "unknown"
+    """By the turn's text (`harness.timing.pause_kinds`), which a recording does not hold."""
+
+    @property
+    def length_ms(self) -> float:
+        return self.end_ms - self.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Endpointing:
+    """How the agent told the end of one turn from the pauses inside it. Definitions: docs/measurement.md."""
+
+    method: str
+    pauses: tuple[InnerPause, ...]
+    dead_air_ms: float | None
+    """Spoken end → the first utterance that begins after it; None without one in 15 s, or where it is not trusted."""
+    decision_ms: float | None = None
+    """Spoken end → the decision that the turn is over, as the agent says; negative where it foresaw the end."""
+    says_decisions: bool = False
+    talking_at_end: bool = False
+    """The agent was speaking when the turn ended: it took the turn too early, whatever it said afterwards."""
+    discarded: str | None = None
+    """Why the utterance after the end is not trusted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contention:
     """What one turn of an agent lost to others on its machine."""
@@ -110,6 +152,8 @@ class TurnTiming:
     pauses_cut: int = 0
     pause_durations_ms: tuple[float, ...] = ()
     pause_was_cut: tuple[bool, ...] = ()
+    endpointing: Endpointing | None = None
+    """None where the turn was lost, or timed before there was such a figure (`harness retime` makes it)."""
     cut_in: bool = False
     no_reply: bool = False
     yield_ms: float | None = None
@@ -150,4 +194,6 @@ def crosses_clocks_unsurely(turn: TurnTiming) -> bool:
     across = [s.duration_ms for s in turn.waterfall.stages if s.name == "endpointing"]
     if turn.ttft_from_spoken_end_ms is not None:
         across.append(abs(turn.ttft_from_spoken_end_ms))
+    if turn.endpointing is not None and turn.endpointing.decision_ms is not None:
+        across.append(abs(turn.endpointing.decision_ms))
     return any(figure < turn.waterfall.clock_uncertainty_ms for figure in across)

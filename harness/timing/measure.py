@@ -17,13 +17,13 @@ from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
-from harness.timing import waterfall
+from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
-from harness.timing.figures import NO_REPLY_MS, TurnTiming, Utterance, Waterfall
+from harness.timing.figures import NO_REPLY_MS, Endpointing, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
@@ -147,6 +147,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         pauses_cut=sum(floor.pause_was_cut),
         pause_durations_ms=tuple(end - start for start, end in pauses),
         pause_was_cut=floor.pause_was_cut,
+        endpointing=_endpointing(session, turn, times, vocal, until_ns),
         cut_in=floor.cut_in,
         no_reply=answer is None,
         underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
@@ -162,6 +163,39 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         yield_ms=interruption.yield_ms if interruption else None,
         discarded=discarded,
         labels=(interruption.label,) if interruption else (),
+    )
+
+
+def _endpointing(
+    session: _Session, turn: SpokenTurn, times: _Times, vocal: Sequence[Sound], until_ns: int | None
+) -> Endpointing:
+    """How the agent told the end of this turn from its pauses."""
+    caller = session.recording.caller
+    spans = [
+        ((start, end), gap)
+        for gap in endpointing.inner_gaps(caller, turn)
+        for start, end in [(_caller_ms(times, caller.rate_hz, s) for s in (gap.start_sample, gap.end_sample))]
+        if end <= 0
+    ]
+    begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
+    stamped = [s.at_ns for s in session.stamps.all if s.name == marks.TURN_DECIDED]
+    decisions = [times.of_ns(ns) for ns in stamped if ns >= begin_ns and (until_ns is None or ns < until_ns)]
+    utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal]
+    answer = next((s for s in vocal if 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
+    audible = _audible(session, answer, times) if answer else None
+    discarded = _discarded(session, answer, vocal) if answer else None
+    windows = endpointing.windows_of([span for span, _ in spans])
+    last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
+    return Endpointing(
+        method=endpointing.METHOD,
+        pauses=endpointing.judge_pauses(spans, utterances, decisions if stamped else None),
+        dead_air_ms=times.of_heard(answer.start) if answer and discarded is None else None,
+        decision_ms=endpointing.decision_for_the_end(
+            decisions, last_pause_ms, times.of_ns(audible[1].arrival_ns) if audible else None
+        ),
+        says_decisions=bool(stamped),
+        talking_at_end=any(start < 0 < end for start, end in utterances),
+        discarded=discarded,
     )
 
 

@@ -124,6 +124,16 @@ def test_a_fault_of_the_harness_is_missing_and_costs_the_agent_nothing(store: Ru
     assert [t.ttfa_ms for t in selection.turns("left", "clean")["one"]] == [_ttfa_ms("left", 0, "clean", 1)]
 
 
+def test_every_turn_has_beside_it_what_was_to_be_said_and_a_lost_one_nothing(store: RunStore) -> None:
+    _play(store, "one", "left", "clean", 0, None, "agent_died")
+    _play(store, "two", "left", "clean", 0, None, "caller_died")
+    selection = Selection(store)
+    texts, turns = selection.turn_texts("left", "clean"), selection.turns("left", "clean")
+    assert texts == {"one": [None, "I don't know."], "two": ["I don't know."]}
+    assert [t.method for t in turns["one"]] == [NOT_TIMED, "m"]
+    assert {c: len(group) for c, group in turns.items()} == {c: len(group) for c, group in texts.items()}
+
+
 def test_a_text_agent_loses_a_comparison_but_no_turn(store: RunStore) -> None:
     manifest = store.manifest
     manifest.agents[0].kind = "text"

@@ -1,0 +1,112 @@
+"""How an agent tells the end of a turn from the pauses inside it: what it cut, and what dead air it left.
+
+An agent can buy a short wait with cut pauses and few cut pauses with a long wait, so neither says anything without the other.
+A list of *marked* pauses is not enough either: every gap that a detector could take for the end counts. The terms are those of
+eot-bench, a benchmark of end-of-turn detectors (each inner pause of 200 ms and more is one chance to be wrong, each true end
+one wait), so that an agent as deployed can be laid beside detectors alone.
+
+* A pause is *cut* when the agent begins to speak in it, or within the 300 ms that marked pauses have (`floor`): who decided in
+  the pause is already on the way when speech resumes. What an agent says over the caller is charged once, to the pause in which
+  it began. In the pauses through which it goes on talking it has nothing left to decide: they are counted apart and are no part
+  of the share, or an agent that talks through four pauses would seem to have been careful in three of them.
+* *Dead air* runs to the first utterance that begins after the spoken end. What was said earlier answered a pause; a turn that
+  was answered only there enters with what the agent says next, or as no reply.
+* A *decision* counts for the end when it came after the last pause and its 300 ms. One that foresaw the end there is right, and
+  negative. Of several the last before the reply is the one that led to it.
+
+The method has a version of its own, since it changes none of the figures of `timing-3`, by which machines are calibrated.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from audio.level import quiet_spans
+from harness.recording.record import CallerTrack, SpokenTurn
+from harness.timing.figures import NO_REPLY_MS, Fate, InnerPause
+from harness.timing.floor import RESUME_GRACE_MS, Span
+
+METHOD: Final = "endpointing-1"
+LEAST_PAUSE_S: Final = 0.2
+"""As in eot-bench. Shorter gaps are closures of plosives and the joints of fluent speech, at which no detector here decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A pause of the dry signal, in samples of the caller's track. `place`: how many marked pauses lie before it."""
+
+    start_sample: int
+    end_sample: int
+    marked: bool
+    place: int
+
+
+def inner_gaps(caller: CallerTrack, turn: SpokenTurn) -> list[Gap]:
+    """Every gap of 200 ms and more inside a turn, in order.
+
+    A marked pause is as long as the silence that it stands in. One in which something sounds (a breath, a room) is still one
+    pause from end to end.
+    """
+    dry = caller.dry[turn.start_sample : turn.end_sample]
+    quiet = [(turn.start_sample + a, turn.start_sample + b) for a, b in quiet_spans(dry, caller.rate_hz, 0.0)]
+    marked: list[Gap] = []
+    for place, pause in enumerate(turn.pauses):
+        around = [(a, b) for a, b in quiet if a < pause.end_sample and pause.start_sample < b]
+        start = min([pause.start_sample, *(a for a, _ in around)])
+        end = max([pause.end_sample, *(b for _, b in around)])
+        if marked and start < marked[-1].end_sample:
+            # Nothing is said between the two marks.
+            marked[-1] = Gap(marked[-1].start_sample, max(end, marked[-1].end_sample), True, marked[-1].place)
+        else:
+            marked.append(Gap(start, end, True, place))
+    free = [
+        Gap(a, b, False, sum(pause.end_sample <= a for pause in turn.pauses))
+        for a, b in quiet
+        if not any(a < gap.end_sample and gap.start_sample < b for gap in marked)
+    ]
+    least = LEAST_PAUSE_S * caller.rate_hz
+    return sorted((g for g in [*marked, *free] if g.end_sample - g.start_sample >= least), key=lambda gap: gap.start_sample)
+
+
+def judge_pauses(
+    pauses: Sequence[tuple[Span, Gap]], utterances: Sequence[Span], decisions: Sequence[float] | None
+) -> tuple[InnerPause, ...]:
+    """What became of each pause. Times in ms relative to the spoken end; `decisions` is None for an agent that says none."""
+    windows = windows_of([span for span, _ in pauses])
+    return tuple(
+        InnerPause(
+            start_ms=start,
+            end_ms=end,
+            fate=_fate(window, utterances),
+            marked=gap.marked,
+            place=gap.place,
+            decided=None if decisions is None else any(window[0] <= at < window[1] for at in decisions),
+        )
+        for ((start, end), gap), window in zip(pauses, windows, strict=True)
+    )
+
+
+def windows_of(pauses: Sequence[Span]) -> list[Span]:
+    """In which stretch a beginning is charged to each pause: 300 ms beyond it, but not beyond the next pause or the end."""
+    nexts = [start for start, _ in pauses[1:]] + [0.0]
+    return [
+        (start, min(end + RESUME_GRACE_MS, until, 0.0))
+        for (start, end), until in zip(pauses, nexts[: len(pauses)], strict=True)
+    ]
+
+
+def _fate(window: Span, utterances: Sequence[Span]) -> Fate:
+    if any(window[0] <= start < window[1] for start, _ in utterances):
+        return "cut"
+    return "already_talking" if any(start < window[0] < end for start, end in utterances) else "kept"
+
+
+def decision_for_the_end(decisions: Sequence[float], after_ms: float, reply_ms: float | None) -> float | None:
+    """The decision that led to the reply, or without one the first; None where none came after the last pause.
+
+    `after_ms`: where the last pause's window ends. `reply_ms`: when the reply arrived. All relative to the spoken end.
+    """
+    counted = [at for at in decisions if after_ms <= at < (NO_REPLY_MS if reply_ms is None else reply_ms)]
+    if not counted:
+        return None
+    return counted[0] if reply_ms is None else counted[-1]

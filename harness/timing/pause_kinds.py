@@ -1,0 +1,54 @@
+"""Whether a pause stood in mid-sentence or after a sentence, by what the caller was given to say.
+
+A pause after a finished sentence is where people's detectors go wrong most, so the two are reported apart. Where a pause is
+marked in the text, its place among the words is known. A gap that no mark asked for lies somewhere between two marks: if no
+sentence ends in between, it stands in mid-sentence, and otherwise nobody can say without listening. Then it is unknown; it is
+not guessed from the clock.
+"""
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from harness.timing.figures import Endpointing, InnerPause, PauseKind, TurnTiming
+from scenarios.pauses import PAUSE
+
+_CLOSING: Final = r"[\"'”’»)\]]*"
+_FINISHED: Final = re.compile(rf"(?<![.…])[.!?。！？]+{_CLOSING}\s*$")
+"""Three dots are a hesitation: the speaker means to go on."""
+_ENDS_INSIDE: Final = re.compile(rf"[.!?。！？…]{_CLOSING}\s+\S")
+
+
+def with_kinds(timing: TurnTiming, text: str | None) -> TurnTiming:
+    """The same turn with the kind of each inner pause, by the turn's marked text (None where there is none)."""
+    found = timing.endpointing
+    if found is None or not found.pauses:
+        return timing
+    kinds = kinds_of(found, timing.pauses_marked, text)
+    pauses = tuple(replace(pause, kind=kind) for pause, kind in zip(found.pauses, kinds, strict=True))
+    return replace(timing, endpointing=replace(found, pauses=pauses))
+
+
+def kinds_of(found: Endpointing, marked: int, text: str | None) -> tuple[PauseKind, ...]:
+    """The kind of each pause. `marked`: how many pauses the recording has marked, the short ones too."""
+    stretches = PAUSE.split(text)[::2] if text and any(c.isalnum() for c in PAUSE.sub("", text)) else []
+    if len(stretches) == marked + 1:
+        return tuple(_kind(pause, stretches[pause.place]) for pause in found.pauses)
+    if len(stretches) == 1:
+        # A recording's pauses were found in its sound; its text says nothing of where they stand.
+        return tuple(_somewhere_in(stretches[0]) for _ in found.pauses)
+    return tuple("unknown" for _ in found.pauses)
+
+
+def _kind(pause: InnerPause, stretch: str) -> PauseKind:
+    if not pause.marked:
+        return _somewhere_in(stretch)
+    return "after_sentence" if _is_finished(stretch) else "mid_sentence"
+
+
+def _somewhere_in(stretch: str) -> PauseKind:
+    return "unknown" if _ENDS_INSIDE.search(stretch) else "mid_sentence"
+
+
+def _is_finished(stretch: str) -> bool:
+    return _FINISHED.search(stretch) is not None and not re.search(rf"\.\.+{_CLOSING}\s*$", stretch)
