@@ -17,6 +17,7 @@ from agents.secrets import RedactedOutput
 from harness.commands import (
     agents,
     calibrate,
+    endpointing,
     judge,
     label,
     listen,
@@ -65,6 +66,7 @@ app.add_typer(label.app, name="label")
 app.command("votes")(votes.votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
+app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
 app.command("retime")(retime.retime)
 app.command("calibrate")(calibrate.calibrate)

@@ -116,6 +116,11 @@ def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
     return _known(_kept(turns), _REPORTED_FIGURES[figure])
 
 
+def heard_turns(turns: Turns) -> Turns:
+    """The turns that every figure taken from the sound is made of; none where too many were discarded."""
+    return _heard(turns)
+
+
 def _kept(turns: Turns) -> Turns:
     kept = {c: [t for t in group if t.left_out is None] for c, group in turns.items()}
     return {c: group for c, group in kept.items() if group}

@@ -11,6 +11,7 @@ from typing import Any
 from harness.judging.trust import trust_in
 from harness.ranking import Board
 from harness.steps.cautions import Circumstances
+from harness.steps.endpointing import endpointing_of
 from harness.steps.latency import FIGURES, summarise_latency
 from harness.steps.machine import machine_of
 from harness.steps.onset_error import onset_error
@@ -147,6 +148,7 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -
     inside = contexts_of(selection, place)
     sessions = [s for s in selection.of(entry.name, place.condition) if s.key.context_id in inside]
     turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
+    spoken = entry.kind != "text"
     return Cell(
         agent=entry.name,
         condition=place.condition,
@@ -156,7 +158,8 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -
         kind=entry.kind,
         family=entry.family,
         **quality_figures(found, entry.name),
-        **_session_figures(sessions, turns, selection, spoken=entry.kind != "text"),
+        **_session_figures(sessions, turns, selection, spoken=spoken),
+        **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, computed_field
 from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
+from harness.steps.endpointing import EndpointingSummary
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
@@ -32,7 +33,7 @@ class WithinBudget(_Model):
     ttfa_interval: tuple[float, float] | None = None
 
 
-class AgentSummary(_Model):
+class AgentSummary(EndpointingSummary):
     """One agent in one condition and mode."""
 
     turns: int

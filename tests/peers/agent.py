@@ -19,9 +19,14 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 from wires import RATE_HZ, WIRES, PipecatPeer, RawPcmPeer
 
+from harness.calibrate.voice import synthetic_voice
+
 Peer = RawPcmPeer | PipecatPeer
 QUIET, LOUD = 0.3, 200
 """Seconds of silence that end a turn, and the sample value above which there is speech."""
+FAINT = 8
+"""A two-hundredth of a caller's level: quieter than speech, louder than a pause."""
+ANSWERS_AFTER_S, COMPUTES_S = float(os.environ.get("PEER_ANSWERS_AFTER_S", "0.6")), 0.15
 CHUNK = RATE_HZ // 25 * 2
 
 
@@ -44,6 +49,28 @@ async def echo(peer: Peer) -> None:
                 await asyncio.sleep(0.02)
             answered += 1
             await peer.mark("reply_done", answered=answered)
+
+
+async def answers(peer: Peer) -> None:
+    """A silence of `ANSWERS_AFTER_S` decides, every time anew; `COMPUTES_S` later half a second of voice is sent at once."""
+    await peer.greet()
+    sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(5), 140.0)
+    voice = np.round(sound / np.abs(sound).max() * 12_000).astype("<i2").tobytes()
+    spoke, silent, replies = False, 0.0, set[asyncio.Task[None]]()
+
+    async def reply() -> None:
+        await peer.mark("turn_decided")
+        await asyncio.sleep(COMPUTES_S)
+        await peer.speak(voice)
+
+    async for pcm in peer.hear():
+        if np.abs(np.frombuffer(pcm, "<i2").astype(int)).max(initial=0) > FAINT:
+            spoke, silent = True, 0.0
+            continue
+        silent += len(pcm) / 2 / RATE_HZ
+        if spoke and silent >= ANSWERS_AFTER_S:
+            spoke = False
+            replies.add(asyncio.create_task(reply()))
 
 
 async def never_answers(peer: Peer) -> None:
@@ -123,8 +150,8 @@ async def turns_away(peer: Peer) -> None:
 BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
-        echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early, closes_after_reply, dies,
-        does_not_acknowledge, never_greets, clears, turns_away,
+        answers, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early, closes_after_reply,
+        dies, does_not_acknowledge, never_greets, clears, turns_away,
     )
 }  # fmt: skip
 BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children", "chatters")

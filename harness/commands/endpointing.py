@@ -1,0 +1,64 @@
+"""`harness endpointing`: how the agents of a run tell the end of a turn from the pauses inside it."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def endpointing(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Show which pauses of the caller each agent cut, and how long it left dead air after the true ends."""
+    from harness.steps.detectors import CAVEAT, DETECTORS, SOURCE
+    from harness.steps.endpointing import endpointing_of
+    from harness.steps.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+    from harness.store.run_store import RunStore
+    from harness.store.selection import Selection
+
+    selection = Selection(RunStore.open(run))
+    contexts = {context.id for context in selection.contexts}
+    found = [
+        (agent.name, condition, endpointing_of(selection, agent.name, condition, contexts))
+        for condition in selection.conditions
+        for agent in selection.manifest.agents
+        if agent.kind != "text"
+    ]
+    if as_json:
+        cells = [{"agent": name, "condition": condition, **figures.model_dump()} for name, condition, figures in found]
+        published = [{"name": d.name, "points": [list(point) for point in d.points]} for d in DETECTORS]
+        detectors = {"source": SOURCE, "caveat": CAVEAT, "curves": published}
+        print(json.dumps({"schema": 1, "run": str(run), "cells": cells, "detectors": detectors}, indent=2))
+        return
+    several = len(selection.conditions) > 1
+    named = [(f"{name} ({condition})" if several else name, figures) for name, condition, figures in found]
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, 200)
+    ends = _table("After the true ends", ENDS_HEAD)
+    for row in ends_rows(named):
+        ends.add_row(*(Text(cell) for cell in row))
+    pauses = _table("Inner pauses of the caller that were cut", PAUSES_HEAD[1:])
+    agent = ""
+    for name, *words in pauses_rows(named):
+        if name != agent:
+            pauses.add_row(Text(name, style="bold"))
+        agent = name
+        pauses.add_row(*(Text(cell) for cell in words))
+    for table in (ends, pauses):
+        console.print(table)
+        console.print()
+    for line in (*talked_over(named), *untimed(named)):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _table(title: str, head: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for k, name in enumerate(head):
+        table.add_column(name, justify="right" if k else "left", no_wrap=not k)
+    return table
