@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.ranking.percentiles import Quantiles
+from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
@@ -172,6 +173,7 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
         pauses_cut=cell.pauses_cut[0],
         pauses_marked=cell.pauses_cut[1],
         underruns=cell.underruns,
+        endpointing=EndpointingSummary(**{name: getattr(cell, name) for name in EndpointingSummary.model_fields}),
     )
 
 

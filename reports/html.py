@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from harness.models.store import cache_folder
 from harness.wording import counted
-from reports import payload
+from reports import endpointing, payload
 from reports.board import board, method_words
 from reports.cautions import cautions
 from reports.charts import elo_latency, theme
@@ -35,6 +35,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("joint", "Quality × latency", "sections/joint.html.jinja"),
     ("quality", "Quality", "sections/quality.html.jinja"),
     ("latency", "Latency", "sections/latency.html.jinja"),
+    ("endpointing", "Endpointing", "sections/endpointing.html.jinja"),
     ("interaction", "Interaction", "sections/interaction.html.jinja"),
     ("strategies", "Strategies", "sections/strategies.html.jinja"),
     ("trust", "Judges", "sections/audits.html.jinja"),
@@ -83,6 +84,7 @@ def render(view: PageView) -> str:
             subsets=_subsets(view),
             method_words=method_words(view),
             losses=losses(view),
+            endpointing={subset: endpointing.section(view, subset) for subset in SUBSETS},
             charts=specs,
             sections=sections,
             finding_value=finding_value,

@@ -6,6 +6,7 @@ not a footnote, and a missing figure is an empty cell.
 
 from collections.abc import Iterator
 
+from harness.steps.endpointing import EndpointingSummary
 from reports.conditions import conditions
 from reports.losses import losses
 from reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
@@ -15,9 +16,10 @@ Row = dict[str, Value]
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
-    """Name → rows: `systems`, `turns`, `judgments`, `losses`, `audits`, `listening`."""
+    """Name → rows: `systems`, `endpointing`, `turns`, `judgments`, `losses`, `audits`, `listening`."""
     made: dict[str, list[Row]] = {
         "systems": list(_systems(view)),
+        "endpointing": list(_endpointing(view)),
         "turns": list(_turns(view)),
         "judgments": list(_judgments(view)),
         "losses": [dict(zip(("what", "agent", "context", "why"), loss, strict=True)) for loss in losses(view)],
@@ -82,6 +84,25 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "system": reference.system, "kind": reference.author, "condition": reference.condition, "subset": subset,
                 **_rating(rating),
             }  # fmt: skip
+
+
+def _endpointing(view: PageView) -> Iterator[Row]:
+    """One row an agent, subset, kind and length of pause."""
+    for agent in view.agents:
+        for subset in SUBSETS:
+            found = agent.slices[subset].endpointing if subset in agent.slices else EndpointingSummary()
+            for row in found.endpointing:
+                yield {
+                    "agent": agent.name, "condition": agent.condition, "subset": subset, "kind": row.kind,
+                    "from_ms": row.pause_ms[0], "to_ms": row.pause_ms[1], "cut": row.cut, "of": row.of,
+                    **_spread("cut_share", Estimate.of(row.share, row.interval)),
+                    "already_talking": row.already_talking, "decided": row.decided,
+                    **_spread("dead_air_mean_ms", Estimate.of(found.dead_air_ms.mean, found.dead_air_ms.mean_interval)),
+                    **_spread(
+                        "decision_delay_mean_ms",
+                        Estimate.of(found.decision_delay_ms.mean, found.decision_delay_ms.mean_interval),
+                    ),
+                }  # fmt: skip
 
 
 def _turns(view: PageView) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.steps.cautions import Caution
+from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import OnsetError
 from harness.timing.figures import BUDGET_MS
 
@@ -102,6 +103,7 @@ class SliceView:
     pauses_cut: int = 0
     pauses_marked: int = 0
     underruns: int = 0
+    endpointing: EndpointingSummary = field(default_factory=EndpointingSummary)
 
 
 @dataclass(frozen=True, slots=True)

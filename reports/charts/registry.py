@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from reports.charts import axes, differences, ecdf, elo_latency, heatmap, interaction, over_run, stages, strategies
+from reports.charts import axes, differences, ecdf, elo_latency, endpointing, heatmap, interaction, over_run, stages, strategies
 from reports.charts.chart import Chart
 from reports.view import PageView
 
@@ -25,6 +25,7 @@ _MAKERS: dict[Section, tuple[Maker, ...]] = {
     "joint": (joint,),
     "quality": (heatmap.chart, axes.dots, axes.radar),
     "latency": (ecdf.chart, stages.chart, differences.chart, over_run.latency, over_run.machine, over_run.telemetry),
+    "endpointing": (endpointing.curves, endpointing.by_length),
     "interaction": (interaction.chart,),
     "strategies": (strategies.chart,),
 }

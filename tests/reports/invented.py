@@ -9,7 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from harness.ranking.exact import share_interval
 from harness.steps.cautions import Circumstances
+from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
 from harness.steps.onset_error import OnsetError
 from harness.steps.summary import Cell, JudgeSummary, RunSummary
 from reports.view import (
@@ -221,6 +223,39 @@ def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: flo
     )  # fmt: skip
 
 
+def _endpointing(number: int, median: float, turns: int) -> EndpointingSummary:
+    """The faster the agent, the more it cuts, short pauses least; every second one tells its decisions."""
+    rows: list[PauseShare] = []
+    for k, kind in enumerate(("all", "mid_sentence", "after_sentence")):
+        parts = []
+        for band, long, often in zip(BANDS_MS, (0.1, 0.5, 1.0, 1.5), (0.5, 0.3, 0.15, 0.05), strict=True):
+            of = max(1, round(1.8 * turns * often / (1 if kind == "all" else 2)))
+            cut = min(of, round(of * min(0.95, long * (0.7 + 0.2 * k) * 430 / median)))
+            parts.append(_pause_share(band, kind, cut, of, tells=number % 2 == 0))
+        rows += [_pause_share(EVERY_LENGTH, kind, sum(p.cut for p in parts), sum(p.of for p in parts), number % 2 == 0), *parts]
+    decision = Delay(mean=median * 0.55, mean_interval=(median * 0.5, median * 0.61), p50=median * 0.5, n=turns)
+    return EndpointingSummary(
+        dead_air_ms=Delay(mean=median * 1.15, mean_interval=(median * 1.05, median * 1.27), p50=median, n=turns),
+        decision_delay_ms=decision if number % 2 == 0 else Delay(),
+        inner_pauses_cut=(rows[0].cut, rows[0].of),
+        pauses_cut_share=rows[0].share,
+        pauses_cut_interval=rows[0].interval,
+        talking_at_end=(number % 3, turns),
+        endpointing=rows,
+    )
+
+
+def _pause_share(band: tuple[float, float | None], kind: str, cut: int, of: int, tells: bool) -> PauseShare:
+    between = share_interval(cut, of)
+    return PauseShare.model_validate(
+        {
+            "pause_ms": band, "kind": kind, "cut": cut, "of": of, "share": cut / of, "interval": between,
+            "decided": cut if tells else None, "decided_share": cut / of if tells else None,
+            "decided_interval": between if tells else None,
+        }
+    )  # fmt: skip
+
+
 def _judgment(rng: np.random.Generator, a: str, b: str, strength: dict[str, float]) -> JudgmentView:
     wins = rng.random() < 1 / (1 + 10 ** ((strength[b] - strength[a]) / 400))
     winner = "a" if wins else "b"
@@ -288,5 +323,6 @@ def _agent(
             false_start_rate=cut / max(len(turns), 1),
             pauses_cut=cut,
             pauses_marked=sum(len(t.pauses) for t in turns),
+            endpointing=_endpointing(number, medians[number], len(turns)),
         )
     return AgentView(name=labels[number], family="invented", spoken=True, slices=slices)

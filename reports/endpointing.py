@@ -1,0 +1,26 @@
+"""The endpointing section of the page: its two tables for one subset, in the very words of `harness endpointing`."""
+
+from dataclasses import dataclass
+
+from harness.steps.endpointing_words import ENDS_HEAD, PAUSES_HEAD, Rows, ends_rows, pauses_rows, talked_over, untimed
+from reports.view import PageView, Subset
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointingSection:
+    """Tables of words; the first column names the agent. `notes`: what stands in no cell."""
+
+    ends_head: tuple[str, ...]
+    ends: Rows
+    pauses_head: tuple[str, ...]
+    pauses: Rows
+    notes: tuple[str, ...]
+
+
+def section(view: PageView, subset: Subset) -> EndpointingSection:
+    """What is known of one subset; rows only of agents of which something is."""
+    mine = [(a.name, a.slices[subset].endpointing) for a in view.agents if a.spoken and subset in a.slices]
+    known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
+    return EndpointingSection(
+        ENDS_HEAD, ends_rows(known), PAUSES_HEAD, pauses_rows(known), (*talked_over(mine), *untimed(mine))
+    )
