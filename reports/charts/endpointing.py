@@ -21,6 +21,8 @@ NAMED: tuple[str, ...] = ("LiveKit turn detector v1", "smart-turn v3.2", "silenc
 """The best, the open one that ships with pipecat, and no detector at all; a name on every curve would hide them all."""
 _BAND_WORDS = ("200–400 ms", "400–800 ms", "800–1,600 ms", "longer")
 _GROUND = "#8793a1"
+_WAIT = ["Mean wait after the true end, ms", f"grey: detectors as published ({SOURCE}): {CAVEAT}"]
+"""The source stands in the drawing itself, since pictures leave the page without their captions."""
 _MEASURES = ("dead air, pauses cut", "decision delay, pauses decided in")
 
 Row = dict[str, Any]
@@ -33,9 +35,7 @@ def curves(view: PageView) -> Chart | None:
     if not values:
         return None
     names = [a.name for a in view.agents]
-    x = alt.X(
-        "ms:Q", scale=alt.Scale(nice=True), axis=alt.Axis(title="Mean wait after the true end, ms", format=",d", tickCount=8)
-    )
+    x = alt.X("ms:Q", scale=alt.Scale(nice=True), axis=alt.Axis(title=_WAIT, format=",d", tickCount=8))
     y = alt.Y("share:Q", scale=alt.Scale(domainMin=0), axis=alt.Axis(title="Share of inner pauses cut", format="%"))
     points = [{"detector": d.name, "ms": ms, "share": cut} for d in DETECTORS for ms, cut in d.points]
     first = [{"detector": d.name, "ms": d.points[0][0], "share": d.points[0][1]} for d in DETECTORS if d.name in NAMED]
@@ -50,7 +50,7 @@ def curves(view: PageView) -> Chart | None:
     )
     labels = (
         alt.Chart(alt.InlineData(values=first))
-        .mark_text(align="left", dx=7, dy=-7, fontSize=11, color=_GROUND)
+        .mark_text(align="left", dx=7, dy=-8, fontSize=11, color=_GROUND)
         .encode(x=x, y=y, text="detector:N")
     )
     colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4))
