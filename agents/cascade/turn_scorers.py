@@ -41,13 +41,18 @@ class LlmTurnScorer:
         return await self.prompt.probability_complete(self.conversation(), evidence.text)
 
 
+def leads_on(text: str) -> bool:
+    """Whether an English text breaks off at a word after which it goes on (or says nothing at all)."""
+    words = text.lower().rstrip(" .!?,…").split()
+    return not words or words[-1] in _LEADS_ON
+
+
 @dataclass(frozen=True, slots=True)
 class LastWordScorer:
     """Complete unless the last word leads on. The fallback for endpoints that give no probabilities."""
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
-        words = evidence.text.lower().rstrip(" .!?,…").split()
-        return 0.0 if not words or words[-1] in _LEADS_ON else 1.0
+        return 0.0 if leads_on(evidence.text) else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from scenarios.context import Context
 from scenarios.pack import Pack, PackError, load_pack, shipped_packs
+from scenarios.pauses import pauses_ms
 
 if TYPE_CHECKING:
     from harness.run.pack_acoustics import PackAcoustics
@@ -104,26 +105,39 @@ def check(
     listen: Annotated[
         bool, typer.Option("--listen", help="Also render, transcribe and measure the last turns (minutes).")
     ] = False,
-    every_turn: Annotated[
-        bool, typer.Option("--every-turn", help="With --listen: the earlier seeker turns too, as a replay speaks them.")
+    turn_taking: Annotated[
+        bool,
+        typer.Option("--turn-taking", help="Also say what gives the end of a turn away (renders; minutes)."),
     ] = False,
+    every_turn: Annotated[
+        bool, typer.Option("--every-turn", help="With --listen or --turn-taking: earlier seeker turns too, as in a replay.")
+    ] = False,
+    picture: Annotated[Path | None, typer.Option(help="With --turn-taking: draw it into this .svg or .png file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
+    from harness.commands import turn_taking as tell_ends
     from harness.run.voices import open_voices
     from scenarios.check import check_pack
 
-    if every_turn and not listen:
-        raise UserError("--every-turn: says what --listen listens to; add --listen")
+    if every_turn and not (listen or turn_taking):
+        raise UserError("--every-turn: says what --listen and --turn-taking listen to; add one of them")
+    if picture and not turn_taking:
+        raise UserError("--picture: draws what --turn-taking finds; add --turn-taking")
     loaded = _load(pack)
     report = check_pack(loaded)
     heard = _listen_to(loaded, every_turn) if listen else None
-    problems = [*report.problems, *(heard.problems() if heard else ())]
+    ends = tell_ends.listen_for_ends(loaded, every_turn) if turn_taking else None
+    if ends and picture:
+        tell_ends.draw(ends, loaded.name, picture)
+    problems = [*report.problems, *(heard.problems() if heard else ()), *(ends.problems() if ends else ())]
     counts = report.as_json()
     if as_json:
-        print(json.dumps({**counts, "problems": problems, **({"acoustics": heard.as_json()} if heard else {})}, indent=2))
+        more = {**({"acoustics": heard.as_json()} if heard else {}), **({"turn_taking": ends.as_json()} if ends else {})}
+        print(json.dumps({**counts, "problems": problems, **more}, indent=2))
     else:
-        for line in (*_counted(counts, open_voices(loaded)), *(_heard(heard) if heard else ())):
+        told = (*(_heard(heard) if heard else ()), *(tell_ends.table(ends) if ends else ()))
+        for line in (*_counted(counts, open_voices(loaded)), *told):
             print(line)
         for problem in problems:
             print(f"problem: {problem}")
@@ -174,6 +188,26 @@ def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
         return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step, every_turn)
 
 
+@app.command("pauses")
+def pauses(
+    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
+    out: Annotated[Path, typer.Option(help="Where to write it: a file, or a folder for a folder; it must not exist yet.")],
+    seed: Annotated[int, typer.Option(help="Seed of number, place and length.")] = 0,
+) -> None:
+    """Write a pack anew with its pauses drawn as people pause; nothing else in it changes."""
+    from scenarios.mark_pack import write_people_pauses
+
+    if seed < 0:
+        raise UserError(f"--seed {seed}: must be 0 or more")
+    try:
+        written = write_people_pauses(_load(pack), out, seed)
+        marked = load_pack(written)
+    except PackError as error:
+        raise UserError(str(error)) from error
+    turns = [turn for c in marked.contexts for turn in c.turns if turn.role == "seeker"]
+    print(f"{sum(len(pauses_ms(turn.text)) for turn in turns)} pauses in {len(turns)} turns, in {written}")
+
+
 @app.command("build")
 def build(
     source: Annotated[str, typer.Argument(help="What to build from: esconv.")],
@@ -181,6 +215,7 @@ def build(
     out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removals.")],
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
     regular: Annotated[int, typer.Option(help="How many regular items.")] = 280,
+    pauses: Annotated[str, typer.Option(help="Pauses to mark in what seekers say: none, or people.")] = "none",
     llm: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for the second screen and rewriting.")] = None,
     model: Annotated[str, typer.Option(help="The endpoint's model.")] = "default",
     key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the endpoint's key.")] = None,
@@ -192,6 +227,8 @@ def build(
 
     if source != "esconv":
         raise UserError(f"{source}: cannot be built from; there is: esconv")
+    if pauses not in ("none", "people"):
+        raise UserError(f"--pauses {pauses}: there are: none, people")
     if regular < 1:
         raise UserError(f"--regular {regular}: must be at least 1")
     key = os.environ.get(key_env) if key_env else "none"
@@ -202,7 +239,14 @@ def build(
         complete = endpoint(llm, model, api_key=key) if llm else None
         with RunProgress() as progress:
             written, report = build_to(
-                path, out, regular=regular, seed=seed, complete=complete, phase=progress.phase, step=progress.step
+                path,
+                out,
+                regular=regular,
+                seed=seed,
+                complete=complete,
+                phase=progress.phase,
+                step=progress.step,
+                people_pauses=pauses == "people",
             )
     except EsconvError as error:
         raise UserError(str(error)) from error

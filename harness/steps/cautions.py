@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
-    "judged_across_conditions", "unsure_clock", "contended", "throttled",
+    "judged_across_conditions", "unsure_clock", "contended", "throttled", "length_tells",
     "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]

@@ -14,6 +14,7 @@ from scenarios.esconv.build import REGULAR, build
 from scenarios.esconv.read import EsconvError, read_esconv
 from scenarios.esconv.write import write_build
 from scenarios.llm import Complete
+from scenarios.people_pauses import paused_contexts
 from scenarios.screens import Finding
 from scenarios.screens.second import second_screen
 
@@ -26,13 +27,15 @@ def build_to(
     adversarial_per_profile: int = PER_PROFILE,
     seed: int = 0,
     complete: Complete | None = None,
+    people_pauses: bool = False,
     phase: Callable[[str, int | None], None] = lambda _what, _steps: None,
     step: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Path, dict[str, Any]]:
     """Everything `harness scenarios build esconv PATH --out DIR` does: read, screen, choose, rewrite, check, write.
 
     Without `complete` (a model, see `scenarios.llm`) there is no second screen and no adversarial item, and the report says
-    so. Returns the path of the pack and the report. `phase` announces so many steps (None: unknown), `step` is each of them.
+    so. `people_pauses` marks pauses in what seekers say, by people's law and from the same seed. Returns the path of the pack
+    and the report. `phase` announces so many steps (None: unknown), `step` is each of them.
     Raises `EsconvError` before anything is written when `path` is not ESConv or `out` cannot be a folder.
     """
     if out.exists() and not out.is_dir():
@@ -66,4 +69,6 @@ def build_to(
         )
         contexts += tuple(item.context for item in done)
         problems += [f"{f.id}, {f.profile}: not rewritten: {'; '.join(f.faults)}" for f in failed]
+    if people_pauses:
+        contexts = paused_contexts(contexts, seed)
     return write_build(contexts, built.report, out, tuple(problems))

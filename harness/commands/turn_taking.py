@@ -1,0 +1,99 @@
+"""`harness scenarios check PACK --turn-taking`: its table in the terminal and its picture on disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+from scenarios.pack import Pack
+
+if TYPE_CHECKING:
+    from harness.ranking.board import Interval
+    from harness.steps.turn_taking import TurnTaking
+
+
+def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
+    """Render and measure a pack's callers, with progress."""
+    from harness.run import turn_taking
+    from harness.run.voices import open_voices
+
+    ear = turn_taking.smart_turn()
+    with RunProgress() as progress:
+        return turn_taking.listen_for_ends(
+            pack, open_voices(pack), ear, every_turn=every_turn, phase=progress.phase, step=progress.step
+        )
+
+
+def table(found: "TurnTaking") -> Iterator[str]:
+    """What the terminal shows: every figure with its interval, beside people's where people's is known."""
+    from harness.ranking.sandwich import FEWEST_CONTEXTS
+    from reports.charts.pack_turn_taking import CUES
+    from scenarios.pause_law import PER_TURN, longer_than
+
+    yield f"turn-taking of {'every caller turn' if found.every_turn else 'the last turns'} ({found.turns})"
+    if found.recordings:
+        yield f"  {found.recordings} recorded turns are left out: their pauses are in the sound, not in a text"
+    contexts_few = found.auc["words"].interval is None
+    if contexts_few:
+        yield f"  under {FEWEST_CONTEXTS} conversations: no interval is given, and every figure here is weak"
+    yield "  AUC of ends against pauses (0.5 says nothing)"
+    for cue, one in found.auc.items():
+        people = {"words": "people 0.47 to 0.55"}.get(cue, "")
+        yield f"    {CUES[cue]:<22}{_number(one.auc)} {_within(one.interval):<16}{people}".rstrip()
+    ear = found.smart_turn
+    yield f"    {CUES['smart_turn']:<22}{_number(ear.auc)} {_within(ear.interval):<16}people 0.845"
+    yield "  smart-turn v3.2 says finished"
+    names = {"end": "at true ends", "mid_sentence": "at pauses in mid-sentence", "after_sentence": "at pauses after a sentence"}
+    for kind, share in found.finished.items():
+        yield f"    {names[kind]:<28}{_percent(share.value)} {_within(share.interval, True):<16}of {share.of}"
+    per_turn = len(found.pauses_ms) / found.turns
+    yield (
+        f"  {len(found.pauses_ms)} marked pauses, {per_turn:.2f} a turn (people {PER_TURN}); {found.without_pause} turns "
+        f"without; distance from people's law {_number(found.law_distance)}"
+    )
+    for limit, share in found.longer.items():
+        yield (
+            f"    longer than {limit:>5,} ms        {_percent(share.value)} {_within(share.interval, True):<16}"
+            f"people {longer_than(limit):.0%}"
+        )
+    said = " / ".join(f"{n:.0f}" for n in found.words)
+    yield f"  words a turn at 10 / 25 / 50 / 75 / 90 %: {said}"
+    yield "    (people at 25 / 50 / 75 / 90 %: counselling clients 2 / 8 / 20 / 38, patients 2 / 7 / 17 / 35)"
+
+
+def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
+    """Write the picture; its ending says whether as PNG or SVG.
+
+    Raises `UserError` for another ending or a folder that cannot be written.
+    """
+    import vl_convert
+
+    from reports.charts.pack_turn_taking import chart
+    from reports.pictures import SCALE, picture_spec
+
+    if picture.suffix not in (".svg", ".png"):
+        raise UserError(f"--picture {picture}: give a name that ends in .svg or .png")
+    spec = picture_spec(chart(found, pack), f"{found.turns} turns, {len(found.pauses_ms)} marked pauses")
+    try:
+        if picture.suffix == ".svg":
+            picture.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
+        else:
+            picture.write_bytes(vl_convert.vegalite_to_png(spec, scale=SCALE))
+    except OSError as error:
+        raise UserError(f"--picture {picture}: cannot be written ({error.strerror})") from error
+
+
+def _number(value: float | None) -> str:
+    return "   –" if value is None else f"{value:.2f}"
+
+
+def _percent(value: float | None) -> str:
+    return "   –" if value is None else f"{value:>4.0%}"
+
+
+def _within(interval: "Interval | None", percent: bool = False) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"({low:.0%} to {high:.0%})" if percent else f"({low:.2f} to {high:.2f})"

@@ -1,0 +1,47 @@
+"""What the words of a pack give away about the end of a turn, from its texts alone, and when that makes a pack unfit.
+
+A pack whose turns are all about as long as each other tells the end by length: an agent that counts words then looks as if it
+knew when people have finished. With callers of narrow length the area under the curve is 0.92 to 0.95, with people of all
+lengths about one half (0.546 of 2,390 turns of counselling clients, 0.465 of 2,495 of patients).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from harness.ranking.auc import Separation, separation
+from scenarios.context import Context
+from scenarios.turn_ends import Instant, instants
+
+UNFIT_AUC: Final = 0.65
+"""Above this the words said so far separate ends from pauses better than they do with people."""
+
+
+def separated(found: Iterable[Instant], value: Callable[[Instant], float | None], seed: int = 0) -> Separation:
+    """How well a value tells ends from pauses, clustered by context; instants without a value are left out."""
+    ends: dict[str, list[float]] = defaultdict(list)
+    pauses: dict[str, list[float]] = defaultdict(list)
+    for instant in found:
+        if (number := value(instant)) is not None:
+            (ends if instant.kind == "end" else pauses)[instant.context].append(number)
+    return separation(ends, pauses, seed)
+
+
+def words_separation(contexts: Sequence[Context], *, every_turn: bool) -> Separation:
+    """How well the words said so far tell the ends of a pack's turns from its marked pauses."""
+    return separated(instants(contexts, every_turn=every_turn), lambda instant: float(len(instant.said)))
+
+
+def length_gives_it_away(found: Separation) -> str | None:
+    """One sentence on a set of turns whose length alone tells their end; None where it does not, or there is nothing to tell
+    by."""
+    if found.auc is None or found.auc <= UNFIT_AUC:
+        return None
+    within = (
+        f"{found.interval[0]:.2f} to {found.interval[1]:.2f}" if found.interval else "too few conversations for an interval"
+    )
+    return (
+        f"The number of words said so far tells the end of a turn from a pause with an AUC of {found.auc:.2f} ({within}); with "
+        f"people it is about 0.5. Over {UNFIT_AUC} these callers are unfit for comparing endpointing: an agent that counts "
+        "words looks better than it is."
+    )

@@ -1,0 +1,84 @@
+"""Pause marks set as people pause: how many, where and how long, from a seed.
+
+Their number follows the words said (a Poisson count, 1.8 a turn over the whole set), so long turns have more and some short
+ones none, and a pause says nothing of how near the end is. The place is drawn by people's odds (`pause_places`), the length by
+people's law (`pause_law`). Counts and lengths are stratified over the set, so that even a small pack keeps to both.
+
+Marks that stand in a text already are dropped first. So marking twice with one seed gives the same bytes as marking once, and
+another seed gives what it would have given on the bare text.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scenarios.context import Context
+from scenarios.pause_law import PER_TURN, length_ms, stratified
+from scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
+from scenarios.pauses import without_pauses
+
+
+def marked(text: str, seed: int, *, per_word: float) -> str:
+    """One turn with pauses marked as people pause, `per_word` pauses a word on average. Same text and seed, same bytes."""
+    rng = np.random.default_rng(seed)
+    words = without_pauses(text).split()
+    count = _count(float(rng.random()), per_word * len(words), len(_gaps(words)))
+    return _with_marks(words, [length_ms(u) for u in rng.random(count)], rng)
+
+
+def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN) -> tuple[str, ...]:
+    """The turns of one pack, marked together: `per_turn` pauses a turn on average, counts and lengths stratified over the set.
+
+    Same texts in the same order and the same seed give the same bytes. Blanks and line breaks in a text become single blanks.
+    """
+    rng = np.random.default_rng(seed)
+    turns = [without_pauses(text).split() for text in texts]
+    per_word = per_turn * len(turns) / max(sum(map(len, turns)), 1)
+    chances = stratified(len(turns), rng)
+    counts = [_count(u, per_word * len(words), len(_gaps(words))) for u, words in zip(chances, turns, strict=True)]
+    lengths = iter([length_ms(u) for u in stratified(sum(counts), rng)])
+    return tuple(
+        _with_marks(words, [next(lengths) for _ in range(count)], rng) for words, count in zip(turns, counts, strict=True)
+    )
+
+
+def paused_contexts(contexts: Sequence[Context], seed: int, *, per_turn: float = PER_TURN) -> tuple[Context, ...]:
+    """Contexts with the pauses of all their seeker turns drawn together; turns with a recording stay as they are."""
+    places = [
+        (c, t)
+        for c, context in enumerate(contexts)
+        for t, turn in enumerate(context.turns)
+        if turn.role == "seeker" and turn.audio is None
+    ]
+    texts = dict(zip(places, marked_set([contexts[c].turns[t].text for c, t in places], seed, per_turn=per_turn), strict=True))
+    return tuple(
+        context.model_copy(
+            update={
+                "turns": tuple(
+                    turn.model_copy(update={"text": texts[c, t]}) if (c, t) in texts else turn
+                    for t, turn in enumerate(context.turns)
+                )
+            }
+        )
+        for c, context in enumerate(contexts)
+    )
+
+
+def _count(u: float, mean: float, most: int) -> int:
+    from scipy.stats import poisson
+
+    return min(int(poisson.ppf(u, mean)), most) if mean > 0 else 0
+
+
+def _gaps(words: Sequence[str]) -> list[int]:
+    """Gaps between two words: a dash that stands alone goes with the word before it, and nothing goes with the edges."""
+    spoken = [k for k, word in enumerate(words) if any(character.isalnum() for character in word)]
+    return spoken[1:]
+
+
+def _with_marks(words: Sequence[str], lengths_ms: Sequence[int], rng: np.random.Generator) -> str:
+    gaps = _gaps(words)
+    odds = np.array([PAUSES_A_GAP[kind_of_gap(words, gap)] for gap in gaps])
+    chosen = rng.choice(gaps, len(lengths_ms), replace=False, p=odds / odds.sum()) if lengths_ms else ()
+    marks = dict(zip(map(int, chosen), lengths_ms, strict=True))
+    return " ".join(f"<pause {marks[k]}> {word}" if k in marks else word for k, word in enumerate(words))
