@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
@@ -27,6 +28,7 @@ QUIET, LOUD = 0.3, 200
 FAINT = 8
 """A two-hundredth of a caller's level: quieter than speech, louder than a pause."""
 ANSWERS_AFTER_S, COMPUTES_S = float(os.environ.get("PEER_ANSWERS_AFTER_S", "0.6")), 0.15
+THINKS_S = 0.4
 CHUNK = RATE_HZ // 25 * 2
 
 
@@ -51,7 +53,18 @@ async def echo(peer: Peer) -> None:
             await peer.mark("reply_done", answered=answered)
 
 
-async def answers(peer: Peer) -> None:
+async def thinks(peer: Peer) -> None:
+    """As `answers`, but what it does before it speaks is work: `THINKS_S` of processor time."""
+    await answers(peer, lambda: asyncio.to_thread(_work))
+
+
+def _work() -> None:
+    until_s = time.thread_time() + THINKS_S
+    while time.thread_time() < until_s:
+        pass
+
+
+async def answers(peer: Peer, compute: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(COMPUTES_S)) -> None:
     """A silence of `ANSWERS_AFTER_S` decides, every time anew; `COMPUTES_S` later half a second of voice is sent at once."""
     await peer.greet()
     sound = synthetic_voice(0.6, RATE_HZ, np.random.default_rng(5), 140.0)
@@ -60,7 +73,7 @@ async def answers(peer: Peer) -> None:
 
     async def reply() -> None:
         await peer.mark("turn_decided")
-        await asyncio.sleep(COMPUTES_S)
+        await compute()
         await peer.speak(voice)
 
     async for pcm in peer.hear():
@@ -150,8 +163,8 @@ async def turns_away(peer: Peer) -> None:
 BEHAVIOURS: dict[str, Callable[[Peer], Awaitable[None]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
-        answers, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early, closes_after_reply,
-        dies, does_not_acknowledge, never_greets, clears, turns_away,
+        answers, thinks, echo, never_answers, hangs, floods, floods_marks, floods_at_once, garbage, closes_early,
+        closes_after_reply, dies, does_not_acknowledge, never_greets, clears, turns_away,
     )
 }  # fmt: skip
 BEFORE_READY = ("refuses-to-start", "never-ready", "leaves-children", "chatters")

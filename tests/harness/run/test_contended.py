@@ -1,0 +1,60 @@
+"""Other programs that hold the processor in the middle of a run, for real: said, and left out of the figures."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from harness.run.quiet import other_work
+from tests.harness.conftest import Finished, peer
+
+Command = Callable[..., Finished]
+pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count waiting")
+
+
+@contextmanager
+def other_programs(count: int) -> Iterator[None]:
+    # Linux shares the processor between sessions first: as one they would take no more than the agent.
+    command = [sys.executable, "-c", "while True: pass"]
+    programs = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def play(harness_command: Command, pack: Path, out: Path) -> Finished:
+    return harness_command(
+        "run", "--agent", peer("raw-pcm-thinks"), "--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out", out
+    )
+
+
+def test_a_run_beside_other_programs_says_so_and_gives_no_latency(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+    with other_programs(3 * len(os.sched_getaffinity(0))):
+        done = play(harness_command, pack, tmp_path / "busy")
+    assert done.code == 0, done.err
+    assert "Busy: other programs use" in done.err
+    told = done.json
+    assert not told["valid"]
+    assert "raw-pcm-thinks on 1 of 1 turn" in " ".join(told["invalid"])
+    assert [c["code"] for c in told["cautions"]].count("contended") == 1
+    figures = told["agents"]["raw-pcm-thinks"]
+    assert (figures["contended"], figures["turns"], figures["ttfa_ms"]["p50"]) == (1, 1, None)
+    page = Path(told["report"]).read_text(encoding="utf-8")
+    assert "1 contended, left out of latencies" in page
+
+
+def test_the_same_run_on_a_quiet_machine_does_not(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+    before = other_work()
+    done = play(harness_command, pack, tmp_path / "quiet")
+    assert done.code == 0, done.err
+    if max(before.cores, other_work().cores) > 0.2:
+        pytest.skip(f"this machine is not quiet: {before.in_words()}")
+    assert done.json["agents"]["raw-pcm-thinks"]["contended"] == 0
+    assert done.json["agents"]["raw-pcm-thinks"]["ttfa_ms"]["p50"] > 0
