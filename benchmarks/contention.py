@@ -97,10 +97,10 @@ def runs(cores: float, count: int) -> None:
             command += ["--judge", "none", "--limit", "1", "--seed", str(k), "--out", str(there / f"run-{k}")]
             with _load(cores):
                 done = subprocess.run(command, check=False, capture_output=True, text=True)
-            summary = json.loads(done.stdout)
-            contended = any(c["code"] == "contended" for c in summary["cautions"])
+            contended = any(c["code"] == "contended" for c in json.loads(done.stdout)["cautions"])
             said += contended
-            print(f"{k + 1}/{count}: said so: {contended}, valid: {summary['valid']}", flush=True)
+            (session,) = RunStore.open(there / f"run-{k}").sessions()
+            print(f"{k + 1}/{count}: said so: {contended}; {session.timing and session.timing.contention}", flush=True)
     print(f"with {cores} cores of added load {said} of {count} runs say so")
 
 

@@ -265,7 +265,7 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: played"
     ttft = f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
     if timing.contended:
-        ttft += "; contended: other programs held the processor"
+        ttft += "; contended: others held the processor"
     if timing.no_reply:
         return f"{place}: no reply{ttft}"
     if timing.discarded:

@@ -215,8 +215,8 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            f"Other programs held the processor that an agent waited for, more than {MOST_LOST * 100:.0f} % of its time: "
-            f"{', '.join(contended)}. Such turns take no part in latencies.",
+            "Other programs, or other machines on the same host, held the processor that an agent needed, more than "
+            f"{MOST_LOST * 100:.0f} % of its time: {', '.join(contended)}. Such turns take no part in latencies.",
         )
     dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]
     if dropped:

@@ -75,4 +75,4 @@ def _too_contended(selection: Selection) -> Iterator[str]:
             if contended > MOST_CONTENDED * len(turns):
                 told.append(f"{agent.name} on {contended} of {counted(len(turns), 'turn')}")
     if told:
-        yield f"other programs held the processor that an agent waited for ({', '.join(told)}); quiet the machine and run again"
+        yield f"others held the processor that an agent needed ({', '.join(told)}); quiet the machine and run again"

@@ -183,8 +183,11 @@ class TurnTiming:
         """Why the turn gives no figure; None where it gives one."""
         if self.discarded is not None or self.contention is None or not self.contended:
             return self.discarded
-        lost, others = self.contention.lost_share, self.contention.others_cores
-        return f"contended: waited {100 * lost:.0f} % of its time for a processor that others had ({others:.1f} cores busy)"
+        lost = self.contention
+        return (
+            f"contended: lost {100 * lost.lost_share:.0f} % of its time to others ({lost.others_cores:.1f} cores of other programs, "
+            f"{lost.stolen_cores:.2f} cores taken by the host)"
+        )
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:
