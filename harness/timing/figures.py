@@ -185,8 +185,8 @@ class TurnTiming:
             return self.discarded
         lost = self.contention
         return (
-            f"contended: lost {100 * lost.lost_share:.0f} % of its time to others ({lost.others_cores:.1f} cores of other programs, "
-            f"{lost.stolen_cores:.2f} cores taken by the host)"
+            f"contended: lost {100 * lost.lost_share:.0f} % of its time to others ({lost.others_cores:.1f} cores of other "
+            f"programs, {lost.stolen_cores:.2f} cores taken by the host)"
         )
 
 
