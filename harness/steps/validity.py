@@ -3,9 +3,9 @@
 Each session is held against the bounds of pacing by itself: an average would let quiet calls hide a bad one. A failed session
 has no figure that could be wrong, so what a flooding agent did to it takes nothing from the others.
 
-Contended turns (harness/timing/contention.py) are left out one by one. Where they are more than half of an agent's, what is left
-is the sample that happened to get through, and the whole run is invalid. Half and not less, because a virtual machine on a busy
-host loses a turn in three to its neighbours (docs/performance.md), and the turns that are left are sound.
+Contended turns (harness/timing/contention.py) are left out one by one. Where they are more than half of an agent's, what is
+left is the sample that happened to get through, and the whole run is invalid. Half and not less, because a virtual machine on
+a busy host loses a turn in three to its neighbours (docs/performance.md), and the turns that are left are sound.
 """
 
 from collections.abc import Iterator
