@@ -1,0 +1,145 @@
+"""Turns that are said whole and cut at their pauses: where the cuts lie, what comes before them, and the voices' own ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from audio.pcm import Float32, to_float
+from audio.prosody import Prosody, Speaker, f0_track
+from audio.speech import PlainDirections, render_turn
+from audio.speech_alignment import align
+from audio.speech_delivery import Delivery, deliver
+from audio.speech_floor import FloorSettings, Stretch, plan_turn
+from audio.speech_text import parse_marked
+from audio.speech_voices import CALLER_VOICES
+from audio.synthesis import AlignedVoice, Passage, PiperSynthesiser, ShapingVoice
+from audio.synthesis_hibari import HibariSynthesiser
+from audio.synthesis_sentences import sentences_of
+
+TURN = "I had two good hours on Sunday, <pause 600> and I can't remember any of it now. <pause 900> It was late."
+HELD = FloorSettings(hold_share=1.0, breath_share=0.0, filler_share=0.0, conjunction_share=0.0, yield_share=1.0)
+FINISHED = FloorSettings(hold_share=0.0, yield_share=1.0)
+ALIGNED = (
+    "I had two good hours on Sunday <pause 300> and I can't remember <pause 300> any of it now.",
+    "My mother has been telling <pause 300> everyone that I <pause 300> passed the test.",
+    "They said it would get better <pause 300> but every morning <pause 300> looks the same to me.",
+    "When the letter came <pause 300> I put it in a drawer <pause 300> because I knew what it said.",
+)
+
+
+@pytest.fixture(scope="module")
+def hibari() -> HibariSynthesiser:
+    return HibariSynthesiser()
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """An aligned voice of one sentence, in which each stretch has its own tone, so that a cut in the wrong place is heard."""
+
+    rate_hz: int = 16_000
+    identity: str = "ramp:1"
+
+    def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
+        del seed
+        time_s = np.arange(self.rate_hz) / self.rate_hz
+        tones = [np.sin(2 * np.pi * (k + 1) * 200 * time_s) for k in range(len(stretches))]
+        ends = [(k, (k + 1) * self.rate_hz) for k in range(len(stretches))]
+        return [Passage(np.concatenate(tones).astype(np.float32), tuple(ends))]
+
+
+PLAINLY = Delivery(Speaker(), Prosody(), 1.0, 1)
+
+
+def _stretches(text: str, settings: FloorSettings = HELD) -> tuple[Stretch, ...]:
+    return plan_turn(parse_marked(text), settings)
+
+
+def test_a_sentence_with_a_pause_inside_is_one_input_and_a_held_one_runs_into_the_next() -> None:
+    said = sentences_of(_stretches(TURN, FINISHED), lambda text: [text])
+    assert [[piece.stretch for piece in sentence] for sentence in said] == [[0, 1], [2]]
+    said = sentences_of(_stretches(TURN), lambda text: [text])
+    assert [[piece.stretch for piece in sentence] for sentence in said] == [[0, 1, 2]]
+    apart = sentences_of(_stretches(TURN), lambda text: [text], most_phonemes=40)
+    assert len(apart) == 3
+
+
+def test_what_a_voice_says_whole_is_cut_where_it_says_that_a_stretch_ends() -> None:
+    voice = Ramp()
+    assert isinstance(voice, AlignedVoice)
+    parts = deliver(voice, _stretches(TURN), PLAINLY, 16_000)
+    for k, (part,) in enumerate(parts):
+        spectrum = np.abs(np.fft.rfft(part[2_000:-2_000]))
+        heard_hz = np.argmax(spectrum) * 16_000 / (part.size - 4_000)
+        assert heard_hz == pytest.approx((k + 1) * 200, abs=8)
+
+
+def _last_f0(sound: Float32, rate_hz: int, last_s: float) -> float:
+    track = f0_track(sound, rate_hz)
+    voiced = track[track > 0]
+    return float(np.median(voiced[-round(last_s / 0.005) :]))
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("name", ["joe", "ann", "tom"])
+def test_a_held_phrase_ends_higher_than_a_finished_one(name: str, joe: PiperSynthesiser, hibari: HibariSynthesiser) -> None:
+    voice: PiperSynthesiser | HibariSynthesiser = joe if name == "joe" else hibari
+    ends = []
+    for settings in (HELD, FINISHED):
+        turn = render_turn(TURN, None, voice, None, CALLER_VOICES[name].speaker, settings)
+        ends.append(_last_f0(to_float(turn.samples[turn.pauses[0][1] : turn.pauses[1][0]]), turn.rate_hz, 0.1))
+        assert [end.at_sample for end in turn.ends] == [*(start for start, _ in turn.pauses), turn.samples.size]
+    assert 12 * np.log2(ends[0] / ends[1]) > 2
+
+
+@pytest.mark.models
+def test_what_comes_before_a_cut_is_what_the_whole_sentence_has_there(hibari: HibariSynthesiser) -> None:
+    """The cut lies between two sounds: hibari's own frames say where, and the pieces together are as long as the whole."""
+    whole = _stretches("I had two good hours on Sunday, and I can't remember any of it now.", FINISHED)
+    parted = _stretches("I had two good hours on Sunday, <pause 600> and I can't remember any of it now.", FINISHED)
+    ((sound,),) = deliver(hibari, whole, PLAINLY, 16_000)
+    pieces = deliver(hibari, parted, PLAINLY, 16_000)
+    assert sum(piece.size for (piece,) in pieces) == pytest.approx(sound.size, abs=0.03 * 16_000)
+
+
+@pytest.mark.models
+def test_hibari_says_the_same_bytes_again_whatever_it_said_before(hibari: HibariSynthesiser) -> None:
+    assert isinstance(hibari, ShapingVoice)
+    said = PlainDirections("sadness", 0.5)
+    turn = render_turn(TURN, said, hibari, None, CALLER_VOICES["abe"].speaker)
+    render_turn("Something else.", None, hibari, None)
+    again = render_turn(TURN, said, HibariSynthesiser(), None, CALLER_VOICES["abe"].speaker)
+    assert np.array_equal(turn.samples, again.samples)
+    assert turn.ends == again.ends
+    for start, end in turn.pauses:
+        assert not turn.samples[start:end].any()
+
+
+@pytest.mark.models
+def test_speakers_differ_in_pitch_and_pace_by_sex_and_age(hibari: HibariSynthesiser) -> None:
+    made = {
+        name: render_turn("I had two good hours on Sunday, and I can't remember any of it.", None, hibari, None, voice.speaker)
+        for name, voice in CALLER_VOICES.items()
+        if voice.weight == "hibari"
+    }
+    pitch = {name: _last_f0(to_float(turn.samples), turn.rate_hz, 60.0) for name, turn in made.items()}
+    assert pitch["abe"] < pitch["tom"] < pitch["max"] < pitch["eve"] < pitch["ann"] < pitch["zoe"]
+    assert made["zoe"].duration_s < made["ann"].duration_s < made["eve"].duration_s
+    assert made["max"].duration_s < made["tom"].duration_s < made["abe"].duration_s
+
+
+@pytest.mark.models
+def test_a_voice_that_does_not_say_where_words_end_is_cut_within_20_ms_of_where_they_do(
+    joe: PiperSynthesiser, hibari: HibariSynthesiser
+) -> None:
+    """Piper knows its own alignment, so it can be held against the one that is found with hibari's help."""
+    errors_ms = []
+    for text in ALIGNED:
+        stretches = _stretches(text, FINISHED)
+        (known,) = joe.speak_turn(stretches, 1)
+        (guide,) = hibari.speak_turn(stretches, 0)
+        found = align(known.samples, joe.rate_hz, guide.samples, hibari.rate_hz, [end for _, end in guide.pieces[:-1]])
+        errors_ms += [abs(cut - end) / joe.rate_hz * 1000 for cut, (_, end) in zip(found, known.pieces[:-1], strict=True)]
+    assert np.median(errors_ms) <= 20
+    assert max(errors_ms) <= 80
