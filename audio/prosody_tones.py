@@ -18,6 +18,9 @@ REACH_S = 0.45
 BLEND_S = 0.15
 RISE_SEMITONES = 2.0
 """A continuation rise (L-H%) is small; 4 semitones and more are heard as a question."""
+PLATEAU_ABOVE_LOW_SEMITONES = 4.0
+"""The middle of a range of eight semitones: level pitch in the middle of the range holds the floor, at its bottom it is the
+end of a fall (studies reviewed by Heldner, Edlund, Laskowski and Pelcé 2009)."""
 FALL_BELOW_SEMITONES = 1.0
 """How far below the turn's low (5th percentile) a final fall ends."""
 
@@ -44,9 +47,8 @@ def with_tone(
         # Never up: a voice that falls by itself lower than this is left to.
         target = np.minimum(log2_f0[k], level + (low - FALL_BELOW_SEMITONES / 12 - level) * run)
     elif tone == "rise":
-        target = np.maximum(level, low + 2 / 12) + RISE_SEMITONES / 12 * run
+        target = max(level, low + PLATEAU_ABOVE_LOW_SEMITONES / 12) + RISE_SEMITONES / 12 * run
     else:
-        # A plateau lies in the middle of the range: a level pitch at its bottom is the end of a fall.
-        target = np.full(k.size, max(level, low + 3 / 12))
+        target = np.full(k.size, max(level, low + PLATEAU_ABOVE_LOW_SEMITONES / 12))
     moved[k] = log2_f0[k] * (1 - share) + target * share
     return moved

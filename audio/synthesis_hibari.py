@@ -26,12 +26,11 @@ from audio.pcm import Float32
 from audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker
 from audio.prosody_tones import with_tone
 from audio.speech_floor import Stretch
-from audio.synthesis import Passage, VoiceError
+from audio.synthesis import VoiceError
 from audio.synthesis_graph import DURATIONS, STRETCH, with_durations
 from audio.synthesis_sentences import Piece, sentences_of
 
 FRAME_S = 0.0125
-FRAME_SAMPLES = 300
 LEAST_VOICED_HZ = 40.0
 LOWEST_HZ, HIGHEST_HZ = 55.0, 480.0
 SMOOTH_BINS = 2.0
@@ -87,15 +86,6 @@ class HibariSynthesiser:
                 spoken[part.stretch].append(_wave(shaped, part, chance))
         return spoken
 
-    def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
-        """See `audio.synthesis.AlignedVoice.speak_turn`: the voice itself, unmoved, for those who need its alignment."""
-        chance = np.random.default_rng(seed)
-        said = [self._frames(pieces, 1.0) for pieces in sentences_of(stretches, self._phonemes, MOST_PHONEMES)]
-        return [
-            Passage(_wave(s, _Part(0, 0, s.f0.size), chance), tuple((p.stretch, p.end * FRAME_SAMPLES) for p in s.parts))
-            for s in said
-        ]
-
     def _phonemes(self, text: str) -> list[str]:
         return [self._g2p(sentence) for sentence in self._split(text)]
 
@@ -117,7 +107,8 @@ class HibariSynthesiser:
             STRETCH: np.array([*factors, 1.0], dtype=np.float32),
         }
         lh, theta, ln, lr, phi, f0, durations = (np.asarray(out) for out in self._session.run(names, given))
-        frame_ends = np.cumsum(durations.ravel()).astype(int)
+        # Durations count pairs of frames in this network; its own sum says how many frames one of them is.
+        frame_ends = np.cumsum(durations.ravel()).astype(int) * round(lh.shape[2] / float(durations.sum()))
         bounds = [0, *(int(frame_ends[end - 1]) for end in ends[:-1]), lh.shape[2]]
         parts = tuple(_Part(p.stretch, a, b) for p, a, b in zip(pieces, bounds[:-1], bounds[1:], strict=True))
         return _Sentence(lh[0], theta[0], ln[0], lr[0], phi[0], f0[0].astype(np.float64), parts)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from audio.prosody import Speaker
 from audio.speech import FLOOR, Directions, PlainDirections, render_turn
-from audio.speech_alignment import GuidedVoice
 from audio.speech_floor import FloorSettings
 from audio.synthesis import PiperSynthesiser, Voice
 from audio.synthesis_hibari import HibariSynthesiser
@@ -90,7 +89,7 @@ def open_voice(voice: VoiceSource) -> Voice:
     Raises `audio.synthesis.VoiceError` where it cannot be had.
     """
     if isinstance(voice, ServiceVoice):
-        return GuidedVoice(PipecatSynthesiser(voice), _hibari())
+        return PipecatSynthesiser(voice)
     return _hibari() if isinstance(voice, Hibari) else _piper(voice)
 
 
