@@ -98,7 +98,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(server: SpeechServer, tmp_path: Path) -> None:
     voice = PipecatSynthesiser(anna(server))
-    turn = render_turn("I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ)
+    text = "I went home. <pause 450> It was late."
+    turn = render_turn(text, PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ)
     assert [asked["input"] for asked in server.asked] == ["I went home.", "It was late."]
     assert {(asked["voice"], asked["model"]) for asked in server.asked} == {("nova", "speech-1")}
     ((start, end),) = turn.pauses
