@@ -34,7 +34,7 @@ def words(text: str) -> set[str]:
 async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_independent(
     run_agent: Agent, speech: NDArray[np.int16]
 ) -> None:
-    with run_agent("polaris-like") as (url, _):
+    with run_agent("polaris-like") as (url, process):
         first = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=60)
         second = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=60)
     for heard in (first, second):
@@ -49,6 +49,7 @@ async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_in
         assert times == sorted(times)
     # The second caller's turn holds the second caller's words alone.
     assert words(first.understood) == words(second.understood)
+    assert process.returncode == 0, "told to end, it ended cleanly"
 
 
 async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, speech: NDArray[np.int16]) -> None:
@@ -80,23 +81,18 @@ async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(run_age
     assert heard.said
 
 
-async def test_an_agent_killed_outright_leaves_no_language_model_behind(run_agent: Agent) -> None:
+async def test_an_idle_agent_hardly_uses_the_processor_and_killed_leaves_no_language_model_behind(run_agent: Agent) -> None:
     with run_agent("polaris-like") as (_, process):
         children = psutil.Process(process.pid).children(recursive=True)
         assert children
-        process.kill()
-        _, alive = await asyncio.to_thread(psutil.wait_procs, children, timeout=5)
-    assert not alive
-
-
-async def test_an_idle_agent_hardly_uses_the_processor_and_ends_cleanly(run_agent: Agent) -> None:
-    with run_agent("polaris-like") as (_, process):
-        everyone = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        everyone = [psutil.Process(process.pid), *children]
         before_s = sum(sum(p.cpu_times()[:2]) for p in everyone)
         await asyncio.sleep(3)
         used_s = sum(sum(p.cpu_times()[:2]) for p in everyone) - before_s
+        process.kill()
+        _, alive = await asyncio.to_thread(psutil.wait_procs, children, timeout=5)
     assert used_s < 0.03
-    assert process.returncode == 0
+    assert not alive
 
 
 def started_with(profile: Path, weights: dict[str, str]) -> "subprocess.CompletedProcess[str]":

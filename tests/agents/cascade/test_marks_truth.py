@@ -79,8 +79,11 @@ def as_one_causes_the_next(
 
 @pytest.mark.parametrize(
     ("speculate", "silence_ms", "first_token_s", "waited_for"),
-    [(True, 800, 0.06, "turn_decision"), (True, SILENCE_MS, 0.8, "llm"), (False, SILENCE_MS, 0.2, "llm")],
-    ids=["held audio", "slow speculation", "after the decision"],
+    [
+        pytest.param(True, 800, 0.06, "turn_decision", id="held audio"),
+        pytest.param(True, SILENCE_MS, 0.8, "llm", id="slow speculation", marks=pytest.mark.long),
+        pytest.param(False, SILENCE_MS, 0.2, "llm", id="after the decision"),
+    ],
 )
 async def test_the_waterfall_of_a_real_pipeline_adds_up(
     tmp_path: Path, speculate: bool, silence_ms: int, first_token_s: float, waited_for: str

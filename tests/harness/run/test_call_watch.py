@@ -54,19 +54,40 @@ def watched(agent: int) -> Contention:
     return found
 
 
+LOOKS = 4
+HARDLY_STOLEN_CORES = 0.02
+
+
+def starved_by_itself_and_by_others(core: int) -> tuple[Contention, Contention]:
+    """Both cases one after the other, again for as long as a host takes processor time away, which is nobody's doing here."""
+    looks = []
+    for _ in range(LOOKS):
+        with spinning(3, core) as agent:
+            by_itself = watched(agent)
+        with spinning(1, core) as agent, spinning(2, core):
+            by_others = watched(agent)
+        looks.append((by_itself, by_others))
+        if by_itself.stolen_cores + by_others.stolen_cores < HARDLY_STOLEN_CORES:
+            break
+    return min(looks, key=lambda pair: pair[0].stolen_cores + pair[1].stolen_cores)
+
+
+def lost_to_programs(found: Contention) -> float:
+    """The lost share without what the host took."""
+    return found.lost_share - found.stolen_cores
+
+
 def test_an_agent_that_others_starve_lost_time_and_one_that_starves_itself_did_not() -> None:
     core = max(os.sched_getaffinity(0))
     before = other_work()
-    with spinning(3, core) as agent:
-        by_itself = watched(agent)
-    with spinning(1, core) as agent, spinning(2, core):
-        by_others = watched(agent)
+    by_itself, by_others = starved_by_itself_and_by_others(core)
     if max(before.cores, other_work().cores) > 0.3:
         pytest.skip(f"this machine is not quiet enough to tell the two apart: {before.in_words()}")
     assert by_itself.waited_cores > 1.5, "three on one core: two of them always wait"
-    assert by_others.waited_cores > 0.4
+    assert by_others.waited_cores > 0.3
+    assert by_others.others_cores > 4 * by_itself.others_cores
     assert by_others.contended
-    assert by_others.lost_share > 4 * by_itself.lost_share
+    assert lost_to_programs(by_others) > max(0.0, 4 * lost_to_programs(by_itself))
 
 
 def test_a_program_that_works_is_named() -> None:

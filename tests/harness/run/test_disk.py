@@ -14,7 +14,7 @@ import pytest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
 
-SHORT, LONG = "I miss them.", " ".join(["I walk home and nobody is there."] * 5)
+SHORT, LONG = "I miss them.", " ".join(["I walk home and nobody is there."] * 3)
 PACK = f"""
 pack: short-then-long
 source: tests
@@ -23,7 +23,7 @@ contexts:
   - {{id: short, subset: regular, emotion: sadness, problem: loss, turns: [{{role: seeker, text: "{SHORT}"}}]}}
   - {{id: long, subset: regular, emotion: sadness, problem: loss, turns: [{{role: seeker, text: "{LONG}"}}]}}
 """
-ONLY_THE_SHORT_FITS = 650_000
+ONLY_THE_SHORT_FITS = 550_000
 """Bytes a file may have: the caller hands over its two signals plain, 64 kB a second of a call."""
 
 

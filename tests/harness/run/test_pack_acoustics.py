@@ -61,14 +61,11 @@ def test_the_earlier_turns_are_heard_too_when_asked_for(tmp_path: Path) -> None:
     assert found.wer <= MOST_WER
 
 
-HARD_TURNS = pytest.mark.parametrize(
-    ("pack_name", "context_id"),
-    [
-        pytest.param("heart-mini", "mini-sister-wedding-loan", id="plain decoding loops"),
-        pytest.param("heart-open", "open-three-seventeen", id="words are made up behind the last one"),
-        pytest.param("heart-open", "open-adv-deposit-for-the-hall", id="whole sentences are skipped at the start"),
-    ],
-)
+HARD_TURNS = {
+    "plain decoding loops": ("heart-mini", "mini-sister-wedding-loan"),
+    "words are made up behind the last one": ("heart-open", "open-three-seventeen"),
+    "whole sentences are skipped at the start": ("heart-open", "open-adv-deposit-for-the-hall"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +80,7 @@ def shipped() -> Transcriber:
 
 
 @pytest.mark.models
-@HARD_TURNS
+@pytest.mark.parametrize(("pack_name", "context_id"), HARD_TURNS.values(), ids=HARD_TURNS)
 def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
     unrounded: Transcriber, pack_name: str, context_id: str, tmp_path: Path
 ) -> None:
@@ -95,7 +92,13 @@ def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
 
 
 @pytest.mark.models
-@HARD_TURNS
+@pytest.mark.parametrize(
+    ("pack_name", "context_id"),
+    [
+        pytest.param(*turn, id=name, marks=() if name == "plain decoding loops" else pytest.mark.long)
+        for name, turn in HARD_TURNS.items()
+    ],
+)
 def test_hearing_again_mends_what_plain_decoding_gets_wrong_on_this_processor(
     shipped: Transcriber, pack_name: str, context_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

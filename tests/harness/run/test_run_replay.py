@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,14 @@ from harness.store.run_store import RunStore, Session
 from tests.harness.conftest import Finished, peer, skip_where_contended
 from tests.harness.run.test_run_resume import family_of, wait_for_a_session, wait_until_gone
 
-PACK = """
+AGENTS = ("raw-pcm-echo", "scripted", "raw-pcm-deaf")
+HEAD = """
 pack: replayed
 source: tests
 licence: Apache-2.0
 contexts:
+"""
+KITCHEN = """
   - id: kitchen
     subset: regular
     emotion: sadness
@@ -34,6 +38,8 @@ contexts:
       - {role: seeker, text: "Now the kitchen is very quiet."}
     references:
       - {id: good, author: authored, quality: 5, text: "A quiet kitchen, without his radio. When do you notice it most?"}
+"""
+EXAM = """
   - id: exam
     subset: regular
     emotion: worry
@@ -45,30 +51,32 @@ contexts:
 """
 
 
-@pytest.fixture
-def replayed(tmp_path: Path) -> Path:
-    path = tmp_path / "replayed.yaml"
-    path.write_text(PACK, encoding="utf-8")
-    return path
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
+    """One conversation replayed to an agent that echoes, one that falls silent and one that takes no history, all at once."""
+    place = tmp_path_factory.mktemp("replayed")
+    pack, folder = place / "kitchen.yaml", place / "r"
+    pack.write_text(HEAD + KITCHEN, encoding="utf-8")
+    agents = [word for name in AGENTS for word in ("--agent", str(peer(name)))]
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "run", *agents, "--mode", "replay", "--pack", str(pack), "--concurrency", "3",
+         "--json", "--out", str(folder)],
+        cwd=place, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return Finished(done.returncode, done.stdout, done.stderr), folder
 
 
-def only_session(folder: Path) -> tuple[Session, Recording]:
+def session_of(folder: Path, agent: str) -> tuple[Session, Recording]:
     store = RunStore.open(folder)
-    (session,) = store.sessions()
+    (session,) = (each for each in store.sessions() if each.key.agent == agent)
     return session, store.recording(session)
 
 
-def test_every_turn_is_spoken_and_timed_and_the_last_reply_is_judged(
-    harness_command: Callable[..., Finished], replayed: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "r"
-    done = harness_command(
-        "run", "--agent", peer("raw-pcm-echo"), "--mode", "replay", "--pack", replayed, "--limit", 1, "--json",
-        "--out", folder,
-    )  # fmt: skip
-    assert done.code == 0, done.err
+def test_every_turn_is_spoken_and_timed_and_the_last_reply_is_judged(replayed: tuple[Finished, Path]) -> None:
+    done, folder = replayed
     assert done.json["agents"]["raw-pcm-echo"]["turns"] == 3
-    session, recording = only_session(folder)
+    session, recording = session_of(folder, "raw-pcm-echo")
     assert session.key.mode == "replay"
 
     spoken = [turn for turn in recording.caller.turns if turn.kind == "turn"]
@@ -108,52 +116,43 @@ def test_every_turn_is_spoken_and_timed_and_the_last_reply_is_judged(
     assert "radio" in said[4].text.lower()
 
     rows = RunStore.open(folder).judgments()
-    assert {tuple(sorted((row.system_a, row.system_b))) for row in rows if row.purpose == "main"} == {
-        ("raw-pcm-echo", "ref:good")
-    }
+    assert {tuple(sorted((row.system_a, row.system_b))) for row in rows if row.purpose == "main"} == set(
+        combinations(sorted([*AGENTS, "ref:good"]), 2)
+    )
 
 
-def test_an_agent_that_falls_silent_on_the_way_is_charged_with_the_turn_it_left(
-    harness_command: Callable[..., Finished], replayed: Path, tmp_path: Path
-) -> None:
-    folder = tmp_path / "r"
-    done = harness_command(
-        "run", "--agent", peer("scripted"), "--mode", "replay", "--pack", replayed, "--limit", 1, "--json",
-        "--judge", "none", "--out", folder,
-    )  # fmt: skip
-    assert done.code == 0, done.err
-    skip_where_contended(done.json)
-    figures = done.json["agents"]["scripted"]
-    assert (figures["turns"], figures["no_reply"]) == (2, 1), "the third turn found no occasion"
-    session, recording = only_session(folder)
+def test_an_agent_that_falls_silent_on_the_way_is_charged_with_the_turn_it_left(replayed: tuple[Finished, Path]) -> None:
+    done, folder = replayed
+    session, recording = session_of(folder, "scripted")
     assert [timing.no_reply for timing in session.turn_timings] == [False, True]
     assert recording.ended == "no_reply"
     assert not session.heard_text
+    skip_where_contended(done.json)
+    figures = done.json["agents"]["scripted"]
+    assert (figures["turns"], figures["no_reply"]) == (2, 1), "the third turn found no occasion"
 
 
 def test_an_agent_that_accepts_no_history_is_replayed_to_without_the_greeting(
-    harness_command: Callable[..., Finished], tmp_path: Path
+    harness_command: Callable[..., Finished], replayed: tuple[Finished, Path], tmp_path: Path
 ) -> None:
-    pack = tmp_path / "greeted.yaml"
-    pack.write_text(PACK[: PACK.index("      - {role: supporter, text: These")], encoding="utf-8")
-    arguments = ("run", "--agent", peer("raw-pcm-deaf"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r")
-    seeded = harness_command(*arguments)
+    _, folder = replayed
+    pack = folder.parent / "kitchen.yaml"
+    seeded = harness_command("run", "--agent", peer("raw-pcm-deaf"), "--pack", pack, "--out", tmp_path / "r")
     assert seeded.code == 2
     assert "--mode replay" in seeded.err
-    done = harness_command(*arguments, "--mode", "replay", "--json")
-    assert done.code == 0, done.err
-    session, recording = only_session(tmp_path / "r")
+    session, recording = session_of(folder, "raw-pcm-deaf")
     assert session.status == "finished"
     assert [m.detail["turns"] for m in recording.marks if m.name == "history_taken"] == [0]
 
 
 def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
-    harness_command: Callable[..., Finished], replayed: Path, tmp_path: Path
+    harness_command: Callable[..., Finished], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "r"
+    folder, pack = tmp_path / "r", tmp_path / "exam.yaml"
+    pack.write_text(HEAD + EXAM, encoding="utf-8")
     running = subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--mode", "replay", "--pack",
-         str(replayed), "--repeats", "2", "--judge", "none", "--out", str(folder)],
+         str(pack), "--repeats", "2", "--judge", "none", "--out", str(folder)],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_a_session(folder)
@@ -163,7 +162,7 @@ def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
     assert "Traceback" not in err
     assert not wait_until_gone(family)
     kept = {s.id: s.started_ns for s in RunStore.open(folder).sessions() if s.status == "finished"}
-    assert 0 < len(kept) < 4
+    assert len(kept) == 1
 
     other = harness_command("run", "--resume", "--out", folder, "--mode", "seeded")
     assert other.code == 2
@@ -172,7 +171,7 @@ def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
     done = harness_command("run", "--resume", "--out", folder, "--judge", "none", "--json")
     assert done.code == 0, done.err
     after = {s.id: s for s in RunStore.open(folder).sessions()}
-    assert len(after) == 4
+    assert len(after) == 2
     assert all(after[k].started_ns == at for k, at in kept.items()), "a finished session was played again"
-    assert sorted(len(s.turn_timings) for s in after.values()) == [2, 2, 3, 3]
-    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 10
+    assert [len(s.turn_timings) for s in after.values()] == [2, 2]
+    assert done.json["agents"]["raw-pcm-echo"]["turns"] == 4

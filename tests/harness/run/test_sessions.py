@@ -88,15 +88,14 @@ async def play(plan: RunPlan, folder: Path, played: Mapping[str, Mapping[str, An
 
 @pytest.mark.models
 async def test_each_agents_delay_is_what_is_measured(pack: Path, tmp_path: Path, reply: Path) -> None:
-    plan = plan_for(pack)
+    plan = plan_for(pack, limit=1)
     store = await play(plan, tmp_path / "r", scripts(reply))
     sessions = store.sessions()
-    assert len(sessions) == 4
+    assert len(sessions) == 2
     for session in sessions:
         assert session.timing is not None
         assert session.timing.ttfa_ms == pytest.approx(DELAYS_MS[session.key.agent], abs=30)
         assert session.timing.pauses_cut == 0
-    assert {s.key.context_id for s in sessions} == {"first", "second"}
 
 
 @pytest.mark.models
@@ -104,7 +103,7 @@ async def test_several_calls_at_once_measure_the_same(pack: Path, tmp_path: Path
     plan = plan_for(pack, concurrency=4)
     store = await play(plan, tmp_path / "r", scripts(reply))
     found = {(s.key.context_id, s.key.agent): s.timing.ttfa_ms for s in store.sessions() if s.timing}
-    assert len(found) == 4
+    assert set(found) == {(context, agent) for context in ("first", "second") for agent in DELAYS_MS}
     for (_, agent), ttfa_ms in found.items():
         assert ttfa_ms == pytest.approx(DELAYS_MS[agent], abs=30)
 

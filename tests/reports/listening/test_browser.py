@@ -10,6 +10,8 @@ import soundfile
 Serve = Callable[..., Any]
 Open = Callable[..., Any]
 SMALL = {"items": 2, "practice": 1, "gold": 1, "attention": 0, "headphone_trials": 1}
+SMALLEST = {"items": 1, "practice": 0, "gold": 0, "attention": 0, "headphone_trials": 1}
+"""The fewest steps that there can be: volume, headphones, one pair of replies."""
 
 
 def begin(page: Any) -> None:
@@ -54,9 +56,11 @@ def finish(page: Any, served: Any) -> int:
     return steps
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 900), (375, 720)])
-def test_a_whole_session_by_ear_on_desktop_and_phone(serve: Serve, open_page: Open, width: int, height: int) -> None:
-    served = serve(**SMALL)
+@pytest.mark.parametrize(("width", "height", "design"), [(1280, 900, SMALL), (375, 720, SMALLEST)], ids=["desktop", "phone"])
+def test_a_whole_session_by_ear_on_desktop_and_phone(
+    serve: Serve, open_page: Open, width: int, height: int, design: dict[str, int]
+) -> None:
+    served = serve(**design)
     page = open_page(served.address, width=width, height=height)
     begin(page)
     page.get_by_role("heading", name="Set your volume").wait_for()
