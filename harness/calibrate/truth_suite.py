@@ -71,6 +71,9 @@ CONDITIONS: Final[Sequence[Condition]] = (
     Condition("a soft breath before the word", 0.010, breath_db=-24),
     Condition("5 dB white, 10 ms attack", 0.010, 5),
     Condition("5 dB pink, 5 ms attack", 0.005, 5, "pink"),
+    Condition("30 dB pink, 10 ms attack", 0.010, 30, "pink"),
+    Condition("36 dB white, 10 ms attack", 0.010, 36),
+    Condition("40 dB pink, 10 ms attack", 0.010, 40, "pink"),
 )
 
 

@@ -60,7 +60,7 @@ def other_work(look_s: float = LOOK_S) -> OtherWork:
         return OtherWork(0.0, of_cores, ())
     ran = [(name, 1000 * (cpu_s - before[key][1]) / lasted_ms) for key, (name, cpu_s) in _times_s().items() if key in before]
     most = sorted((p for p in ran if p[1] >= LEAST_NAMED_CORES), key=lambda p: -p[1])[:MOST_NAMED]
-    # Where a host takes time away the machine's ticks leave it out, a program's own clock does not: the larger one is the truth.
+    # Time that a host takes away is not in the ticks of the machine, but in a program's own clock: the larger one is the truth.
     return OtherWork(max(0.0, busy_ms / lasted_ms, sum(cores for _, cores in ran)), of_cores, tuple(most))
 
 

@@ -28,7 +28,7 @@ from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
-METHOD: Final = "timing-3"
+METHOD: Final = "timing-4"
 MOST_REPORTED: Final = 1e9
 """No rate, factor or length that an agent reports of one reply is larger."""
 

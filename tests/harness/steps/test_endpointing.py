@@ -109,7 +109,7 @@ def test_decisions_are_known_of_agents_that_tell_them() -> None:
 
 
 def test_turns_timed_without_the_figure_are_said_to_lack_it() -> None:
-    found = summarise(turn(), TurnTiming("timing-3", 0.0, 400.0))
+    found = summarise(turn(), TurnTiming("timing-4", 0.0, 400.0))
     assert found.dead_air_ms.n == 1
     assert found.endpointing_untimed == 1
     assert "harness retime" in untimed([("a", found)])[0]
