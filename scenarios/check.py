@@ -1,7 +1,7 @@
 """What a pack holds, counted, and what is wrong with it: the report behind `harness scenarios list`, `show` and `check`.
 
 Every pack is held to the safety screens and, for adversarial items, to the validator. Packs that ship are held to more
-(the pause mix, no phrase in three contexts, no shared opening, no tell-tale length), because they were written for the
+(pauses by people's law, no phrase in three contexts, no shared opening, no tell-tale length), because they were written for the
 purpose and set what a run means out of the box.
 """
 
@@ -13,14 +13,15 @@ from typing import Any
 from scenarios.adversarial.validate import deviation, faults, measured_curve
 from scenarios.context import Context, Reference
 from scenarios.pack import Pack, shipped_packs
-from scenarios.pauses import MIX, mix_of, pauses_ms
+from scenarios.pause_law import distance_from_law
+from scenarios.pauses import mix_of, pauses_ms
 from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 from scenarios.screens import FOR_WRITTEN_PACKS, screen_context
 
 HISTORY_LENGTHS = (("short", 0, 4), ("medium", 4, 6), ("long", 6, 8), ("very long", 8, 1_000))
 """Name, from (inclusive) and to (exclusive): turns before the one that is spoken."""
-MIX_TOLERANCE = 0.02
-"""A pack of 40 pauses cannot come nearer than 1 in 40 to every share."""
+MOST_FROM_LAW = 0.08
+"""Kolmogorov–Smirnov distance of a pack's pauses from people's law: about what chance alone gives 100 free draws."""
 TELLING_LENGTH = 0.70
 """Where length alone picks the better of two references more often than this, a judge could be right for no reason."""
 
@@ -103,6 +104,8 @@ def _longer_wins(a: Reference, b: Reference) -> float | None:
 def _counts(pack: Pack) -> dict[str, Any]:
     contexts = pack.contexts
     pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    spoken_turns = sum(turn.role == "seeker" for c in contexts for turn in c.turns)
+    distance = distance_from_law(pauses)
     nearest = nearest_pair(contexts)
     heated = [c for c in contexts if c.escalation]
     share = picked_by_length(contexts)
@@ -120,7 +123,12 @@ def _counts(pack: Pack) -> dict[str, Any]:
         "voices": _sorted(Counter(c.voice for c in contexts)),
         "references": _sorted(Counter(len(c.references) for c in contexts)),
         "picked_by_length": None if share is None else round(share, 3),
-        "pauses": {"count": len(pauses), "mix": {name: round(s, 3) for name, s in mix_of(pauses).items()}},
+        "pauses": {
+            "count": len(pauses),
+            "per_turn": round(len(pauses) / max(1, spoken_turns), 2),
+            "mix": {name: round(s, 3) for name, s in mix_of(pauses).items()},
+            "distance_from_law": None if distance is None else round(distance, 3),
+        },
         "nearest_pair": nearest and {"a": nearest.a, "b": nearest.b, "overlap": round(nearest.overlap, 3)},
         "curve_deviation": {c.id: round(deviation(c.turns, c.escalation), 2) for c in heated if c.escalation},
     }
@@ -128,12 +136,12 @@ def _counts(pack: Pack) -> dict[str, Any]:
 
 def _house_rules(contexts: Sequence[Context]) -> list[str]:
     pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
-    shares = mix_of(pauses)
-    found = [
-        f"pauses of {name} ms are {shares[name]:.1%} of all, {wanted:.0%} is meant"
-        for name, _, _, wanted in MIX
-        if abs(shares[name] - wanted) > MIX_TOLERANCE
-    ]
+    distance = distance_from_law(pauses)
+    found = []
+    if distance is None:
+        found.append("no pause is marked; harness scenarios pauses PACK --out FILE places them")
+    elif distance > MOST_FROM_LAW:
+        found.append(f"the lengths of pauses are {distance:.2f} from people's law (KS), {MOST_FROM_LAW} at most is meant")
     found += [
         f"'{phrase}' stands in {len(ids)} contexts: {', '.join(ids)}" for phrase, ids in repeated_phrases(contexts).items()
     ]
@@ -141,7 +149,6 @@ def _house_rules(contexts: Sequence[Context]) -> list[str]:
     share = picked_by_length(contexts)
     if share is not None and share > TELLING_LENGTH:
         found.append(f"length alone picks the better reference in {share:.0%} of pairs")
-    found += [f"{c.id}: the spoken turn has no pause" for c in contexts if not pauses_ms(c.spoken.text)]
     return found
 
 

@@ -1,8 +1,9 @@
 """Pause marks set as people pause: how many, where and how long, from a seed.
 
-Their number follows the words said (a Poisson count, 1.8 a turn over the whole set), so long turns have more and some short
-ones none, and a pause says nothing of how near the end is. The place is drawn by people's odds (`pause_places`), the length by
-people's law (`pause_law`). Counts and lengths are stratified over the set, so that even a small pack keeps to both.
+Their number follows the words said (a Poisson count), so long turns have more and some short ones none, and a pause says
+nothing of how near the end is. The place is drawn by people's odds (`pause_places`), the length by people's law (`pause_law`).
+A set gets 1.8 a turn exactly, dealt out by chance in proportion to words: Poisson counts whose sum is known. Its lengths are
+stratified. So even a small pack keeps to both.
 
 Marks that stand in a text already are dropped first. So marking twice with one seed gives the same bytes as marking once, and
 another seed gives what it would have given on the bare text.
@@ -27,15 +28,13 @@ def marked(text: str, seed: int, *, per_word: float) -> str:
 
 
 def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN) -> tuple[str, ...]:
-    """The turns of one pack, marked together: `per_turn` pauses a turn on average, counts and lengths stratified over the set.
+    """The turns of one pack, marked together: `per_turn` pauses a turn over the set, lengths stratified over it.
 
     Same texts in the same order and the same seed give the same bytes. Blanks and line breaks in a text become single blanks.
     """
     rng = np.random.default_rng(seed)
     turns = [without_pauses(text).split() for text in texts]
-    per_word = per_turn * len(turns) / max(sum(map(len, turns)), 1)
-    chances = stratified(len(turns), rng)
-    counts = [_count(u, per_word * len(words), len(_gaps(words))) for u, words in zip(chances, turns, strict=True)]
+    counts = _dealt(round(per_turn * len(turns)), turns, rng)
     lengths = iter([length_ms(u) for u in stratified(sum(counts), rng)])
     return tuple(
         _with_marks(words, [next(lengths) for _ in range(count)], rng) for words, count in zip(turns, counts, strict=True)
@@ -68,6 +67,16 @@ def _count(u: float, mean: float, most: int) -> int:
     from scipy.stats import poisson
 
     return min(int(poisson.ppf(u, mean)), most) if mean > 0 else 0
+
+
+def _dealt(pauses: int, turns: Sequence[Sequence[str]], rng: np.random.Generator) -> list[int]:
+    """How many of `pauses` each turn gets: in proportion to its words, no more than it has gaps."""
+    words, gaps = np.array([len(turn) for turn in turns], dtype=float), np.array([len(_gaps(turn)) for turn in turns])
+    counts = np.zeros(len(turns), dtype=int)
+    while (left := min(pauses, int(gaps.sum())) - int(counts.sum())) > 0:
+        weights = np.where(counts < gaps, words, 0.0)
+        counts = np.minimum(counts + rng.multinomial(left, weights / weights.sum()), gaps)
+    return [int(count) for count in counts]
 
 
 def _gaps(words: Sequence[str]) -> list[int]:

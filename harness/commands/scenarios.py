@@ -157,8 +157,13 @@ def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
         f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.chosen(name)} speaks)")
         for name, n in counts["voices"].items()
     )
-    mix = ", ".join(f"{name} {share:.0%}" for name, share in counts["pauses"]["mix"].items())
-    yield f"{counts['pauses']['count']} marked pauses" + (f" (ms): {mix}" if counts["pauses"]["count"] else "")
+    pauses = counts["pauses"]
+    mix = ", ".join(f"{name} {share:.0%}" for name, share in pauses["mix"].items())
+    yield f"{pauses['count']} marked pauses" + (
+        f", {pauses['per_turn']:.1f} a turn, {pauses['distance_from_law']:.3f} from people's lengths (KS); ms: {mix}"
+        if pauses["count"]
+        else ""
+    )
     nearest = counts["nearest_pair"]
     if nearest:
         yield f"nearest pair: {nearest['a']} and {nearest['b']} share {nearest['overlap']:.1%} of their word triples"

@@ -8,7 +8,8 @@ from scenarios import Pack, load_pack, shipped_packs
 from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
 from scenarios.context import Context
 from scenarios.emotions import EMOTIONS
-from scenarios.pauses import MIX
+from scenarios.pause_law import PER_TURN
+from scenarios.pauses import PAUSE, pauses_ms
 from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 
 OPEN = load_pack("heart-open")
@@ -34,8 +35,9 @@ def test_heart_open_is_what_was_promised() -> None:
     assert {c.voice for c in OPEN.contexts} == {"joe", "ned", "jo", "may"}
     assert all(caller_voice(c.voice)[1] for c in OPEN.contexts)
     assert counts["nearest_pair"]["overlap"] < 0.1
-    for name, _, _, wanted in MIX:
-        assert abs(counts["pauses"]["mix"][name] - wanted) < 0.01
+    assert counts["pauses"]["distance_from_law"] <= 0.08
+    assert abs(counts["pauses"]["per_turn"] - PER_TURN) < 0.01
+    assert any(not pauses_ms(c.spoken.text) for c in OPEN.contexts), "some people say it in one breath"
 
 
 def test_every_context_has_three_authored_references_of_falling_quality_with_their_weakness_named() -> None:
@@ -73,10 +75,17 @@ def test_the_nearest_pair_is_the_copied_one() -> None:
     assert pair.overlap == 1.0
 
 
-def test_a_pause_mix_that_is_off_is_a_problem_of_shipped_packs_only() -> None:
-    few = with_contexts(*OPEN.contexts[:3])
-    assert any(problem.startswith("pauses of") for problem in check_pack(few, shipped=True).problems)
-    assert check_pack(few, shipped=False).problems == ()
+@pytest.mark.parametrize(("mark", "told"), [(" <pause 600> ", "from people's law"), (" ", "no pause is marked")])
+def test_pauses_off_the_law_or_missing_are_a_problem_of_shipped_packs_only(mark: str, told: str) -> None:
+    alike = with_contexts(
+        *(
+            c.model_copy(update={"turns": tuple(t.model_copy(update={"text": PAUSE.sub(mark, t.text)}) for t in c.turns)})
+            for c in OPEN.contexts
+        )
+    )
+    (problem,) = check_pack(alike, shipped=True).problems
+    assert told in problem
+    assert check_pack(alike, shipped=False).problems == ()
 
 
 def test_what_a_screen_or_the_validator_finds_is_a_problem_of_any_pack() -> None:

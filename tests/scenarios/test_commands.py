@@ -28,7 +28,7 @@ def test_check_says_what_is_in_a_pack_and_who_would_speak(write_pack: WritePack)
         "12 adversarial",
         "19 emotions",
         "nearest pair: open-",
-        "marked pauses (ms): 200-500 40%",
+        "509 marked pauses, 1.8 a turn",
     ):
         assert told in done.stdout
     strange = harness("check", write_pack("    turns:", "    voice: hildegard\n    turns:"))
@@ -39,9 +39,9 @@ def test_one_context_is_shown_with_how_it_is_said_and_what_its_references_are_we
     shown = harness("show", "heart-mini", "mini-night-shift-exam")
     assert "seeker [anxiety 0.6]: Both, I think." in " ".join(shown.stdout.split())
     assert "quality 2, weak on E A" in " ".join(shown.stdout.split())
-    one = json.loads(harness("show", "heart-mini", "mini-night-shift-exam", "--json").stdout)
-    assert one["context"]["id"] == "mini-night-shift-exam"
-    assert one["pauses_ms"] == [350, 620, 900]
+    one = json.loads(harness("show", "heart-mini", "mini-rota-favourites", "--json").stdout)
+    assert one["context"]["id"] == "mini-rota-favourites"
+    assert one["pauses_ms"] == [470, 290, 800, 2312, 1678, 275, 608]
     every = json.loads(harness("show", "heart-mini", "--json").stdout)
     assert len(every["contexts"]) == 12
     assert every["contexts"][0]["emotion"] == "anxiety"

@@ -1,9 +1,10 @@
-"""What the first pack promises: twelve items, their shape, and the mix of pauses."""
+"""What the first pack promises: twelve items, their shape, and the law of its pauses."""
 
 from collections import Counter
 
 from scenarios import load_pack
-from scenarios.pauses import MIX, mix_of, pauses_ms
+from scenarios.pause_law import PER_TURN, distance_from_law
+from scenarios.pauses import pauses_ms
 
 PACK = load_pack("heart-mini")
 
@@ -16,7 +17,6 @@ def test_nine_regular_and_three_adversarial_of_different_profiles() -> None:
 def test_lengths_endings_and_openings() -> None:
     for context in PACK.contexts:
         assert 5 <= len(context.turns) <= 9
-        assert pauses_ms(context.spoken.text)
         sentences = sum(context.spoken.plain.count(mark) for mark in ".?!")
         assert 2 <= sentences <= 9
         if context.subset == "adversarial":
@@ -32,8 +32,11 @@ def test_two_authored_references_of_differing_quality() -> None:
         assert plain.note
 
 
-def test_pauses_follow_the_mix() -> None:
-    pauses = [ms for c in PACK.contexts for turn in c.turns for ms in pauses_ms(turn.text)]
-    shares = mix_of(pauses)
-    for name, _, _, wanted in MIX:
-        assert abs(shares[name] - wanted) <= 1 / len(pauses)
+def test_pauses_follow_peoples_law_in_length_and_number() -> None:
+    turns = [turn for c in PACK.contexts for turn in c.turns if turn.role == "seeker"]
+    pauses = [ms for turn in turns for ms in pauses_ms(turn.text)]
+    distance = distance_from_law(pauses)
+    assert distance is not None
+    assert distance <= 0.08
+    assert abs(len(pauses) / len(turns) - PER_TURN) < 0.02
+    assert 0 < sum(not pauses_ms(turn.text) for turn in turns) < len(turns)
