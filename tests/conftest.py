@@ -1,0 +1,40 @@
+"""Which tests have the machine to themselves.
+
+`tests/run.sh` runs most tests two at a time, because they wait or compute on one core. These measure latencies, pacing or the
+machine, or start a whole cascade, so beside another test they would measure that one.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+HERE: Final = Path(__file__).parent
+ALONE: Final = (
+    "agents/cascade",
+    "agents/test_scripted.py",
+    "harness/calibrate",
+    "harness/caller",
+    "harness/load",
+    "harness/run/test_call_watch.py",
+    "harness/run/test_contended.py",
+    "harness/run/test_endpointing_real.py",
+    "harness/run/test_first_calibration.py",
+    "harness/run/test_memory.py",
+    "harness/run/test_network_cut.py",
+    "harness/run/test_run_real.py",
+    "harness/run/test_run_replay.py",
+    "harness/run/test_sessions.py",
+    "harness/run/test_stopping.py",
+    "harness/run/test_wall_clock.py",
+    "reports/listening/test_load.py",
+)
+"""Files and folders."""
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    alone = tuple(HERE / name for name in ALONE)
+    for item in items:
+        if any(item.path == place or place in item.path.parents for place in alone):
+            item.add_marker(pytest.mark.alone)
