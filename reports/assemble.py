@@ -232,6 +232,7 @@ def _judges(page_runs: ShownRuns) -> tuple[JudgeView, ...]:
                 accuracy=Estimate.of(judge.accuracy, judge.accuracy_interval),
                 flip_rate=Estimate.of(judge.flip_rate, flips),
                 trusted=judge.trusted,
+                validated=judge.validated_on_people is not None,
                 judgments=judge.judgments,
                 note=judge.note,
             )

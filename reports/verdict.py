@@ -9,7 +9,7 @@ from typing import Literal
 
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds, share
-from reports.view import AgentView, PageView
+from reports.view import AgentView, JudgeView, PageView
 from reports.wording import elo, elo_interval, latency, latency_interval
 
 Outcome = Literal["within", "over", "unknown"]
@@ -90,6 +90,10 @@ def _judge_words(view: PageView) -> str:
     known = [judge for judge in view.judges if judge.accuracy.value is not None]
     if not known:
         return "judge accuracy not measured"
-    return "judge accuracy " + ", ".join(
-        f"{share(judge.accuracy.value)}{'' if judge.trusted else ' (not trusted)'}" for judge in known
-    )
+    return "judge accuracy " + ", ".join(f"{share(judge.accuracy.value)} on our own pairs{_doubt(judge)}" for judge in known)
+
+
+def _doubt(judge: JudgeView) -> str:
+    if not judge.validated:
+        return " (not validated against people)"
+    return "" if judge.trusted else " (not trusted)"

@@ -150,6 +150,8 @@ class JudgeView:
     trusted: bool
     judgments: int
     note: str = ""
+    validated: bool = False
+    """Held against people's ratings by others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,11 @@ def judge(
     check: Annotated[
         bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="With --check: replies that people rated (.csv, .jsonl or a published folder); kept for later runs."),
+    ] = None,
+    scale: Annotated[str, typer.Option(help="With --against: lowest and highest score of the file.")] = "1-5",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")] = False,
     reads: Annotated[str, typer.Option(help="What judges read: heard (the audio's transcript) or written.")] = "heard",
     pairs: Annotated[
@@ -91,6 +96,10 @@ def judge(
     if run is not None and completions is not None:
         raise UserError(f"{run} and --completions {completions}: one of them at a time")
     asked = _Asked(names, Design(cells=pairs, replicates=replicates), seed, _goal(until_separated), keep_excluded, dry_run)
+    if against is not None and (not check or run is not None or dry_run):
+        raise UserError("--against: holds judges against people's ratings with --check, without a run and without --dry-run")
+    if against is not None:
+        return _against_people(against, _scale(scale), asked, as_json)
     if check and not dry_run:
         found = _check(run, asked)
     elif completions is not None:
@@ -106,6 +115,41 @@ def judge(
     else:
         _say(found, told)
     return 3 if told["missing"] or told["failed"] else 0
+
+
+def _scale(text: str) -> tuple[float, float]:
+    low, dash, high = text.partition("-")
+    try:
+        found = float(low), float(high)
+    except ValueError:
+        found = (0.0, 0.0)
+    if not dash or found[0] >= found[1]:
+        raise UserError(f"--scale {text}: must be the lowest and the highest score, as in 1-5")
+    return found
+
+
+def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_json: bool) -> int:
+    from harness.judging.peoples_labels import read_labels
+    from harness.judging.trust import people_sentence
+    from harness.steps.judge import check_against_people
+    from harness.wording import share
+
+    labels = read_labels(path, scale)
+    with RunProgress() as progress:
+        checks = asyncio.run(check_against_people(asked.judges, labels, asked.seed, progress))
+    if as_json:
+        print(json.dumps({"schema": 1, "checks": [check.model_dump() for check in checks]}, indent=2))
+        return 3 if any(check.missing for check in checks) else 0
+    for check in checks:
+        print(f"{people_sentence(check)}.")
+        print("by the gap people saw (of the scale): " + ", ".join(f"{gap} {share(at)}" for gap, at in check.by_gap.items()))
+        longer = share(check.judge_prefers_longer), share(check.people_prefer_longer)
+        print(f"chose the longer reply on {longer[0]} of pairs, people on {longer[1]}")
+        if check.board_correlation is not None:
+            print(f"rank correlation with people's order of replies: {check.board_correlation:.2f}")
+        if check.missing:
+            print(f"{check.missing} pairs were not answered")
+    return 3 if any(check.missing for check in checks) else 0
 
 
 def _goal(name: str | None) -> "Goal | None":

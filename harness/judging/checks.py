@@ -18,9 +18,9 @@ from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, load_pairs
-from harness.judging.trust import IN_WORDS, trust
+from harness.judging.trust import IN_WORDS, trust, trust_in
 from harness.ranking.clustered import clustered_mean, clustered_share
-from harness.store.judgment import JudgeCheck
+from harness.store.judgment import JudgeCheck, PeopleCheck
 
 _Key = TypeVar("_Key", bound=str)
 
@@ -151,6 +151,13 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
         held_out_interval=record.get("interval"),
         note=IN_WORDS[found],
     )
+
+
+def with_people(check: JudgeCheck, people: PeopleCheck | None) -> JudgeCheck:
+    """The check with what is known of the judge and people: only that can make it trusted."""
+    joined = check.model_copy(update={"validated_on_people": people})
+    found = trust_in(joined)
+    return joined.model_copy(update={"trusted": found == "trusted", "note": IN_WORDS[found]})
 
 
 def _longer(pair: LabelledPair) -> bool | None:

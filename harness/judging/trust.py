@@ -3,12 +3,16 @@
 A judge is near chance where its accuracy cannot be told from guessing: the lower end of the interval reaches 50 %, or there
 are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still turns
 many pairs round. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
+
+The pairs with known answers that ship have one author, and a judge may have learnt that author's taste and nothing else. So
+they can only take trust away. What gives it is people's ratings by others
+(`against_people`): a lower bound over 60 % there, and more than a rule without understanding reaches on the same pairs.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from harness.store.judgment import JudgeCheck
+from harness.store.judgment import JudgeCheck, PeopleCheck
 from harness.wording import counted, share, share_band
 
 CHANCE: Final = 0.50
@@ -17,9 +21,17 @@ TRUSTED_FLIPS_BELOW: Final = 0.20
 MISSING_TOLERATED: Final = 0.20
 """A judge that leaves more of the gold unanswered has not been checked, whatever it answered."""
 
-Trust = Literal["trusted", "weak", "flips", "near_chance", "unchecked", "excluded"]
+Trust = Literal["trusted", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "excluded"]
 IN_WORDS: Final[Mapping[Trust, str]] = {
     "trusted": "",
+    "unlike_people": (
+        "On replies that people rated it is not shown to be right often enough, or no more often than a rule without "
+        "understanding: read its ratings as a hint."
+    ),
+    "unvalidated": (
+        "Those pairs are the project's own, by one author. It is not validated against people: read its ratings as a hint "
+        "(harness judge --check --against FILE holds it against people's ratings)."
+    ),
     "weak": "That is better than guessing, and not good enough to be trusted alone: read its ratings as a hint.",
     "flips": "Its verdict changes with the order shown too often for trust: read its ratings as a hint.",
     "near_chance": (
@@ -33,8 +45,16 @@ BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "exclude
 """Nothing shows that such a judge can tell a better reply from a worse one."""
 
 
-def trust(accuracy: float, interval: tuple[float, float] | None, flip_rate: float, *, answered: int, missing: int = 0) -> Trust:
-    """How far figures of a check carry; `answered` and `missing` count its pairs."""
+def trust(
+    accuracy: float,
+    interval: tuple[float, float] | None,
+    flip_rate: float,
+    *,
+    answered: int,
+    missing: int = 0,
+    people: PeopleCheck | None = None,
+) -> Trust:
+    """How far figures of a check carry; `answered` and `missing` count its pairs, `people` is its check against people."""
     if not answered or accuracy <= CHANCE:
         return "excluded"
     if missing > MISSING_TOLERATED * (answered + missing):
@@ -43,13 +63,41 @@ def trust(accuracy: float, interval: tuple[float, float] | None, flip_rate: floa
         return "near_chance"
     if flip_rate >= TRUSTED_FLIPS_BELOW:
         return "flips"
-    return "trusted" if interval[0] > TRUSTED_LOWER_BOUND else "weak"
+    if interval[0] <= TRUSTED_LOWER_BOUND:
+        return "weak"
+    if people is None:
+        return "unvalidated"
+    return "trusted" if agrees_with_people(people) else "unlike_people"
+
+
+def agrees_with_people(check: PeopleCheck) -> bool:
+    """Whether a check against people's ratings earns trust."""
+    if check.accuracy is None or check.accuracy_interval is None:
+        return False
+    best = check.baselines[check.best_baseline]
+    return check.accuracy_interval[0] > TRUSTED_LOWER_BOUND and (best is None or check.accuracy > best)
+
+
+def people_sentence(check: PeopleCheck) -> str:
+    """How far a judge agrees with people, in one line without its stop."""
+    if check.accuracy is None:
+        return f"{check.judge} against people ({check.source}): no clear pair was answered"
+    band = f" ({share_band(check.accuracy_interval)})" if check.accuracy_interval else ", too few conversations for an interval"
+    best = check.baselines[check.best_baseline]
+    below = ", no less" if best is not None and best >= check.accuracy else ""
+    ceiling = "" if check.raters_agree is None else f"; one rater against the others: {share(check.raters_agree)}"
+    of = f"{counted(check.pairs, 'clear pair')} of {counted(check.conversations, 'conversation')}"
+    return (
+        f"{check.judge} against people ({check.source}): right on {share(check.accuracy)} of {of}{band}; "
+        f"\u201c{check.best_baseline}\u201d reaches {share(best)}{below}{ceiling}"
+    )
 
 
 def trust_in(check: JudgeCheck) -> Trust:
     """How far a check that was kept carries."""
     return trust(
-        check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing
+        check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
+        people=check.validated_on_people,
     )  # fmt: skip
 
 

@@ -29,14 +29,18 @@ from harness.judging import (
     open_judge,
     reference_completions,
 )
+from harness.judging.against_people import check_against, keep, kept
+from harness.judging.checks import with_people
 from harness.judging.estimate import Estimate, estimate, total
 from harness.judging.judge import Judge
+from harness.judging.peoples_labels import PeoplesLabels
 from harness.judging.record import record_of, write_record
 from harness.judging.stopping import Goal, UntilSeparated
+from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.steps.conversations import conversation_of
 from harness.steps.word_errors import heard_wer
-from harness.store.judgment import JudgeCheck, Judgment, Presentation, no_reply_rule
+from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
@@ -88,6 +92,25 @@ def load_judges(names: Sequence[str]) -> tuple[str, ...]:
             raise UserError(f"--judge {NO_JUDGE}: stands alone; leave out the others, or leave it out")
         return ()
     return tuple(load_judge_settings(name).id for name in names)
+
+
+def validations_folder() -> Path:
+    """Where checks of judges against people's ratings are kept on this machine."""
+    return cache_folder() / "judges"
+
+
+async def check_against_people(
+    names: Sequence[str], labels: PeoplesLabels, seed: int, progress: RunProgress
+) -> list[PeopleCheck]:
+    """Hold each judge against people's ratings; kept for later runs by the same judge on this machine."""
+    checks = []
+    for name in names:
+        judge = open_judge(name, weights_for(name, progress))
+        progress.phase(f"Holding the judge against people ({judge.id})")
+        check = await check_against(judge, labels, seed, lambda done, total, _: progress.count(done, total))
+        keep(check, validations_folder())
+        checks.append(check)
+    return checks
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
@@ -278,6 +301,7 @@ async def _check(
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
     check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total), cache=cache)
+    check = with_people(check, kept(judge.fingerprint, validations_folder()))
     if store is not None:
         store.add_judge_check(check)
     return check

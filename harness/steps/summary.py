@@ -105,7 +105,9 @@ class JudgeSummary(_Model):
     accuracy_interval: tuple[float, float] | None = None
     flip_rate: float | None
     trusted: bool
-    """It passed its check, and no verdict of it here is on its own family."""
+    """People's ratings by others bear it out, and no verdict of it here is on its own family."""
+    validated_on_people: float | None = None
+    """Its accuracy on people's clear pairs; None: not validated against people."""
     trust: Trust = "unchecked"
     """How far its check carries."""
     pairs: int | None = None

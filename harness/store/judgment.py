@@ -83,6 +83,37 @@ class Judgment(BaseModel):
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
 
 
+class PeopleCheck(BaseModel):
+    """How far a judge agrees with people on replies that this project did not write (`harness judge --check --against`)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    judge: str
+    fingerprint: str
+    """Of everything that changes the judge's answers: a check holds for exactly this judge."""
+    source: str
+    sha256: str
+    """Of the ratings."""
+    conversations: int
+    pairs: int
+    """Clear pairs (a gap of a third of the scale or more) that it answered; the accuracy is of these."""
+    accuracy: float | None
+    accuracy_interval: tuple[float, float] | None
+    kappa: float | None
+    """Cohen's, of pairs in random order: both sides choose each place half of the time, so 2 × accuracy − 1."""
+    by_gap: dict[str, float | None]
+    baselines: dict[str, float | None]
+    """What rules without understanding reach on the same pairs."""
+    best_baseline: str
+    raters: int
+    raters_agree: float | None
+    """How often one rater orders a clear pair as all the others do: the ceiling."""
+    board_correlation: float | None
+    judge_prefers_longer: float | None
+    people_prefer_longer: float | None
+    missing: int = 0
+
+
 class JudgeCheck(BaseModel):
     """How good a judge proved on pairs with known answers, before it judged a run. Stands beside every figure it made."""
 
@@ -97,7 +128,9 @@ class JudgeCheck(BaseModel):
     """Share of pairs whose verdict changes with the order shown, in raw single-order asking."""
     flip_interval: tuple[float, float] | None = None
     trusted: bool
-    """Lower bound of accuracy above 60 % and raw flips under 20 %."""
+    """Held against people's ratings by others, with a lower bound above 60 % there and above rules without understanding."""
+    validated_on_people: PeopleCheck | None = None
+    """None: nobody held this judge, in this version, against people's ratings on this machine."""
     excluded: bool = False
     """Half or more of the pairs wrong: left out of analysis, like a person who fails the checks."""
     position_bias: float | None = None

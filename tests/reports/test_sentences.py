@@ -48,7 +48,7 @@ def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> 
         "Elo ",
         "cuts in on",
         "measured to within 6.2 ms (95 % of 64 trials)",
-        "judge accuracy 58 % (not trusted)",
+        "judge accuracy 58 % on our own pairs (not validated against people)",
     ):
         assert words in fast.text
 

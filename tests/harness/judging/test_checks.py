@@ -8,6 +8,7 @@ import pytest
 from harness.judging.checks import check_judge
 from harness.judging.judge import JudgeFailure, Place, Question, Verdict
 from harness.judging.labelled import LabelledPair, load_pairs
+from harness.judging.trust import trust_in
 from harness.ranking.clustered import clustered_share
 from harness.store.judgment import AXES
 from tests.present import present
@@ -50,9 +51,11 @@ def test_gold_covers_axes_difficulties_and_escalations(gold: tuple[LabelledPair,
     assert {p.escalation for p in gold} == {None, "always-10", "linear-ramp", "mid-spike", "mid-ramp"}
 
 
-def test_a_perfect_judge_is_trusted_and_its_interval_admits_doubt(gold: tuple[LabelledPair, ...]) -> None:
+def test_right_on_all_of_our_own_pairs_is_no_trust_and_its_interval_admits_doubt(gold: tuple[LabelledPair, ...]) -> None:
     check = check_judge(KnowsAnswers(gold))
-    assert (check.accuracy, check.flip_rate, check.trusted, check.excluded) == (1.0, 0.0, True, False)
+    assert (check.accuracy, check.flip_rate, check.trusted, check.excluded) == (1.0, 0.0, False, False)
+    assert trust_in(check) == "unvalidated"
+    assert "not validated against people" in check.note
     assert present(check.accuracy_interval)[0] < 1.0
 
 

@@ -83,7 +83,7 @@ async def test_a_check_needs_no_run_and_measures_any_servers_judge(
         asked = server.bodies[0]
     (checked,) = told["judges"]
     assert code == 0
-    assert checked["trusted"]
+    assert (checked["trusted"], checked["validated_on_people"]) == (False, None)
     assert checked["accuracy"] == 1.0
     assert checked["accuracy_interval"][0] > 0.6
     assert checked["flip_rate"] < 0.2

@@ -14,6 +14,7 @@ from harness.judging.head import fit_head
 from harness.judging.judge import Judge
 from harness.judging.labelled import load_pairs, set_hash
 from harness.judging.reply_features import SIZE, addresses_judge
+from harness.judging.trust import trust_in
 from harness.store.judgment import AXES
 from scenarios.context import Context, Turn
 
@@ -76,11 +77,11 @@ def test_speaking_to_the_seeker_about_choices_is_not(text: str) -> None:
 
 
 @pytest.mark.models
-def test_on_gold_it_is_trusted_order_free_and_quick(judge: Judge) -> None:
+def test_on_gold_it_is_good_order_free_and_quick(judge: Judge) -> None:
     pairs = load_pairs("gold")
     began = time.perf_counter()
     check = check_judge(judge)
-    assert check.trusted
+    assert trust_in(check) == "unvalidated"
     assert check.flip_rate == 0
     assert check.held_out_accuracy == held_out_record()["accuracy"]
     assert (time.perf_counter() - began) / len(pairs) < 2

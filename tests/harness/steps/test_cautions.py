@@ -12,14 +12,25 @@ from harness.judging.trust import trust
 from harness.steps.cautions import Caution, Circumstances, together
 from harness.steps.onset_error import OnsetError
 from harness.steps.summary import Cell, Failure, JudgeSummary, RunSummary
+from harness.store.judgment import PeopleCheck
 
 NINE = frozenset(f"c-{n}" for n in range(9))
 KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error=OnsetError(within_ms=6.0, trials=64))
 
 
-def judge(accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, missing: int = 0) -> JudgeSummary:
+BY_PEOPLE = PeopleCheck(
+    judge="tester@1", fingerprint="f", source="ratings.csv", sha256="0" * 64, conversations=90, pairs=300, accuracy=0.75,
+    accuracy_interval=(0.7, 0.8), kappa=0.5, by_gap={}, baselines={"the longer reply wins": 0.6},
+    best_baseline="the longer reply wins", raters=3, raters_agree=0.85, board_correlation=0.6, judge_prefers_longer=0.5,
+    people_prefer_longer=0.5,
+)  # fmt: skip
+
+
+def judge(
+    accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, missing: int = 0, people: PeopleCheck | None = BY_PEOPLE
+) -> JudgeSummary:
     interval = (low, min(accuracy + 0.1, 1.0))
-    found = trust(accuracy, interval, flips, answered=60, missing=missing)
+    found = trust(accuracy, interval, flips, answered=60, missing=missing, people=people)
     return JudgeSummary(
         id="tester@1", accuracy=accuracy, accuracy_interval=interval, flip_rate=flips, pairs=60, trust=found,
         trusted=found == "trusted" and not own, own_family_judgments=own,
@@ -69,6 +80,15 @@ def test_one_line_parts_a_judge_near_chance_from_one_that_is_only_weak(
     said = codes["judge" if level == "note" else "weak_judge"]
     assert said.level == level
     assert ("chance" in said.text) == (found == "near_chance")
+
+
+def test_without_peoples_ratings_no_accuracy_on_our_own_pairs_is_enough() -> None:
+    made = judge(0.99, 0.97, people=None)
+    assert (made.trust, made.trusted) == ("unvalidated", False)
+    said = by_code(summary(made))["weak_judge"]
+    assert (said.level, "not validated against people" in said.text) == ("warn", True)
+    worse = BY_PEOPLE.model_copy(update={"baselines": {"the longer reply wins": 0.78}})
+    assert judge(0.99, 0.97, people=worse).trust == "unlike_people"
 
 
 def test_a_judge_that_failed_its_check_is_said_to_be_in_no_rating() -> None:

@@ -1,0 +1,212 @@
+"""Replies that people rated, from a file of somebody else's: the only ground on which a judge may be called trusted.
+
+A judge that is right on pairs of this project knows the taste of their author. So it is held against ratings by others: one row
+is what one rater gave one reply to one conversation on one dimension. A reply's worth is the mean over raters and dimensions,
+on a scale from 0 to 1; unkind dimensions are reversed. Two replies to the same conversation make a pair, the better one the
+one with the higher worth. *Clear* is a gap of a third of the scale or more: below that raters differ among themselves.
+
+Read are CSV and JSON Lines with `context, reply, rater, dimension, score`, and the published folder of Kumar et al. 2025
+("When LLMs are reliable for judging empathic communication"), whose `lend_an_ear` rates whole conversations on three prompts:
+conversations on one prompt are pairs, the supporter's turns joined.
+"""
+
+import csv
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Final
+
+from harness.errors import UserError
+from scenarios.context import Turn
+
+COLUMNS: Final = ("context", "reply", "rater", "dimension", "score")
+UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented", "dismissive", "hostile"})
+"""Dimensions on which much is bad. Any other is marked so in the file by a minus before its name."""
+CLEAR: Final = 1 / 3
+"""Of the scale: closer replies are a matter of the rater, and figures of them stand apart."""
+EXPERTS: Final = "expert"
+"""Files of people with training begin so in the published folder; crowd and models stand beside and are not read."""
+PUBLISHED: Final = Path("annotations") / "lend_an_ear"
+PUBLISHED_SCALE: Final = (1.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """What one rater gave one reply on one dimension, as it stands in the file."""
+
+    context: str
+    reply: str
+    rater: str
+    dimension: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesPair:
+    """Two replies to one conversation of which people rated one higher; `gap` is of the scale, above 0 and up to 1."""
+
+    context: str
+    turns: tuple[Turn, ...]
+    better: str
+    worse: str
+    gap: float
+
+    @property
+    def clear(self) -> bool:
+        return self.gap >= CLEAR
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesLabels:
+    """A file of ratings, read and checked."""
+
+    name: str
+    sha256: str
+    ratings: tuple[Rating, ...]
+    scale: tuple[float, float]
+
+    def pairs(self, raters: frozenset[str] | None = None) -> tuple[PeoplesPair, ...]:
+        """Every pair of replies to one conversation that people did not rate alike (by `raters`; None: by all)."""
+        worth = worths((r for r in self.ratings if raters is None or r.rater in raters), self.scale)
+        by_context: dict[str, list[tuple[str, float]]] = defaultdict(list)
+        for (context, reply), value in worth.items():
+            by_context[context].append((reply, value))
+        return tuple(
+            PeoplesPair(context, conversation(context), *((a, b) if worth_a > worth_b else (b, a)), abs(worth_a - worth_b))
+            for context, replies in by_context.items()
+            for (a, worth_a), (b, worth_b) in combinations(sorted(replies), 2)
+            if worth_a != worth_b
+        )
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        return tuple(sorted({r.rater for r in self.ratings}))
+
+
+def worths(ratings: Iterable[Rating], scale: tuple[float, float]) -> Mapping[tuple[str, str], float]:
+    """(context, reply) → mean over raters and dimensions, 0 to 1, unkind dimensions reversed."""
+    low, high = scale
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for rating in ratings:
+        share = (rating.score - low) / (high - low)
+        unkind = rating.dimension.startswith("-") or rating.dimension.lower() in UNKIND
+        found[rating.context, rating.reply].append(1 - share if unkind else share)
+    return {key: sum(values) / len(values) for key, values in found.items()}
+
+
+def conversation(context: str) -> tuple[Turn, ...]:
+    """A conversation from lines that begin with `Seeker:` or `Supporter:`; a text without them is one seeker turn."""
+    turns: list[Turn] = []
+    for line in context.splitlines():
+        who, colon, said = line.partition(":")
+        if colon and who.strip().lower() == "seeker":
+            role = "seeker"
+        elif colon and who.strip().lower() == "supporter":
+            role = "supporter"
+        else:
+            continue
+        if said.strip():
+            turns.append(Turn.model_validate({"role": role, "text": said.strip()}))
+    return tuple(turns) or (Turn(role="seeker", text=" ".join(context.split())),)
+
+
+def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
+    """Read a file, or the published folder, whose scores lie on `scale` (its lowest and highest score).
+
+    Raises:
+        UserError: unreadable, unknown columns, a score off the scale, or no two replies to one conversation.
+    """
+    if path.is_dir():
+        rows, scale, source = tuple(_published(path)), PUBLISHED_SCALE, path / PUBLISHED
+        content = b"".join(file.read_bytes() for file in sorted(source.glob("*.csv")))
+    else:
+        try:
+            content = path.read_bytes()
+            text = content.decode("utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError(f"--against {path}: cannot be read ({error})") from error
+        rows = tuple(_rows(path, text, scale))
+    labels = PeoplesLabels(path.name, hashlib.sha256(content).hexdigest(), rows, scale)
+    if not labels.pairs():
+        raise UserError(
+            f"--against {path}: holds no two replies to the same context that people rated differently; a judge of pairs "
+            "cannot be held against one reply a context"
+        )
+    return labels
+
+
+def _rows(path: Path, text: str, scale: tuple[float, float]) -> Iterator[Rating]:
+    lines = _json_lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _csv(path, text)
+    for number, row in lines:
+        try:
+            score = float(str(row["score"]))
+        except ValueError:
+            raise UserError(f"--against {path}:{number}: score {row['score']!r} is no number") from None
+        if not scale[0] <= score <= scale[1]:
+            raise UserError(
+                f"--against {path}:{number}: score {score:g} is off the scale {scale[0]:g} to {scale[1]:g}; "
+                "give the file's own with --scale LOW-HIGH"
+            )
+        context, reply, rater, dimension = (str(row[name]).strip() for name in COLUMNS[:4])
+        if not context or not reply:
+            raise UserError(f"--against {path}:{number}: context and reply must both say something")
+        yield Rating(context, reply, rater, dimension, score)
+
+
+def _csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    reader = csv.DictReader(text.splitlines(keepends=True))
+    _hold_columns(f"--against {path}", reader.fieldnames or ())
+    for row in reader:
+        if None in row or None in row.values():
+            raise UserError(f"--against {path}:{reader.line_num}: has more or fewer fields than the first line")
+        yield reader.line_num, row
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise UserError(f"--against {path}:{number}: is no JSON ({error})") from None
+        if not isinstance(row, dict):
+            raise UserError(f"--against {path}:{number}: is no JSON object")
+        _hold_columns(f"--against {path}:{number}", tuple(row))
+        yield number, row
+
+
+def _hold_columns(place: str, found: Sequence[str]) -> None:
+    missing, strange = [c for c in COLUMNS if c not in found], [c for c in found if c not in COLUMNS]
+    if missing or strange:
+        told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has the unknown {', '.join(strange)}"] * bool(strange)
+        raise UserError(f"{place}: {' and '.join(told)}; the columns are {', '.join(COLUMNS)}")
+
+
+def _published(folder: Path) -> Iterator[Rating]:
+    place = folder / PUBLISHED
+    texts = {}
+    for file in sorted(place.glob("*.csv")):
+        texts.update({r["conversation_id"]: r["full_conversation"] for r in _table(file) if r.get("full_conversation")})
+    experts = sorted(place.glob(f"{EXPERTS}*_ratings.csv"))
+    if not texts or not experts:
+        raise UserError(
+            f"--against {folder}: is no folder of published ratings that is known here ({PUBLISHED} with expert*_ratings.csv "
+            f"and the conversations' texts); write a CSV of {', '.join(COLUMNS)} instead"
+        )
+    for file in experts:
+        for row in _table(file):
+            turns = conversation(texts[row["conversation_id"]])
+            said = " ".join(turn.text for turn in turns if turn.role == "supporter")
+            for dimension, score in row.items():
+                if dimension not in ("", "Unnamed: 0", "conversation_id", "full_conversation") and score and said:
+                    yield Rating(turns[0].text, said, file.stem.partition("_")[0], dimension, float(score))
+
+
+def _table(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return list(csv.DictReader(lines))
