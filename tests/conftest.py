@@ -12,8 +12,7 @@ import pytest
 
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
-    "agents/cascade",
-    "agents/test_scripted.py",
+    "agents",
     "harness/calibrate",
     "harness/caller",
     "harness/load",
