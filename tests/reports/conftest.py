@@ -38,7 +38,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Debian's Chromium; one clear line when it is not there. Closed after each file: while it runs, no test can use asyncio."""
+    """Debian's Chromium; one clear line when it is not there. Closed after each file: beside it no test can use asyncio."""
     if not Path(CHROMIUM).exists():
         pytest.fail(f"{CHROMIUM} is missing: run `apt-get install chromium`", pytrace=False)
     from playwright.sync_api import sync_playwright
