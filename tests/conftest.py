@@ -4,6 +4,7 @@
 machine, or start a whole cascade, so beside another test they would measure that one.
 """
 
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -30,6 +31,12 @@ ALONE: Final = (
     "reports/listening/test_load.py",
 )
 """Files and folders."""
+
+
+def pytest_configure() -> None:
+    """Workers that run tests side by side ignore Ctrl-C, and what they start would inherit that: some tests send one."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
