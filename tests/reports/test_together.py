@@ -259,6 +259,6 @@ def test_the_command_takes_several_runs_and_prints_their_figures_together(run: R
     assert set(made["agents"]) == {"quick", "slow"}
     assert made["report"] == str(tmp_path / "p.html")
     page_text = html.unescape((tmp_path / "p.html").read_text(encoding="utf-8"))
-    assert {"judge", "no_p95", "not_calibrated"} <= {caution["code"] for caution in made["cautions"]}
+    assert {"weak_judge", "no_p95", "not_calibrated"} <= {caution["code"] for caution in made["cautions"]}
     assert all(f"{caution['topic']}.</strong> <bdi>{caution['text']}" in page_text for caution in made["cautions"])
     assert not (one.folder / "summary.json").exists()
