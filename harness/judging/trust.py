@@ -65,7 +65,7 @@ def trust(
         return "flips"
     if interval[0] <= TRUSTED_LOWER_BOUND:
         return "weak"
-    if people is None:
+    if people is None or people.accuracy_interval is None:
         return "unvalidated"
     return "trusted" if agrees_with_people(people) else "unlike_people"
 

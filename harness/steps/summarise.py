@@ -242,7 +242,7 @@ def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
             accuracy_interval=check.accuracy_interval,
             flip_rate=check.flip_rate,
             trusted=trust_in(check) == "trusted" and not own[check.judge],
-            validated_on_people=check.validated_on_people.accuracy if check.validated_on_people else None,
+            validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
             pairs=check.pairs,
             judgments=counts[check.judge],

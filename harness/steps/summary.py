@@ -107,7 +107,7 @@ class JudgeSummary(_Model):
     trusted: bool
     """People's ratings by others bear it out, and no verdict of it here is on its own family."""
     validated_on_people: float | None = None
-    """Its accuracy on people's clear pairs; None: not validated against people."""
+    """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
     trust: Trust = "unchecked"
     """How far its check carries."""
     pairs: int | None = None

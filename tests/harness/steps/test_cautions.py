@@ -87,6 +87,8 @@ def test_without_peoples_ratings_no_accuracy_on_our_own_pairs_is_enough() -> Non
     assert (made.trust, made.trusted) == ("unvalidated", False)
     said = by_code(summary(made))["weak_judge"]
     assert (said.level, "not validated against people" in said.text) == ("warn", True)
+    few = BY_PEOPLE.model_copy(update={"conversations": 3, "accuracy": 1.0, "accuracy_interval": None})
+    assert judge(0.99, 0.97, people=few).trust == "unvalidated"
     worse = BY_PEOPLE.model_copy(update={"baselines": {"the longer reply wins": 0.78}})
     assert judge(0.99, 0.97, people=worse).trust == "unlike_people"
 
