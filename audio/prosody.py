@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audio.pcm import Float32
+from audio.prosody_tones import audibly_voiced, with_tone
 from audio.synthesis import VoiceError
 
 Float64 = NDArray[np.float64]
@@ -35,10 +36,14 @@ MOST_TILT_DB = 12.0
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who seems to speak: factors on F0 and on the frequencies of the formants (shorter vocal tract above 1)."""
+    """Who seems to speak: factors on F0 and on the frequencies of the formants (shorter vocal tract above 1), on the distance
+    of F0 from its mean, and on the rate; brightness as in `Prosody`."""
 
     f0_factor: float = 1.0
     formant_factor: float = 1.0
+    f0_range_factor: float = 1.0
+    rate_factor: float = 1.0
+    tilt_db_per_octave: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,38 +61,75 @@ class Prosody:
     """Brightness: pressed voices have more energy above 1 kHz, lax ones less."""
 
 
-def reshape(signals: Sequence[Float32], rate_hz: int, speaker: Speaker, prosody: Prosody, rate: float = 1.0) -> list[Float32]:
+@dataclass(frozen=True, slots=True)
+class PhraseEnd:
+    """A phrase inside a sentence, in seconds from its first sample, and the tone that it ends on."""
+
+    start_s: float
+    end_s: float
+    tone: Literal["own", "plateau", "rise", "fall"]
+
+
+def reshape(
+    signals: Sequence[Float32],
+    rate_hz: int,
+    speaker: Speaker,
+    prosody: Prosody,
+    rate: float = 1.0,
+    phrases: Sequence[Sequence[PhraseEnd]] | None = None,
+) -> list[Float32]:
     """The sentences of one turn, said by `speaker` with the F0, melody and brightness of `prosody`, `rate` times as fast.
 
-    Each result has its signal's length divided by `rate`: Piper's own length scale is rounded up sound by sound, so that
-    14 % faster comes out as 5 %. Energy, gaps and the prosody's own rate are not applied here.
+    `phrases` says, for each sentence, which phrases inside it end on a tone of their own (seconds of the given signal). Each
+    result has its signal's length divided by `rate` and the speaker's own: Piper's own length scale is rounded up sound by
+    sound, so that 14 % faster comes out as 5 %. Energy, gaps and the prosody's own rate are not applied here.
 
     Raises `VoiceError` if the vocoder's packages are missing.
     """
     world = _world()
-    tracks = [f0_track(signal, rate_hz) for signal in signals]
+    most_hz = ceiling_hz([f0_track(signal, rate_hz) for signal in signals])
+    tracks = [f0_track(signal, rate_hz, most_hz) for signal in signals]
     voiced = np.concatenate([track[track > 0] for track in tracks]) if tracks else np.zeros(0)
     centre = float(np.mean(np.log2(voiced))) if voiced.size else 0.0
     lift = np.log2(speaker.f0_factor) + prosody.f0_semitones / 12
+    spread = prosody.f0_range_factor * speaker.f0_range_factor
+    lowest = float(np.percentile(np.log2(voiced), 5)) if voiced.size else 0.0
+    low = centre + (lowest - centre) * spread + lift
+    pace = rate * speaker.rate_factor
     out: list[Float32] = []
-    for signal, track in zip(signals, tracks, strict=True):
+    for signal, track, ends in zip(signals, tracks, phrases or [()] * len(signals), strict=True):
         wave = signal.astype(np.float64)
         times = np.arange(track.size) * FRAME_S
         envelope = world.cheaptrick(wave, track, times, rate_hz, f0_floor=LEAST_F0_HZ)
         noise = world.d4c(wave, track, times, rate_hz, fft_size=2 * (envelope.shape[1] - 1))
-        with np.errstate(divide="ignore"):
-            moved = 2 ** (centre + (np.log2(track) - centre) * prosody.f0_range_factor + lift)
-        f0 = np.where(track > 0, moved, 0.0)
-        envelope = _brightened(np.exp(_warped(np.log(envelope), speaker.formant_factor)), rate_hz, prosody)
+        level_db = 10 * np.log10(envelope.sum(axis=1))
+        moved = centre + (np.log2(np.maximum(track, LEAST_F0_HZ)) - centre) * spread + lift
+        for end in ends:
+            within = slice(round(end.start_s / FRAME_S), round(end.end_s / FRAME_S))
+            heard = audibly_voiced(track[within] > 0, level_db[within])
+            moved[within] = with_tone(moved[within], heard, FRAME_S, end.tone, low)
+        f0 = np.where(track > 0, 2.0**moved, 0.0)
+        tilt = speaker.tilt_db_per_octave + prosody.tilt_db_per_octave
+        envelope = _brightened(np.exp(_warped(np.log(envelope), speaker.formant_factor)), rate_hz, tilt)
         noise = np.clip(_warped(noise, speaker.formant_factor), 0.0, 1.0)
         spoken = world.synthesize(
-            f0, np.ascontiguousarray(envelope), np.ascontiguousarray(noise), rate_hz, 1000 * FRAME_S / rate
+            f0, np.ascontiguousarray(envelope), np.ascontiguousarray(noise), rate_hz, 1000 * FRAME_S / pace
         )
-        out.append(_of_length(np.asarray(spoken, dtype=np.float32), round(signal.size / rate)))
+        out.append(_of_length(np.asarray(spoken, dtype=np.float32), round(signal.size / pace)))
     return out
 
 
-def f0_track(signal: Float32, rate_hz: int) -> Float64:
+def ceiling_hz(tracks: Sequence[Float64]) -> float:
+    """Above which frequency no F0 of this speaker's plain speech lies, from a first look at it.
+
+    One and a half times the upper quartile (De Looze and Hirst 2008). Creak at the end of a phrase is else taken for a voice an
+    octave or more higher, and a tone that is set on it jumps there.
+    """
+    voiced = np.concatenate([track[track > 0] for track in tracks]) if tracks else np.zeros(0)
+    return min(MOST_F0_HZ, 1.5 * float(np.percentile(voiced, 75))) if voiced.size else MOST_F0_HZ
+
+
+def f0_track(signal: Float32, rate_hz: int, most_f0_hz: float = MOST_F0_HZ) -> Float64:
     """F0 in Hz every 5 ms from time 0, 0 where unvoiced (Praat, autocorrelation).
 
     Thresholds of voicing are laxer than Praat's defaults, because a vocoder turns a voiced frame taken for unvoiced into
@@ -102,7 +144,7 @@ def f0_track(signal: Float32, rate_hz: int) -> Float64:
         .to_pitch_ac(
             time_step=FRAME_S,
             pitch_floor=LEAST_F0_HZ,
-            pitch_ceiling=MOST_F0_HZ,
+            pitch_ceiling=most_f0_hz,
             silence_threshold=0.02,
             voicing_threshold=0.3,
             octave_cost=0.02,
@@ -128,12 +170,12 @@ def _warped(rows: Float64, factor: float) -> Float64:
     return np.asarray(rows[:, low] * (1 - share) + rows[:, low + 1] * share, dtype=np.float64)
 
 
-def _brightened(power: Float64, rate_hz: int, prosody: Prosody) -> Float64:
-    if prosody.tilt_db_per_octave == 0:
+def _brightened(power: Float64, rate_hz: int, tilt_db_per_octave: float) -> Float64:
+    if tilt_db_per_octave == 0:
         return power
     hz = np.linspace(0, rate_hz / 2, power.shape[1])
     octaves = np.log2(np.maximum(hz, 50.0) / TILT_PIVOT_HZ)
-    gain_db = np.clip(prosody.tilt_db_per_octave * octaves, -MOST_TILT_DB, MOST_TILT_DB)
+    gain_db = np.clip(tilt_db_per_octave * octaves, -MOST_TILT_DB, MOST_TILT_DB)
     return np.asarray(power * 10 ** (gain_db / 10), dtype=np.float64)
 
 

@@ -1,8 +1,10 @@
 """A seeker turn as sound: what is written, how it is to be said, and silences that are exactly as long as marked.
 
-The stretches between marks are spoken one by one, cut to where they sound, and joined by zeros, so that each marked pause
-is true silence of exactly its length, known to the sample; a voice's own silences are kept under 200 ms. A rendering
-depends on nothing but its key (text, directions, voice, renderer), so it is made once and kept by content.
+A turn is said whole and cut where its pauses go, so that what comes before a pause in mid-sentence sounds unfinished. The
+pieces are cut to where they sound and joined by zeros, so that each marked pause is true silence of exactly its length,
+known to the sample; a voice's own silences are kept under 200 ms. How each piece ends (`audio.speech_floor`) is kept beside
+the sound. A rendering depends on nothing but its key (text, directions, voice, cues, renderer), so it is made once and kept by
+content.
 """
 
 from __future__ import annotations
@@ -16,15 +18,18 @@ from typing import Protocol
 
 import numpy as np
 
-from audio.pcm import Float32, Int16, resample_float, to_int16
-from audio.prosody import Prosody, Speaker, reshape
+from audio.pcm import Float32, Int16, to_int16
+from audio.prosody import Prosody, Speaker
 from audio.prosody_emotions import prosody_for
-from audio.speech_cache import load_rendering, save_rendering
-from audio.speech_edges import MOST_UNMARKED_MS, level_db, scale_silences, trim
-from audio.speech_text import SpeechTextError, for_synthesis, parse_marked, without_marks
-from audio.synthesis import Synthesiser
+from audio.speech_breath import breath
+from audio.speech_cache import KeptRendering, StretchEnd, load_rendering, save_rendering
+from audio.speech_delivery import Delivery, deliver
+from audio.speech_edges import MOST_UNMARKED_MS, faded, level_db, scale_silences, trim
+from audio.speech_floor import FloorSettings, Stretch, plan_turn
+from audio.speech_text import SpeechTextError, parse_marked
+from audio.synthesis import Voice
 
-RENDERER_VERSION = "2"
+RENDERER_VERSION = "8"
 """Part of every key: renderings of another version are never taken for these."""
 
 RATE_HZ = 16_000
@@ -41,6 +46,11 @@ RATE_BOUNDS = (0.65, 1.5)
 """A pack's rate times the emotion's; beyond this the voice slurs or drawls as no caller does."""
 
 JUST_THE_VOICE = Speaker()
+FLOOR = FloorSettings()
+FADE_S = 0.5
+"""The reach of a final fade: the last word or two."""
+BREATH_GAP_MS = 90.0
+"""Between the last word and a breath in, as at a comma."""
 MOST_PEAK = 0.98
 """Peaks end here; a loud turn is turned down as a whole rather than clipped."""
 
@@ -73,13 +83,15 @@ class RenderedTurn:
     """A spoken turn: mono int16 at `rate_hz`, from its first to its last speaking sample.
 
     `pauses` are the marked ones as (first, one past the last) sample; every sample inside is zero. `text` is what is said,
-    without marks.
+    without marks, an "um" that holds the floor included. `ends` says how each stretch ends and by which cues; a recording has
+    none.
     """
 
     samples: Int16
     rate_hz: int
     pauses: tuple[tuple[int, int], ...]
     text: str
+    ends: tuple[StretchEnd, ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -89,9 +101,10 @@ class RenderedTurn:
 def render_turn(
     turn_text: str,
     directions: Directions | None,
-    synthesiser: Synthesiser,
+    synthesiser: Voice,
     cache_dir: Path | None,
     speaker: Speaker = JUST_THE_VOICE,
+    floor: FloorSettings = FLOOR,
 ) -> RenderedTurn:
     """Speak a turn; from `cache_dir` if it was spoken before (None keeps nothing).
 
@@ -99,19 +112,25 @@ def render_turn(
     `audio.synthesis.VoiceError` if the voice fails.
     """
     said = directions or PlainDirections()
-    key = rendering_key(turn_text, said, synthesiser.identity, speaker)
-    if cache_dir is not None and (kept := load_rendering(cache_dir, key)) is not None:
-        return RenderedTurn(kept.samples, kept.rate_hz, kept.pauses, without_marks(turn_text))
-    turn = _render(turn_text, said, synthesiser, speaker, _noise_seed(turn_text, synthesiser.identity))
-    if cache_dir is not None:
-        save_rendering(cache_dir, key, turn.samples, turn.rate_hz, turn.pauses)
-    return turn
+    key = rendering_key(turn_text, said, synthesiser.identity, speaker, floor)
+    kept = load_rendering(cache_dir, key) if cache_dir is not None else None
+    if kept is None:
+        kept = _render(turn_text, said, synthesiser, speaker, floor)
+        if cache_dir is not None:
+            save_rendering(cache_dir, key, kept)
+    return RenderedTurn(kept.samples, kept.rate_hz, kept.pauses, kept.said, kept.ends)
 
 
-def rendering_key(turn_text: str, directions: Directions, voice_identity: str, speaker: Speaker = JUST_THE_VOICE) -> str:
+def rendering_key(
+    turn_text: str,
+    directions: Directions,
+    voice_identity: str,
+    speaker: Speaker = JUST_THE_VOICE,
+    floor: FloorSettings = FLOOR,
+) -> str:
     """SHA-256 over everything that a rendering depends on."""
     said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
-    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker)]
+    content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker), asdict(floor)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
@@ -120,12 +139,16 @@ def _noise_seed(turn_text: str, voice_identity: str) -> int:
     return int(hashlib.sha256(f"{voice_identity}\n{turn_text}".encode()).hexdigest()[:15], 16)
 
 
-def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, speaker: Speaker, seed: int) -> RenderedTurn:
+def _render(
+    turn_text: str, directions: Directions, synthesiser: Voice, speaker: Speaker, floor: FloorSettings
+) -> KeptRendering:
     segments = parse_marked(turn_text)
+    stretches = plan_turn(segments, floor)
     prosody = prosody_for(directions.emotion, directions.intensity)
     rate = float(np.clip(directions.rate * prosody.rate_factor, *RATE_BOUNDS))
-    spoken = synthesiser.speak([for_synthesis(segment) for segment in segments], seed)
-    voiced = _joined(_reshaped(spoken, synthesiser.rate_hz, speaker, prosody, rate), prosody)
+    seed = _noise_seed(turn_text, synthesiser.identity)
+    spoken = deliver(synthesiser, stretches, Delivery(speaker, prosody, rate, seed), RATE_HZ)
+    voiced = _joined(spoken, prosody)
     silent = [segment.text for segment, signal in zip(segments, voiced, strict=True) if signal.size == 0]
     if silent:
         raise SpeechTextError(f"the voice {synthesiser.identity} says nothing for {silent[0][:60]!r}")
@@ -133,29 +156,35 @@ def _render(turn_text: str, directions: Directions, synthesiser: Synthesiser, sp
     gain = min(10 ** (gain_db / 20), MOST_PEAK / max(float(np.abs(signal).max()) for signal in voiced))
     pieces: list[Int16] = []
     pauses: list[tuple[int, int]] = []
+    ends: list[StretchEnd] = []
     length = 0
-    for segment, signal in zip(segments, voiced, strict=True):
+    for stretch, signal in zip(stretches, _with_cues(stretches, voiced, seed), strict=True):
         pieces.append(to_int16(signal * gain))
         length += signal.size
-        if segment.pause_after_ms:
-            silence = round(segment.pause_after_ms * RATE_HZ / 1000)
+        ends.append(StretchEnd(length, stretch.ending.kind, stretch.ending.holds, stretch.ending.cues))
+        if stretch.pause_after_ms:
+            silence = round(stretch.pause_after_ms * RATE_HZ / 1000)
             pieces.append(np.zeros(silence, dtype=np.int16))
             pauses.append((length, length + silence))
             length += silence
-    return RenderedTurn(np.concatenate(pieces), RATE_HZ, tuple(pauses), without_marks(turn_text))
+    said = " ".join(stretch.text for stretch in stretches)
+    return KeptRendering(np.concatenate(pieces), RATE_HZ, tuple(pauses), tuple(ends), said)
 
 
-def _reshaped(
-    spoken: Sequence[Sequence[Float32]], rate_hz: int, speaker: Speaker, prosody: Prosody, rate: float
-) -> list[list[Float32]]:
-    """All sentences of a turn at 16 kHz through the vocoder together, since the melody's centre is the turn's."""
-    at_16k = [[resample_float(sentence, rate_hz, RATE_HZ) for sentence in sentences] for sentences in spoken]
-    moved = iter(reshape([sentence for sentences in at_16k for sentence in sentences], RATE_HZ, speaker, prosody, rate))
-    return [[next(moved) for _ in sentences] for sentences in at_16k]
+def _with_cues(stretches: Sequence[Stretch], voiced: Sequence[Float32], seed: int) -> list[Float32]:
+    """What is done to the sound itself: a fade at the end of the turn, a breath in before a pause."""
+    gap = np.zeros(round(BREATH_GAP_MS * RATE_HZ / 1000), dtype=np.float32)
+    out: list[Float32] = []
+    for k, (stretch, signal) in enumerate(zip(stretches, voiced, strict=True)):
+        signal = trim(faded(signal, RATE_HZ, stretch.ending.fade_db, FADE_S), RATE_HZ)
+        if stretch.ending.breath:
+            signal = np.concatenate([signal, gap, breath(RATE_HZ, level_db(signal, RATE_HZ), seed + k)])
+        out.append(signal)
+    return out
 
 
 def _joined(segments: Sequence[Sequence[Float32]], prosody: Prosody) -> list[Float32]:
-    """Sentences of each segment equally loud, a gap between them, cut to where they sound."""
+    """The sentences of each stretch with a gap between them, cut to where they sound."""
     gap_ms = min(GAP_MS * prosody.gap_factor, MOST_UNMARKED_MS)
     gap = np.zeros(round(gap_ms * RATE_HZ / 1000), dtype=np.float32)
     joined: list[Float32] = []
@@ -164,7 +193,6 @@ def _joined(segments: Sequence[Sequence[Float32]], prosody: Prosody) -> list[Flo
         for sentence in sentences:
             sound = trim(scale_silences(sentence, RATE_HZ, prosody.gap_factor, gap_ms), RATE_HZ)
             if sound.size:
-                gain_db = SPEECH_LEVEL_DBFS - level_db(sound, RATE_HZ)
-                pieces += [sound * np.float32(10 ** (gain_db / 20)), gap]
+                pieces += [sound, gap]
         joined.append(np.concatenate(pieces[:-1]) if pieces else np.zeros(0, dtype=np.float32))
     return joined

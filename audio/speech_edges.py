@@ -95,6 +95,16 @@ def silent_runs(signal: Float32, rate_hz: int) -> list[tuple[int, int]]:
     return [(int(a) + 1, int(b)) for a, b in pairwise(active) if b - a > 1]
 
 
+def faded(signal: Float32, rate_hz: int, gain_db: float, over_s: float) -> Float32:
+    """The signal with its last `over_s` seconds brought to `gain_db` little by little."""
+    width = min(round(rate_hz * over_s), signal.size)
+    if width == 0 or gain_db == 0:
+        return signal
+    out = signal.copy()
+    out[-width:] *= (10 ** (gain_db / 20 * np.linspace(0, 1, width))).astype(np.float32)
+    return out
+
+
 def _ramped(signal: Float32, rate_hz: int) -> Float32:
     width = min(round(rate_hz * FADE_MS / 1000), signal.size // 2)
     if width == 0:

@@ -84,16 +84,8 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def for_synthesis(segment: Segment) -> str:
-    """The segment as a synthesiser should read it.
-
-    A segment before a pause that ends in the middle of a sentence gets a comma, so that the voice stays up as a speaker's
-    does who will go on; the last one gets a full stop, so that it falls.
-    """
-    text = segment.text
+def spelt(text: str) -> str:
+    """The words as a synthesiser should read them; how the text ends is left as it is."""
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
-    text = " ".join(text.split())
-    ending = "," if segment.pause_after_ms else "."
-    open_end = text.rstrip(",;: ")
-    return text if not open_end or open_end[-1] in ".!?" else open_end + ending
+    return " ".join(text.split())

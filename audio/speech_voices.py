@@ -1,17 +1,22 @@
-"""The callers that speak in shipped packs: one recorded voice, and others made from it.
+"""The callers that speak in shipped packs: two synthesisers, and speakers of both sexes made from each.
 
-No second English voice of usable quality can be had as an ordinary package: Japanese Kokoro voices reading English reach
-9 to 13 % word errors and 0.6 to 1.3 of real time on a core (docs/voices.md). Moving F0 and formants of the one good
-voice by a vocoder makes callers of either sex that are understood as well as the original. They share its accent and
-reading style, which is said wherever voices are listed.
+One reader in four disguises would let an agent be fitted to one voice. No third English voice of usable quality can be had
+as an ordinary package (docs/decisions/audio-vocoder.md), so speakers are made: from Piper's man by a vocoder, from hibari's
+woman on the frames that her sound is made of. Speakers of one synthesiser share its accent and reading style, which is
+said wherever voices are listed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from audio.prosody import Speaker
+
+HIBARI = "hibari"
+"""In the place of a weight: the voice that comes inside its package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +25,61 @@ class CallerVoice:
 
     name: str
     about: str
+    sex: Literal["woman", "man"]
     weight: str
     speaker: Speaker
+    drawn: bool = True
+    """Whether contexts that name nobody may get this voice."""
+
+    @property
+    def unmoved(self) -> bool:
+        """Whether it is the synthesiser's own voice, which an agent may have, too."""
+        return self.speaker == Speaker()
 
 
 _ALL = (
-    CallerVoice("joe", "a man (the recorded voice itself)", "piper-joe", Speaker()),
-    CallerVoice("jo", "a woman (made from joe)", "piper-joe", Speaker(1.9, 1.15)),
-    CallerVoice("ned", "a younger man (made from joe)", "piper-joe", Speaker(1.2, 1.06)),
-    CallerVoice("may", "a younger woman (made from joe)", "piper-joe", Speaker(2.1, 1.18)),
+    CallerVoice("joe", "a man (Piper's voice itself)", "man", "piper-joe", Speaker()),
+    CallerVoice("jo", "a woman (made from joe)", "woman", "piper-joe", Speaker(1.9, 1.15)),
+    CallerVoice("ned", "a younger man (made from joe)", "man", "piper-joe", Speaker(1.2, 1.06), drawn=False),
+    CallerVoice("may", "a younger woman (made from joe)", "woman", "piper-joe", Speaker(2.1, 1.18), drawn=False),
+    CallerVoice("ann", "a woman (hibari's voice itself)", "woman", HIBARI, Speaker()),
+    CallerVoice("eve", "an older woman, slow (made from ann)", "woman", HIBARI, Speaker(0.80, 0.96, 0.9, 0.88, -0.8)),
+    CallerVoice("zoe", "a younger woman, brisk (made from ann)", "woman", HIBARI, Speaker(1.14, 1.06, 1.1, 1.1, 0.5)),
+    CallerVoice("tom", "a man (made from ann)", "man", HIBARI, Speaker(0.56, 0.87)),
+    CallerVoice("abe", "an older man, slow (made from ann)", "man", HIBARI, Speaker(0.48, 0.84, 0.85, 0.86, -1.0)),
+    CallerVoice("max", "a younger man, brisk (made from ann)", "man", HIBARI, Speaker(0.66, 0.91, 1.1, 1.16, 0.5)),
 )
+"""Factors on F0 follow adults' means (women about 200 Hz, men 110 to 120; Traunmüller and Eriksson 1995), those on formants
+men's vocal tract, about a sixth longer than women's (Fitch and Giedd 1999). Age: slower and, in women, lower (Linville
+2001). Of the four that Piper speaks only two are drawn: a turn-taking model believes the ends of its long turns less often (in
+development: 22 % of those of 25 words and more, 79 % of hibari's)."""
 CALLER_VOICES: Mapping[str, CallerVoice] = {voice.name: voice for voice in _ALL}
 DEFAULT_VOICE = "joe"
 _ALSO_CALLED: Mapping[str, str] = {"default": DEFAULT_VOICE, "slt": "jo", "male": "joe", "female": "jo"}
+_OPEN_WISHES: Mapping[str, Literal["woman", "man"] | None] = {"default": None, "male": "man", "female": "woman"}
+"""Wishes that name no voice: whom of which sex they are answered by is drawn."""
 
 
 def caller_voice(wish: str) -> tuple[CallerVoice, bool]:
     """The voice that speaks for a wish, and whether the wish was known (otherwise it is the default voice)."""
     name = _ALSO_CALLED.get(wish, wish)
     return CALLER_VOICES.get(name, CALLER_VOICES[DEFAULT_VOICE]), name in CALLER_VOICES
+
+
+def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
+    """Who speaks for a context: the voice that its pack names, or one drawn from the seed.
+
+    `taken` are weights that agents of the run speak with: those voices, unmoved, are given to no caller, and where a pack
+    names one, another of the same sex is drawn. The draw is by rank, so that a voice that is taken changes only the contexts
+    that it would have had.
+    """
+    named = CALLER_VOICES.get(_ALSO_CALLED.get(wish, wish)) if wish not in _OPEN_WISHES else None
+    if wish not in _OPEN_WISHES and (named is None or not _is_taken(named, taken)):
+        return wish
+    sex = named.sex if named else _OPEN_WISHES[wish]
+    free = [v for v in _ALL if v.drawn and not _is_taken(v, taken) and sex in (None, v.sex)]
+    return min(free, key=lambda v: hashlib.sha256(f"{seed}\n{context_id}\n{v.name}".encode()).digest()).name
+
+
+def _is_taken(voice: CallerVoice, taken: Collection[str]) -> bool:
+    return voice.unmoved and voice.weight in taken

@@ -4,6 +4,10 @@ A caller must say the same thing in the same way to every agent, on every machin
 about the same speech. Piper draws noise for its durations and its timbre, and onnxruntime cannot reset that noise in a
 live session; so a session is made for each turn from a seed. With memory reuse planning off this takes 0.1 s instead of
 1.5 s, and one thread makes the bytes the same whatever else runs.
+
+Voices are of three kinds, and a renderer takes the best that one has. `AlignedVoice` says a turn whole and knows where each
+stretch of it ends. `ShapingVoice` also sets pitch and timbre itself. A plain `Synthesiser` says each stretch by itself; what
+comes before a pause in mid-sentence then sounds more finished than a person's.
 """
 
 from __future__ import annotations
@@ -11,12 +15,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from audio.pcm import Float32
+
+if TYPE_CHECKING:
+    from audio.prosody import Prosody, Speaker
+    from audio.speech_floor import Stretch
+    from audio.synthesis_sentences import Piece
 
 
 class Synthesiser(Protocol):
@@ -36,6 +46,49 @@ class Synthesiser(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A sentence as a voice said it in one go: mono samples, and (stretch, one past its last sample) for each piece of it."""
+
+    samples: Float32
+    pieces: tuple[tuple[int, int], ...]
+
+
+@runtime_checkable
+class AlignedVoice(Protocol):
+    """A voice that says a turn whole and knows where in it each stretch ends."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def rate_hz(self) -> int: ...
+
+    def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
+        """The sentences of a turn at `rate_hz`. The same arguments give the same samples."""
+        ...
+
+
+@runtime_checkable
+class ShapingVoice(Protocol):
+    """A voice that sets pitch, melody, timbre and rate while it makes the sound, so that no vocoder need follow."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def rate_hz(self) -> int: ...
+
+    def perform(
+        self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int
+    ) -> list[list[Float32]]:
+        """For each stretch its sentences as signals at `rate_hz`. The same arguments give the same samples."""
+        ...
+
+
+Voice = Synthesiser | AlignedVoice | ShapingVoice
+
+
 class VoiceError(RuntimeError):
     """A voice cannot be loaded or cannot speak; the message is one line."""
 
@@ -48,6 +101,7 @@ class PiperSynthesiser:
 
     def __init__(self, model_path: Path) -> None:
         self._path = model_path
+        self._network: bytes | None = None
         try:
             from piper.config import PiperConfig
 
@@ -68,16 +122,57 @@ class PiperSynthesiser:
     def rate_hz(self) -> int:
         return int(self._config.sample_rate)
 
-    def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
-        """See `Synthesiser.speak`. Sentences come peak-normalised, so levels are set afterwards."""
+    def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
+        """See `AlignedVoice.speak_turn`. Sentences come at the network's own level, so levels are set afterwards."""
         from piper import PiperVoice
 
-        voice = PiperVoice(session=self._session(seed), config=self._config)
-        return [[np.asarray(chunk.audio_float_array, dtype=np.float32) for chunk in voice.synthesize(text)] for text in texts]
+        from audio.synthesis_sentences import sentences_of
+
+        session = self._session(seed)
+        voice = PiperVoice(session=session, config=self._config)
+        return [self._said(session, voice, pieces) for pieces in sentences_of(stretches, voice.phonemize)]
+
+    def _said(self, session: Any, voice: Any, pieces: Sequence[Piece]) -> Passage:
+        """One sentence. Its pieces are parted where the last sound of each ends; a blank between them belongs to the later."""
+        from audio.synthesis_graph import DURATIONS, STRETCH
+
+        phonemes: list[str] = []
+        lengthened: dict[int, float] = {}
+        counts = []
+        for piece in pieces:
+            phonemes += [" "] if phonemes else []
+            for place in piece.last_syllable:
+                lengthened[len(phonemes) + place] = piece.lengthening
+            phonemes += piece.phonemes
+            counts.append(len(phonemes))
+        ids = voice.phonemes_to_ids(phonemes)
+        # Ids of the first n phonemes, without the mark that ends every sequence.
+        upto = [len(voice.phonemes_to_ids(phonemes[:n])) - 1 for n in range(len(phonemes) + 1)]
+        factors = np.ones((1, 1, len(ids)), dtype=np.float32)
+        for place, factor in lengthened.items():
+            factors[0, 0, upto[place] : upto[place + 1]] = factor
+        given = {
+            "input": np.array([ids], dtype=np.int64),
+            "input_lengths": np.array([len(ids)], dtype=np.int64),
+            "scales": np.array(
+                [self._config.noise_scale, self._config.length_scale, self._config.noise_w_scale], dtype=np.float32
+            ),
+            STRETCH: factors,
+        }
+        sound, frames = session.run(["output", DURATIONS], given)
+        samples = np.asarray(sound, dtype=np.float32).squeeze()
+        ends = np.cumsum(frames.ravel()).astype(int) * int(self._config.hop_length)
+        cuts = [int(ends[upto[count] - 1]) for count in counts[:-1]]
+        cuts.append(samples.size)
+        return Passage(samples, tuple((piece.stretch, cut) for piece, cut in zip(pieces, cuts, strict=True)))
 
     def _session(self, seed: int) -> Any:
         import onnxruntime
 
+        from audio.synthesis_graph import with_durations
+
+        if self._network is None:
+            self._network = with_durations(self._path, "Ceil", None, [1, 1, "phonemes"])
         options = onnxruntime.SessionOptions()
         options.enable_mem_reuse = False
         options.intra_op_num_threads = 1
@@ -85,6 +180,6 @@ class PiperSynthesiser:
         options.log_severity_level = 3
         onnxruntime.set_seed(seed % (1 << 31))
         try:
-            return onnxruntime.InferenceSession(str(self._path), options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(self._network, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime raises its own unexported kinds
             raise VoiceError(f"{self._path} cannot be loaded by onnxruntime: {str(error).splitlines()[0]}") from error

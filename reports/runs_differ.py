@@ -3,6 +3,7 @@
 Nothing here is a reason to refuse; every one is a reason why a gap between agents of two runs may not be the agents'.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from harness.steps.machine import MachineSummary, machine_of, thread_words
@@ -72,6 +73,11 @@ def _method(part: Part) -> str:
     return ", ".join(sorted({s.timing.method for s in part.sessions if s.timing is not None})) or "none"
 
 
+def _voices(manifest: RunManifest) -> str:
+    speakers = Counter(manifest.voices.values())
+    return ", ".join(f"{name} {count} times" if count > 1 else name for name, count in sorted(speakers.items()))
+
+
 def _calibration(part: Part) -> str:
     error = onset_error_of(part)
     return "not calibrated" if error is None else f"onset within {error.words}"
@@ -91,7 +97,7 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
     ("Line conditions", lambda m: ", ".join(m.conditions), "Agents heard their callers over different lines."),
     ("Callers at once", lambda m: str(m.concurrency), "More callers at once make every agent slower."),
     ("Transcriber", lambda m: m.transcriber or "none", "Replies were judged as different ears heard them."),
-    ("Voices", lambda m: ", ".join(m.voices.values()) or "none", "Agents heard different callers."),
+    ("Voices", lambda m: _voices(m) or "none", "Agents heard different callers."),
     ("Harness", lambda m: m.harness_version, "Methods may have changed in between."),
 )
 

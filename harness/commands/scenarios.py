@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.secrets import learn
+from harness.commands.scenarios_listen import listen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from scenarios.context import Context
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from harness.run.pack_acoustics import PackAcoustics
     from harness.run.voices import Voices
 
-app = typer.Typer(no_args_is_help=True, help="List, show, check and build packs of contexts.")
+app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
+app.command("listen")(listen)
 
 
 @app.command("list")

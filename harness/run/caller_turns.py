@@ -42,9 +42,9 @@ class CallerTurns:
     plan: RunPlan
     rendered: Mapping[tuple[str, int], RenderedTurn]
     barge_in: Mapping[str, RenderedTurn]
-    """By voice, where a barge-in is asked for."""
+    """By context, where a barge-in is asked for."""
     voices: dict[str, str]
-    """Which voice each context's wish was mapped to, for the manifest."""
+    """Who speaks for each context, for the manifest."""
 
     def of(self, key: SessionKey, rate_hz: int) -> tuple[CallerTurn, ...]:
         """The turns of one session at the agent's input rate, under its line condition."""
@@ -63,7 +63,7 @@ class CallerTurns:
             )
         offset_ms = self.plan.options.barge_in_ms
         if offset_ms is not None:
-            words = self.barge_in[context.voice]
+            words = self.barge_in[context.id]
             turns.append(
                 CallerTurn(
                     played=_conditioned(_at_rate(words, rate_hz), key, -1, rate_hz),
@@ -104,14 +104,20 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     """
     wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
     progress.phase("Rendering the caller", len(wanted))
-    voices = open_voices(plan.pack)
-    voices.prepare([(c.turns[k], c.voice) for c, k in wanted], lambda: progress.step("rendered"))
-    rendered = {(c.id, k): voices.render(c.turns[k], c.voice) for c, k in wanted}
+    voices = open_voices(plan.pack, plan.options.seed, _voices_of_agents(plan))
+    wishes = {c.id: voices.wish_of(c) for c in plan.contexts}
+    voices.prepare([(c.turns[k], wishes[c.id]) for c, k in wanted], lambda: progress.step("rendered"))
+    rendered = {(c.id, k): voices.render(c.turns[k], wishes[c.id]) for c, k in wanted}
     barge_in: dict[str, RenderedTurn] = {}
     if plan.options.barge_in_ms is not None:
-        for voice in sorted({c.voice for c in plan.contexts}):
-            barge_in[voice] = voices.render(Turn(role="seeker", text=BARGE_IN_WORDS), voice)
-    return CallerTurns(plan, rendered, barge_in, {c.voice: voices.chosen(c.voice) for c in plan.contexts})
+        spoken = {w: voices.render(Turn(role="seeker", text=BARGE_IN_WORDS), w) for w in sorted(set(wishes.values()))}
+        barge_in = {context: spoken[wish] for context, wish in wishes.items()}
+    return CallerTurns(plan, rendered, barge_in, {context: voices.chosen(wish) for context, wish in wishes.items()})
+
+
+def _voices_of_agents(plan: RunPlan) -> frozenset[str]:
+    """The weights that agents of the plan speak with, as far as their profiles say."""
+    return frozenset(weight for profile in plan.profiles for weight in profile.weights)
 
 
 def _at_rate(rendered: RenderedTurn, rate_hz: int) -> NDArray[np.int16]:

@@ -130,8 +130,8 @@ def measure_pack(
         for context, turn, _ in spoken
         if pack.recording_of(turn) is None and RENDERED_AS[_emotion(turn)] != "neutral"
     ]
-    wanted = [(turn, context.voice) for context, turn, _ in spoken]
-    wanted += [(_neutral(turn), context.voice) for context, turn in told]
+    wanted = [(turn, voices.wish_of(context)) for context, turn, _ in spoken]
+    wanted += [(_neutral(turn), voices.wish_of(context)) for context, turn in told]
     phase("Rendering the callers", len(wanted))
     voices.prepare(wanted, lambda: step("rendered"))
     phase("Listening to them", len(spoken))
@@ -141,20 +141,21 @@ def measure_pack(
         step(f"{turns[-1].place}: {turns[-1].wer:.0%} of words wrong")
     pairs: dict[str, list[tuple[ProsodyMeasures, ProsodyMeasures]]] = {}
     for context, turn in told:
-        both = [measure_prosody(voices.render(each, context.voice)) for each in (turn, _neutral(turn))]
+        both = [measure_prosody(voices.render(each, voices.wish_of(context))) for each in (turn, _neutral(turn))]
         pairs.setdefault(_emotion(turn), []).append((both[0], both[1]))
     return PackAcoustics(tuple(turns), tuple(check_emotion(name, pairs[name]) for name in sorted(pairs)))
 
 
 def _hear(context: Context, turn: Turn, k: int, voices: Voices, transcriber: Transcriber) -> TurnAcoustics:
-    rendered = voices.render(turn, context.voice)
+    wish = voices.wish_of(context)
+    rendered = voices.render(turn, wish)
     heard = transcriber.transcribe(rendered.samples, rendered.rate_hz).text
     meant = spoken_words(without_marks(turn.text))
     return TurnAcoustics(
         context_id=context.id,
         turn=k,
         last=turn is context.spoken,
-        voice=voices.chosen(context.voice),
+        voice=voices.chosen(wish),
         emotion=_emotion(turn),
         duration_s=rendered.duration_s,
         words=len(meant),

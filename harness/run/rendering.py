@@ -13,8 +13,10 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from audio.prosody import Speaker
-from audio.speech import Directions, PlainDirections, render_turn
-from audio.synthesis import PiperSynthesiser, Synthesiser
+from audio.speech import FLOOR, Directions, PlainDirections, render_turn
+from audio.speech_floor import FloorSettings
+from audio.synthesis import PiperSynthesiser, Voice
+from audio.synthesis_hibari import HibariSynthesiser
 from audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3
@@ -22,13 +24,23 @@ WORTH_A_PROCESS = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Hibari:
+    """The voice inside the package `hibari-tts`."""
+
+
+VoiceSource = Path | ServiceVoice | Hibari
+"""What speaks: a Piper model's path, a service, or hibari."""
+
+
+@dataclass(frozen=True, slots=True)
 class RenderJob:
-    """A turn to be spoken: marked text, directions, the voice (a model's path, or a service) and who seems to speak."""
+    """A turn to be spoken: marked text, directions, what speaks, who seems to speak, and how the floor is held."""
 
     text: str
     directions: Directions | None
-    voice: Path | ServiceVoice
+    voice: VoiceSource
     speaker: Speaker
+    floor: FloorSettings = FLOOR
 
 
 def render_missing(
@@ -39,7 +51,7 @@ def render_missing(
     Raises what `audio.speech.render_turn` raises, for the first job that fails; the others are kept.
     """
     workers = workers or len(os.sched_getaffinity(0))
-    plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker) for job in jobs]
+    plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker, job.floor) for job in jobs]
     if workers == 1 or len(plain) < WORTH_A_PROCESS * workers:
         for job in plain:
             _render(job, cache)
@@ -68,15 +80,22 @@ def _plain(directions: Directions | None) -> PlainDirections | None:
 
 
 def _render(job: RenderJob, cache: Path) -> None:
-    render_turn(job.text, job.directions, open_voice(job.voice), cache, job.speaker)
+    render_turn(job.text, job.directions, open_voice(job.voice), cache, job.speaker, job.floor)
 
 
-def open_voice(voice: Path | ServiceVoice) -> Synthesiser:
+def open_voice(voice: VoiceSource) -> Voice:
     """A voice that speaks; a model is loaded once a process.
 
     Raises `audio.synthesis.VoiceError` where it cannot be had.
     """
-    return PipecatSynthesiser(voice) if isinstance(voice, ServiceVoice) else _piper(voice)
+    if isinstance(voice, ServiceVoice):
+        return PipecatSynthesiser(voice)
+    return _hibari() if isinstance(voice, Hibari) else _piper(voice)
+
+
+@lru_cache(maxsize=1)
+def _hibari() -> HibariSynthesiser:
+    return HibariSynthesiser()
 
 
 @lru_cache(maxsize=4)

@@ -64,14 +64,14 @@ def listen_for_ends(
             f"`harness scenarios pauses {pack.name} --out FILE` marks people's pauses"
         )
     phase("Rendering the callers", len(spoken))
-    voices.prepare([(turn, c.voice) for c, _, turn in spoken], lambda: step("rendered"))
+    voices.prepare([(turn, voices.wish_of(c)) for c, _, turn in spoken], lambda: step("rendered"))
     of_turn: dict[tuple[str, int], list[Instant]] = defaultdict(list)
     for instant in found:
         of_turn[instant.context, instant.turn].append(instant)
     phase("Listening for their ends", len(spoken))
     heard: list[Heard] = []
     for context, k, turn in spoken:
-        heard += hear(voices.render(turn, context.voice), of_turn[context.id, k], finished)
+        heard += hear(voices.render(turn, voices.wish_of(context)), of_turn[context.id, k], finished)
         step(f"{context.id}: {len(of_turn[context.id, k])} silences")
     return summarised(heard, every_turn=every_turn, recordings=len(chosen) - len(spoken))
 

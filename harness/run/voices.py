@@ -9,24 +9,25 @@ environment and never taken from a pack: a pack is a stranger's, and a voice say
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agents.secrets import learn_file
 from audio.prosody import Speaker
 from audio.prosody_emotions import UnknownEmotion
-from audio.speech import JUST_THE_VOICE, RenderedTurn, render_turn
+from audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_turn
+from audio.speech_floor import FloorSettings
 from audio.speech_recording import RecordingError, load_turn
 from audio.speech_text import SpeechTextError, without_marks
-from audio.speech_voices import caller_voice
-from audio.synthesis import Synthesiser, VoiceError
+from audio.speech_voices import HIBARI, caller_voice, cast
+from audio.synthesis import Voice, VoiceError
 from audio.synthesis_service import ServiceVoice, load_service_voices
 from harness import models
 from harness.errors import UserError
 from harness.models.store import cache_folder
-from harness.run.rendering import RenderJob, open_voice, render_missing
-from scenarios.context import Turn
+from harness.run.rendering import Hibari, RenderJob, VoiceSource, open_voice, render_missing
+from scenarios.context import Context, Turn
 from scenarios.pack import Pack
 
 VOICES_FILE = "HEART_VOICES"
@@ -40,7 +41,16 @@ class Voices:
     pack: Pack
     cache: Path
     services: Mapping[str, ServiceVoice] = field(default_factory=dict)
-    _opened: dict[str, Synthesiser] = field(default_factory=dict)
+    seed: int = 0
+    """Of who speaks for contexts that name nobody."""
+    taken: Collection[str] = ()
+    """Weights that agents under test speak with; no caller has such a voice."""
+    floor: FloorSettings = FLOOR
+    _opened: dict[str, Voice] = field(default_factory=dict)
+
+    def wish_of(self, context: Context) -> str:
+        """Who speaks for a context: whom its pack names, or who was drawn for it. The user's own voices are never redrawn."""
+        return context.voice if context.voice in self.services else cast(context.voice, context.id, self.seed, self.taken)
 
     def chosen(self, wish: str) -> str:
         """The voice that speaks for a wish."""
@@ -65,7 +75,7 @@ class Voices:
             voice, speaker = self._voice(wish)
             if wish not in self._opened:
                 self._opened[wish] = open_voice(voice)
-            return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker)
+            return render_turn(turn.text, turn.speech, self._opened[wish], self.cache, speaker, self.floor)
         except (SpeechTextError, VoiceError, UnknownEmotion, RecordingError) as error:
             raise UserError(str(error)) from error
 
@@ -78,7 +88,7 @@ class Voices:
         jobs = []
         for turn, wish in wanted:
             if self.pack.recording_of(turn) is None:
-                jobs.append(RenderJob(turn.text, turn.speech, *self._voice(wish)))
+                jobs.append(RenderJob(turn.text, turn.speech, *self._voice(wish), self.floor))
             else:
                 step()
         try:
@@ -86,15 +96,16 @@ class Voices:
         except (SpeechTextError, VoiceError, UnknownEmotion) as error:
             raise UserError(str(error)) from error
 
-    def _voice(self, wish: str) -> tuple[Path | ServiceVoice, Speaker]:
+    def _voice(self, wish: str) -> tuple[VoiceSource, Speaker]:
         if wish in self.services:
             return self.services[wish], JUST_THE_VOICE
         voice, _ = caller_voice(wish)
-        return models.resolve(voice.weight), voice.speaker
+        return Hibari() if voice.weight == HIBARI else models.resolve(voice.weight), voice.speaker
 
 
-def open_voices(pack: Pack) -> Voices:
-    """The voices of this machine for one pack.
+def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voices:
+    """The voices of this machine for one pack. `seed` is of who speaks where the pack names nobody, `taken` are the weights
+    that agents under test speak with.
 
     Raises:
         UserError: the user's voices file is malformed.
@@ -106,4 +117,4 @@ def open_voices(pack: Pack) -> Voices:
         services = load_service_voices(Path(named)) if named else {}
     except VoiceError as error:
         raise UserError(f"{VOICES_FILE}: {error}") from error
-    return Voices(pack, cache_folder() / "speech", services)
+    return Voices(pack, cache_folder() / "speech", services, seed, frozenset(taken))

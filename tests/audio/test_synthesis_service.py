@@ -13,9 +13,11 @@ import pytest
 import soundfile
 
 from audio.speech import PlainDirections, render_turn
+from audio.speech_floor import FloorSettings
 from audio.synthesis import VoiceError
 from audio.synthesis_service import SERVICE_RATE_HZ, PipecatSynthesiser, ServiceVoice, load_service_voices
 
+AS_READ = FloorSettings(hold_share=0.0)
 KEY = "key-that-must-not-show"
 OPENAI = "pipecat.services.openai.tts.OpenAITTSService"
 MS_A_LETTER = 60
@@ -96,7 +98,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(server: SpeechServer, tmp_path: Path) -> None:
     voice = PipecatSynthesiser(anna(server))
-    turn = render_turn("I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path)
+    text = "I went home. <pause 450> It was late."
+    turn = render_turn(text, PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ)
     assert [asked["input"] for asked in server.asked] == ["I went home.", "It was late."]
     assert {(asked["voice"], asked["model"]) for asked in server.asked} == {("nova", "speech-1")}
     ((start, end),) = turn.pauses
@@ -105,7 +108,9 @@ def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_onc
     letters = len("I went home.") + len("It was late.")
     spoken_s = turn.duration_s - 0.450
     assert 0.9 < spoken_s / (letters * MS_A_LETTER / 1000) < 1.2, "sad callers are slower, and it is the service's sound"
-    again = render_turn("I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path)
+    again = render_turn(
+        "I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ
+    )
     assert len(server.asked) == 2, "a kept turn is not asked for again"
     assert np.array_equal(again.samples, turn.samples)
 
