@@ -87,8 +87,12 @@ def reshape(
     Raises `VoiceError` if the vocoder's packages are missing.
     """
     world = _world()
-    most_hz = ceiling_hz([f0_track(signal, rate_hz) for signal in signals])
-    tracks = [f0_track(signal, rate_hz, most_hz) for signal in signals]
+    first_look = [f0_track(signal, rate_hz) for signal in signals]
+    most_hz = ceiling_hz(first_look)
+    tracks = [
+        f0_track(signal, rate_hz, most_hz) if track.max(initial=0.0) > most_hz else track
+        for signal, track in zip(signals, first_look, strict=True)
+    ]
     voiced = np.concatenate([track[track > 0] for track in tracks]) if tracks else np.zeros(0)
     centre = float(np.mean(np.log2(voiced))) if voiced.size else 0.0
     lift = np.log2(speaker.f0_factor) + prosody.f0_semitones / 12

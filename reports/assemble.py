@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.ranking.percentiles import Quantiles
-from harness.steps.cautions import gravest_first
 from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
@@ -23,7 +22,6 @@ from reports.provenance import provenance
 from reports.runs_differ import onset_error_of
 from reports.shown_runs import ShownRuns, heard_rows, reply_texts
 from reports.turns import first_start_ns, turns
-from reports.unfit_callers import unfit_callers
 from reports.view import (
     METRICS,
     SUBSETS,
@@ -83,7 +81,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         contexts=tuple(
             _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in page_runs.contexts
         ),
-        cautions=gravest_first([*summary.cautions, *unfit_callers(page_runs.contexts, [m.mode for m in manifests])]),
+        cautions=summary.cautions,
         agreement=audits.agreements(everything),
         audits=audits.audits(everything, reply_texts(page_runs)),
         strategies=strategies.used(page_runs),

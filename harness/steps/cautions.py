@@ -64,6 +64,8 @@ class Circumstances(BaseModel):
     """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
+    length_tells: tuple[str, ...] = ()
+    """Why the endpointing of these callers must not be compared."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)
     """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
@@ -97,6 +99,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
+        length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
         to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         spoken=bool(spoken),
@@ -115,6 +118,7 @@ def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]
             *_ranking(known),
             *_size(summary, known),
             *_losses(summary, known),
+            *_callers(known),
             *_machine(known),
             *_standing(known),
         ]
@@ -134,6 +138,11 @@ def _validity(summary: "RunSummary") -> Iterator[Caution]:
     if not summary.valid:
         why = "; ".join(summary.invalid) or "the run does not say why"
         yield _said("invalid", "bad", "Invalid", f"These figures must not be quoted: {why}.")
+
+
+def _callers(known: Circumstances) -> Iterator[Caution]:
+    for text in known.length_tells:
+        yield _said("length_tells", "warn", "Length gives the end away", text)
 
 
 def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[Caution]:

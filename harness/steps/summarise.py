@@ -28,6 +28,7 @@ from harness.steps.summary import (
     Subset,
     WithinBudget,
 )
+from harness.steps.unfit_callers import unfit_callers
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.manifest import AgentEntry, RunManifest
@@ -268,6 +269,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
     quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
     several = len(selection.conditions) > 1
     broken = {failure.session for failure in selection.store.step_failures()}
+    spoken = any(agent.kind != "text" for agent in manifest.agents)
     return Circumstances(
         contexts=frozenset(context.id for context in contexts),
         played=frozenset(s.key.context_id for s in selection.sessions),
@@ -277,6 +279,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         silent=sum(is_rule(row.judge) for row in rows),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),
@@ -286,7 +289,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
-        spoken=any(agent.kind != "text" for agent in manifest.agents),
+        spoken=spoken,
         onset_error=onset_error(manifest.calibration),
         not_calibrated=manifest.not_calibrated,
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),

@@ -123,6 +123,13 @@ def test_few_conversations_and_few_turns_are_said_to_be_few() -> None:
     assert not {"few_conversations", "no_p95"} & set(by_code(summary(cells=many)))
 
 
+def test_callers_whose_length_tells_their_end_are_said_once_on_a_page_of_several_runs() -> None:
+    told = KNOWN.model_copy(update={"length_tells": ("The number of words tells the end.",)})
+    page = together([told, told, KNOWN], [], human_baseline=False)
+    assert by_code(summary(known=page))["length_tells"].text == "The number of words tells the end."
+    assert "length_tells" not in by_code(summary(known=KNOWN))
+
+
 def test_what_was_lost_is_counted_by_agent() -> None:
     cells = [cell("quick", no_reply=2, discarded={"echo": 1})]
     failure = Failure(context="c-1", agent="quick", kind="agent_closed", detail="")
