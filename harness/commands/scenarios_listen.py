@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _IN_WORDS = {
     "as_read": "as read",
     "no_final_lengthening": "not drawn out",
+    "drawn_out": "drawn out",
     "plateau": "level pitch",
     "rising_pitch": "rising pitch",
     "falling_pitch": "falling pitch",
@@ -112,11 +113,9 @@ def _stretches(turn: Turn, rendered: RenderedTurn) -> tuple[StretchShown, ...]:
     segments = parse_marked(turn.text)
     shown = []
     for segment, end in zip(segments, rendered.ends, strict=True):
-        if end.kind == "mid_sentence":
-            how = "in mid-sentence"
-        else:
-            cues = ", ".join(_IN_WORDS.get(cue, cue) for cue in end.cues)
-            how = f"{'goes on' if end.holds else 'sounds finished'}: {cues}"
+        cues = ", ".join(_IN_WORDS.get(cue, cue) for cue in end.cues)
+        where = {None: "in mid-sentence", True: "goes on", False: "sounds finished"}[end.holds]
+        how = f"{where}: {cues}" if cues else where
         pause = f"pause {segment.pause_after_ms} ms, " if segment.pause_after_ms else "end, "
         shown.append(StretchShown(segment.text, pause + how))
     return tuple(shown)
