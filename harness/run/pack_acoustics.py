@@ -194,7 +194,7 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 
 
 def spoken_words(text: str) -> tuple[str, ...]:
-    """Words as they sound: lower case, numbers under a hundred in words, one spelling, no punctuation and no fillers."""
+    """Words as they sound: lower case, numbers under a hundred and years in words, one spelling, no punctuation, no fillers."""
     bare = re.sub(r"[‘’]", "'", text.lower())
     words: list[str] = []
     for word in re.findall(r"[a-z]+(?:'[a-z]+)*|[0-9]+", bare):
@@ -208,4 +208,7 @@ def _number(value: int) -> str:
         return _UNITS[value]
     if value < 100:
         return _TENS[value // 10 - 2] + (f" {_UNITS[value % 10]}" if value % 10 else "")
+    century, rest = divmod(value, 100)
+    if 11 <= century <= 20 and rest >= 10:
+        return f"{_number(century)} {_number(rest)}"
     return str(value)

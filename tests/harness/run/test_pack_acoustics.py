@@ -21,6 +21,7 @@ from scenarios.pack import load_pack
         ("Forty-one years, and I'm frightened.", "41 years and I’m frightened"),
         ("My mum said, um, OK.", "my mom said okay"),
         ("At six a.m.", "at 6 A.M."),
+        ("Not since nineteen ninety-nine.", "not since 1999"),
     ],
 )
 def test_spelling_is_no_error(one: str, other: str) -> None:
