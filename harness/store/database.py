@@ -30,14 +30,26 @@ DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
 def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
     """A run's database in a folder that has none; it has its name only once it is whole."""
     unfinished = folder / f"{DATABASE}.new"
+    journal = Path(f"{unfinished}-journal")
+    journal.unlink(missing_ok=True)
+    unfinished.unlink(missing_ok=True)
     try:
         with closing(_connect(unfinished, "rwc")) as database, database:
             _fill(database, manifest, contexts)
         unfinished.rename(folder / DATABASE)
     finally:
         unfinished.unlink(missing_ok=True)
-        Path(f"{unfinished}-journal").unlink(missing_ok=True)
+        journal.unlink(missing_ok=True)
     return _connect(folder / DATABASE, "rw")
+
+
+def nothing_but_a_killed_start(folder: Path) -> bool:
+    """Whether a folder is empty but for what a run makes before it has a database; one killed there has nothing to lose."""
+    begun = (f"{DATABASE}.new", f"{DATABASE}.new-journal")
+    return all(
+        (entry.is_dir() and not any(entry.iterdir())) if entry.name in (SESSIONS, "logs") else entry.name in begun
+        for entry in folder.iterdir()
+    )
 
 
 def _fill(database: sqlite3.Connection, manifest: RunManifest, contexts: Sequence[Context]) -> None:

@@ -30,6 +30,7 @@ from harness.store.database import (
     create_database,
     damaged,
     locked,
+    nothing_but_a_killed_start,
     open_database,
     sessions_without_files,
 )
@@ -127,11 +128,11 @@ class RunStore:
             raise UserError(f"--out {folder}: is a file, not a directory; choose another path")
         if (folder / DATABASE).exists():
             raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
-        if folder.exists() and any(folder.iterdir()):
+        if folder.exists() and not nothing_but_a_killed_start(folder):
             raise UserError(f"--out {folder}: is not empty; choose a new directory")
         try:
-            (folder / SESSIONS).mkdir(parents=True)
-            (folder / "logs").mkdir()
+            (folder / SESSIONS).mkdir(parents=True, exist_ok=True)
+            (folder / "logs").mkdir(exist_ok=True)
             return cls(folder, create_database(folder, manifest, contexts))
         except (OSError, sqlite3.OperationalError) as error:
             for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room

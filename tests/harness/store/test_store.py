@@ -126,6 +126,15 @@ def test_a_folder_that_holds_something_is_refused(store: RunStore, tmp_path: Pat
     assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.tex"]
 
 
+def test_a_folder_of_a_start_that_was_killed_before_it_had_a_database_will_do(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    RunStore.create(folder, manifest(), [CONTEXT]).close()
+    (folder / "run.sqlite").rename(folder / "run.sqlite.new")
+    with RunStore.create(folder, manifest(), [CONTEXT]).lock():
+        assert RunStore.open(folder).sessions() == []
+    assert not (folder / "run.sqlite.new").exists()
+
+
 def test_what_is_no_run_is_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="holds no run"):
         RunStore.open(tmp_path)
