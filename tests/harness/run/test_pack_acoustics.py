@@ -7,7 +7,7 @@ import pytest
 
 from audio import transcribe
 from audio.speech import RenderedTurn
-from audio.speech_voices import caller_voice
+from audio.speech_voices import cast
 from audio.transcribe import Transcriber, Transcription
 from harness import models
 from harness.run.pack_acoustics import MOST_WER, measure_pack, spoken_words, word_errors
@@ -42,7 +42,7 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
     found = measure_pack(some, Voices(some, tmp_path), Transcriber(models.resolve("whisper-tiny.en")), step=lines.append)
     assert len(found.turns) == 3
     assert len([line for line in lines if line != "rendered"]) == 3
-    assert {turn.voice for turn in found.turns} == {caller_voice(context.voice)[0].name for context in some.contexts}
+    assert [turn.voice for turn in found.turns] == [cast(context.voice, context.id, 0) for context in some.contexts]
     assert found.wer <= MOST_WER
     assert {check.emotion for check in found.emotions} == {"anxiety", "sadness", "anger"}
     assert not found.inaudible

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from audio.speech_voices import CALLER_VOICES
 from harness.errors import UserError
 from harness.run.voices import VOICES_FILE, open_voices
 from scenarios.pack import load_pack
@@ -46,3 +47,16 @@ def test_a_voices_file_beside_a_pack_is_not_read(tmp_path: Path, monkeypatch: py
     monkeypatch.delenv(VOICES_FILE, raising=False)
     (tmp_path / "voices.toml").write_text(ENTRY.format(name="joe"))
     assert open_voices(load_pack("heart-mini")).services == {}
+
+
+def test_who_speaks_is_drawn_from_the_seed_and_never_has_the_voice_of_an_agent_under_test() -> None:
+    pack = load_pack("heart-open")
+    drawn = [open_voices(pack, 1).wish_of(context) for context in pack.contexts]
+    assert len(set(drawn)) == 8
+    assert drawn == [open_voices(pack, 1).wish_of(context) for context in pack.contexts]
+    assert drawn != [open_voices(pack, 2).wish_of(context) for context in pack.contexts]
+    sex = {"male": "man", "female": "woman"}
+    assert all(CALLER_VOICES[name].sex == sex[c.voice] for name, c in zip(drawn, pack.contexts, strict=True))
+    beside_joe = [open_voices(pack, 1, {"piper-joe"}).wish_of(context) for context in pack.contexts]
+    assert "joe" not in beside_joe
+    assert all(then == now for then, now in zip(drawn, beside_joe, strict=True) if then != "joe"), "others keep their voice"
