@@ -1,10 +1,11 @@
 """A cough and a door, made from a seed: sounds beside speech that ask a listener for nothing.
 
 They are computed and not recorded, so that they carry no licence, no person and no room, and can be made again to the
-byte. A cough is noise in the order of its phases, a burst and then a longer, duller tail (Korpas, Sadlonova and Vrabec,
-Analysis of the cough sound, 1996, leave out the last, voiced one, which many coughs lack); a door is a dull thud that rings at
-a few low resonances, and the click of its latch. Neither has the pitch of a voice (`audio.voicing`), which is the property
-that tells an agent that neither is speech.
+byte. A cough goes in phases, a burst first (Van Hirtum, The acoustics of coughing, Medical Physics 2002,
+doi 10.1118/1.1525012, finds three in coughs generally, some of them voiced); this one is a burst of noise and a longer, duller
+tail, without the voiced part. A door is a dull thud that rings at a few low resonances, and the click of its latch. All
+lengths, bands and levels are choices of ours, not measurements: they stand for "short, loud and no voice". Neither sound has
+the pitch of a voice (`audio.voicing`), which is the property that tells an agent that neither is speech.
 """
 
 from typing import Final, Literal

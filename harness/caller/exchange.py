@@ -35,7 +35,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
         arrays[f"played{k}"] = turn.played
         if turn.dry is not None:
             arrays[f"dry{k}"] = turn.dry
-        turns.append({"pauses": pairs_of(turn.pauses), "start": turn.start, "offset_ms": turn.offset_ms})
+        turns.append({"pauses": pairs_of(turn.pauses), "start": turn.start, "offset_ms": turn.offset_ms, "event": turn.event})
     if plan.line_noise is not None:
         arrays["line_noise"] = plan.line_noise
     _write(folder, _PLAN, arrays, {
@@ -51,7 +51,7 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
     """The plan that `write_plan` left, for a connection that came another way."""
     arrays, data = _read(folder, _PLAN)
     turns = tuple(
-        CallerTurn(arrays[f"played{k}"], arrays.get(f"dry{k}"), pauses_of(t["pauses"]), t["start"], t["offset_ms"])
+        CallerTurn(arrays[f"played{k}"], arrays.get(f"dry{k}"), pauses_of(t["pauses"]), t["start"], t["offset_ms"], t["event"])
         for k, t in enumerate(data["turns"])
     )
     return SessionPlan(

@@ -1,8 +1,8 @@
 """What a session will do, decided before it begins, so that nothing has to be thought about while audio is flowing.
 
 A plan may hold several caller turns: the first begins after the lead-in, a later one either waits for the agent's reply
-to end (replaying a conversation) or is spoken into that reply (barge-in). One mechanism serves both because to the
-pacer they differ only in the moment that starts them.
+to end (replaying a conversation) or is spoken into that reply (barge-in). An event, a cough or a "mm-hm", is played as a
+barge-in is. One mechanism serves all because to the pacer they differ only in the moment that starts them.
 """
 
 from dataclasses import dataclass, field
@@ -32,6 +32,8 @@ class CallerTurn:
     start: Start = "lead_in"
     offset_ms: float = 1_000.0
     """`after_reply`: silence left after the reply's end. `into_reply`: how far into the audible reply this turn starts."""
+    event: str = ""
+    """Which event this is, where it is one (`into_reply`) and no turn of the caller's."""
 
     def __post_init__(self) -> None:
         if self.dry is not None and len(self.dry) != len(self.played):

@@ -5,6 +5,8 @@ on a frame boundary, silence fills every other frame at exactly the same rate, a
 would be spoken.
 """
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,9 +90,10 @@ class Script:
         turn = self._waiting.pop(0)
         start = frame * self.frame_samples
         pauses = tuple(Pause(start + p.start_sample, start + p.end_sample) for p in turn.pauses)
-        barge_in = turn.start == "into_reply"
+        kind: Literal["turn", "barge_in", "event"] = "event" if turn.event else "barge_in"
+        kind = kind if turn.start == "into_reply" else "turn"
         end = start + len(turn.played)
-        self.spoken.append(SpokenTurn(start, end, pauses, "barge_in" if barge_in else "turn"))
+        self.spoken.append(SpokenTurn(start, end, pauses, kind, turn.event))
         self._speaking, self._position = turn, 0
         listener.mark()
 

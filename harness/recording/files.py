@@ -54,7 +54,8 @@ class _Turn(_Model):
     start_sample: int
     end_sample: int
     pauses: list[tuple[int, int]]
-    kind: Literal["turn", "barge_in"]
+    kind: Literal["turn", "barge_in", "event"]
+    event: str = ""
 
 
 class _Caller(_Model):

@@ -39,6 +39,7 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
             "turns": [
                 {
                     "start_sample": t.start_sample, "end_sample": t.end_sample, "pauses": pairs_of(t.pauses), "kind": t.kind,
+                    "event": t.event,
                 }
                 for t in caller.turns
             ],
@@ -73,7 +74,8 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
             speech_end_sample=caller["speech_end_sample"],
             pauses=pauses_of(caller["pauses"]),
             turns=tuple(
-                SpokenTurn(t["start_sample"], t["end_sample"], pauses_of(t["pauses"]), t["kind"]) for t in caller["turns"]
+                SpokenTurn(t["start_sample"], t["end_sample"], pauses_of(t["pauses"]), t["kind"], t.get("event", ""))
+                for t in caller["turns"]
             ),
         ),
         agent_rate_hz=facts["agent_rate_hz"],

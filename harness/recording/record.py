@@ -28,12 +28,17 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
-    """One caller turn inside the track, in samples of it. A `barge_in` is spoken into the agent's reply."""
+    """One caller turn inside the track, in samples of it. A `barge_in` is spoken into the agent's reply.
+
+    An `event` sounds beside it and is no turn: a "mm-hm", a cough.
+    """
 
     start_sample: int
     end_sample: int
     pauses: tuple[Pause, ...] = ()
-    kind: Literal["turn", "barge_in"] = "turn"
+    kind: Literal["turn", "barge_in", "event"] = "turn"
+    event: str = ""
+    """Which event it is; empty for speech of the caller's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class CallerTrack:
     """Bounds of the rendered turn inside the track (its last sample may be quieter than speech; see `harness.timing`)."""
     pauses: tuple[Pause, ...] = ()
     turns: tuple[SpokenTurn, ...] = ()
-    """Every turn spoken, in order. The three fields above are those of the last one that is no barge-in."""
+    """Every turn spoken, in order. The three fields above are those of the last one that is neither barge-in nor event."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from harness.steps.measuring import keep_timings, timings_of
 from harness.steps.validity import with_validity
 from harness.store.run_store import RunStore, Session
 from harness.store.step_failure import StepFailure
+from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
 from harness.timing.measure import METHOD
 from harness.timing.words import with_words
@@ -88,7 +89,8 @@ def retime(
             failures.append(found)
         else:
             if session.heard_words:
-                found = (*found[:-1], with_words(found[-1], session.heard_words))
+                last = with_words(found[-1], session.heard_words)
+                found = (*found[:-1], with_event_words(last, session.heard_words, session.written_text))
             if _moved(session.timing, found[-1]):
                 changes.append(_change(session, found[-1]))
         keep_timings(store, session.id, found)

@@ -18,6 +18,7 @@ from harness.recording import playout
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore, Session
 from harness.store.step_failure import StepFailure, attempt
+from harness.timing.event_words import with_event_words
 from harness.timing.words import Word, with_words
 
 TRANSCRIBER = "whisper-base"
@@ -84,7 +85,8 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
         store.set_heard(session.id, text, words)
         store.clear_step_failure(session.id, "transcribing")
         if session.turn_timings:
-            store.set_timing(session.id, (*session.turn_timings[:-1], with_words(session.turn_timings[-1], words)))
+            last = with_event_words(with_words(session.turn_timings[-1], words), words, session.written_text)
+            store.set_timing(session.id, (*session.turn_timings[:-1], last))
         progress.step(session.key.context_id)
 
 

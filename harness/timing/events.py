@@ -1,65 +1,53 @@
 """What the agent does when something sounds beside its speech: a "mm-hm", a cough, a door, another person's voice.
 
-Such an event asks for nothing, so the agent should talk on. It is read from the heard track and not from the agent's
-word, as `yield` is: an agent that reports an interruption and plays on has not stopped. A stop is a quiet of
-`UTTERANCE_GAP_S` or more, longer than what synthesisers leave between sentences, that begins while the event sounds or
-soon after. Two things the audio alone cannot tell. A reply that stopped and one that had just come to its end look alike:
-events belong into the first part of a long reply, and a reply that ends there counts as stopped. An agent that stops and
-goes on after less than that quiet counts as having gone on.
+It is read from the heard track and not from the agent's word, as `yield` is. A stop is where its speech ends
+(`harness.timing.falling_silent`) while the event sounds or soon after. The audio alone cannot tell a reply that was broken off
+from one that had just come to its end: `harness.timing.event_words` asks the agent's own words, and an event of no sound at
+all, the control, shows how often a reply ends or stalls by itself there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
+from audio.level import first_sample, last_sample
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
+from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timeline import NS_PER_MS, samples_to_ns
-from harness.timing.utterances import AUDIBLE_POWER, UTTERANCE_GAP_S, Sound
+from harness.timing.barge_in import heard_sample
+from harness.timing.falling_silent import silent_from
+from harness.timing.figures import EventTaken
+from harness.timing.utterances import Sound
 
+METHOD: Final = "events-1"
 STOP_WITHIN_S: Final = 1.5
 """After the event's end. Chosen, not measured: time for a slow endpointer to take the event for a turn and clear its buffer."""
-WENT_ON: Final = "went on"
-STOPPED: Final = "false stop"
-RESTARTED: Final = "false stop and restart"
-NOT_SOUNDING: Final = "agent silent at event"
 
 
-@dataclass(frozen=True, slots=True)
-class EventResponse:
-    """How the agent took one event. `label` is one of the four above.
-
-    `stop_ms` runs from the event's onset to the agent's last audible sample, None unless it stopped. `silent_ms` is the
-    quiet that follows, None unless it spoke again: it is then a restart, of the same words or of others.
-    """
-
-    label: str
-    stop_ms: float | None = None
-    silent_ms: float | None = None
-
-
-def judge_event(track: HeardTrack, vocal: Sequence[Sound], onset: int, end: int) -> EventResponse:
-    """How the agent took one event that sounds from `onset` to `end` (samples of the heard track).
+def judge_event(
+    track: HeardTrack, vocal: Sequence[Sound], clears: Sequence[int], caller: CallerTrack, spoken: SpokenTurn
+) -> EventTaken:
+    """How the agent took one event. `clears`: samples of the track at which it dropped what it had sent.
 
     Raises `ValueError` for an event that ends before it begins or begins before the track does.
     """
-    if not 0 <= onset <= end:
-        raise ValueError(f"an event cannot run from sample {onset} to sample {end}")
+    if not 0 <= spoken.start_sample <= spoken.end_sample:
+        raise ValueError(f"an event cannot run from sample {spoken.start_sample} to sample {spoken.end_sample}")
+    dry = caller.dry[spoken.start_sample : spoken.end_sample]
+    last = last_sample(dry, caller.rate_hz)
+    onset = heard_sample(spoken.start_sample + (first_sample(dry, caller.rate_hz) or 0), caller)
+    end = heard_sample(spoken.end_sample if last is None else spoken.start_sample + last, caller)
+    at_ms = _ms(onset)
     if not any(s.start <= onset < s.end for s in vocal):
-        return EventResponse(NOT_SOUNDING)
-    loud = onset + np.flatnonzero(track.samples[onset:] ** 2 > AUDIBLE_POWER)
-    if not len(loud):
-        return EventResponse(NOT_SOUNDING)
-    gaps = np.flatnonzero(np.diff(loud) > UTTERANCE_GAP_S * HEARD_RATE_HZ)
-    silent = int(loud[gaps[0]] if len(gaps) else loud[-1]) + 1
+        return EventTaken(METHOD, spoken.event, at_ms, "not_sounding")
+    silent = silent_from(track, onset, clears)
     if silent > end + STOP_WITHIN_S * HEARD_RATE_HZ:
-        return EventResponse(WENT_ON)
+        return EventTaken(METHOD, spoken.event, at_ms, "went_on")
     stop_ms = _ms(silent - onset)
     again = min((s.start for s in vocal if s.start >= silent), default=None)
+    cleared = any(onset <= c <= end + STOP_WITHIN_S * HEARD_RATE_HZ for c in clears)
     if again is None:
-        return EventResponse(STOPPED, stop_ms)
-    return EventResponse(RESTARTED, stop_ms, _ms(again - silent))
+        return EventTaken(METHOD, spoken.event, at_ms, "stopped", stop_ms, cleared=cleared)
+    return EventTaken(METHOD, spoken.event, at_ms, "spoke_again", stop_ms, _ms(again - silent), cleared)
 
 
 def _ms(samples: int) -> float:

@@ -106,6 +106,32 @@ class Endpointing:
     """Why the utterance after the end is not trusted."""
 
 
+EventFate = Literal["went_on", "stopped", "spoke_again", "ended", "not_sounding"]
+"""At an event the agent talked on; fell silent for good, or spoke again; had come to its end; or was silent already."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTaken:
+    """How the agent took one event beside its speech. Definitions: docs/measurement.md."""
+
+    method: str
+    sound: str
+    """Which event: `mm-hm`, `cough`, … (`harness.store.events`)."""
+    at_ms: float
+    """The event's onset, on the recording's timeline."""
+    fate: EventFate
+    stop_ms: float | None = None
+    """The event's onset → the agent's last audible sample; None unless it stopped."""
+    silent_ms: float | None = None
+    """The quiet that followed; None unless it spoke again."""
+    cleared: bool = False
+    """The agent took back audio that it had sent."""
+    lost_words: int | None = None
+    """Words that the agent reports and nobody heard; None where it reports none, or nothing was transcribed."""
+    repeated_words: int = 0
+    """Words, heard before it stopped, with which it began again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Contention:
     """What one turn of an agent lost to others on its machine."""
@@ -170,6 +196,8 @@ class TurnTiming:
     realtime_ratio: float | None = None
     loop_lag_max_ms: float | None = None
     labels: tuple[str, ...] = field(default=())
+    event: EventTaken | None = None
+    """The event that was played into the reply; None where there was none."""
     contention: Contention | None = None
     """What the agent lost to others on its machine; None for an agent elsewhere, or where the system does not say."""
 

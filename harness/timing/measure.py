@@ -23,7 +23,8 @@ from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
-from harness.timing.figures import NO_REPLY_MS, Endpointing, TurnTiming, Utterance, Waterfall
+from harness.timing.events import judge_event
+from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.utterances import Sound, find_sounds, first_sound
@@ -40,6 +41,8 @@ class _Session:
     recording: Recording
     track: HeardTrack
     sounds: tuple[Sound, ...]
+    clears: tuple[int, ...]
+    """Samples of the heard track at which the agent dropped what it had sent."""
     stamps: Stamps
     clock: ClockOffset
     refused: tuple[str, ...]
@@ -64,7 +67,7 @@ class _Times:
 
 
 def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTiming:
-    """The figures of the last caller turn that is no barge-in.
+    """The figures of the last caller turn that is neither barge-in nor event.
 
     Raises:
         UserError: no detector is given and the one that ships is not installed.
@@ -77,7 +80,10 @@ def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTim
 
 
 def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> tuple[TurnTiming, ...]:
-    """The figures of every caller turn that is no barge-in, in order. `vocal` decides what is a voice (default: silero)."""
+    """The figures of every caller turn that is neither barge-in nor event, in order.
+
+    `vocal` decides what is a voice (default: silero).
+    """
     try:
         detector = vocal or silero()
     except DetectorMissing as error:
@@ -87,8 +93,8 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     clock = estimate(recording.marks, recording.caller)
     said = believed(recording.marks, recording.caller, clock)
     stamps = Stamps(said.marks, clock.offset_ns)
-    clears = [round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns]
-    session = _Session(recording, track, find_sounds(track, detector, clears), stamps, clock, said.refused)
+    clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
+    session = _Session(recording, track, find_sounds(track, detector, clears), clears, stamps, clock, said.refused)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -163,6 +169,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         yield_ms=interruption.yield_ms if interruption else None,
         discarded=discarded,
         labels=(interruption.label,) if interruption else (),
+        event=_event(session, turn, vocal, until_ns),
     )
 
 
@@ -201,12 +208,24 @@ def _endpointing(
 
 def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> BargeIn | None:
     """How the agent took the first interruption of its reply to this turn; None when there was none."""
+    spoken = _into_reply(session, "barge_in", turn, until_ns)
+    return judge_barge_in(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
+
+
+def _event(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> EventTaken | None:
+    """How the agent took the first event of its reply to this turn; None when there was none."""
+    spoken = _into_reply(session, "event", turn, until_ns)
+    return judge_event(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
+
+
+def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | None) -> SpokenTurn | None:
+    """The first sound of one kind that the caller's side made in the agent's reply to a turn."""
     caller = session.recording.caller
     for spoken in caller.turns:
         begin_ns = caller.t0_ns + samples_to_ns(spoken.start_sample, caller.rate_hz)
         after = spoken.start_sample >= turn.end_sample and (until_ns is None or begin_ns < until_ns)
-        if spoken.kind == "barge_in" and after:
-            return judge_barge_in(session.track, vocal, caller, spoken)
+        if spoken.kind == kind and after:
+            return spoken
     return None
 
 
