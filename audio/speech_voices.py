@@ -81,5 +81,17 @@ def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> 
     return min(free, key=lambda v: hashlib.sha256(f"{seed}\n{context_id}\n{v.name}".encode()).digest()).name
 
 
+def bystander(caller: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
+    """Another person near a caller, drawn from the seed: of the other sex, and no voice that an agent of the run has.
+
+    For a caller whose voice is not known (a recording, a service) anybody is. Voices in `taken` are excluded in every
+    disguise, because an agent must not hear its own voice from the room; if they are all there are, only unmoved.
+    """
+    voice, known = caller_voice(caller)
+    free = [v for v in _ALL if v.drawn and not _is_taken(v, taken) and not (known and v.sex == voice.sex)]
+    others = [v for v in free if v.weight not in taken] or free
+    return min(others, key=lambda v: hashlib.sha256(f"{seed}\nbystander\n{context_id}\n{v.name}".encode()).digest()).name
+
+
 def _is_taken(voice: CallerVoice, taken: Collection[str]) -> bool:
     return voice.unmoved and voice.weight in taken

@@ -174,6 +174,7 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
         pauses_marked=cell.pauses_cut[1],
         underruns=cell.underruns,
         endpointing=EndpointingSummary(**{name: getattr(cell, name) for name in EndpointingSummary.model_fields}),
+        events=tuple(cell.events),
     )
 
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from harness.models.store import cache_folder
 from harness.wording import counted
-from reports import endpointing, payload
+from reports import endpointing, events, payload
 from reports.board import board, method_words
 from reports.cautions import cautions
 from reports.charts import elo_latency, theme
@@ -36,6 +36,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("quality", "Quality", "sections/quality.html.jinja"),
     ("latency", "Latency", "sections/latency.html.jinja"),
     ("endpointing", "Endpointing", "sections/endpointing.html.jinja"),
+    ("events", "Events", "sections/events.html.jinja"),
     ("interaction", "Interaction", "sections/interaction.html.jinja"),
     ("strategies", "Strategies", "sections/strategies.html.jinja"),
     ("trust", "Judges", "sections/audits.html.jinja"),
@@ -77,7 +78,7 @@ def render(view: PageView) -> str:
             blocks=[Markup(packed(payload.conversation(context))) for context in view.contexts],
             policy=content_policy([script, vega]),
             templates=[template for _, _, template in _SECTIONS],
-            contents=[(anchor, label) for anchor, label, _ in _SECTIONS if anchor != "baseline" or view.baseline],
+            contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
             cautions=cautions(view),
             verdicts=verdicts(view),
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
@@ -85,6 +86,7 @@ def render(view: PageView) -> str:
             method_words=method_words(view),
             losses=losses(view),
             endpointing={subset: endpointing.section(view, subset) for subset in SUBSETS},
+            events={subset: events.section(view, subset) for subset in SUBSETS},
             charts=specs,
             sections=sections,
             finding_value=finding_value,
@@ -96,6 +98,13 @@ def render(view: PageView) -> str:
             counted=counted,
         )
     )
+
+
+def _is_shown(view: PageView, anchor: str) -> bool:
+    """Whether a section has anything on this page; most always say something."""
+    if anchor == "events":
+        return any(agent.whole.events for agent in view.agents)
+    return anchor != "baseline" or view.baseline is not None
 
 
 def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from harness.steps.cautions import Caution
 from harness.steps.endpointing import EndpointingSummary
+from harness.steps.events import EventRow
 from harness.steps.onset_error import OnsetError
 from harness.timing.figures import BUDGET_MS
 
@@ -104,6 +105,7 @@ class SliceView:
     pauses_marked: int = 0
     underruns: int = 0
     endpointing: EndpointingSummary = field(default_factory=EndpointingSummary)
+    events: tuple[EventRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ def run(
     concurrency: Annotated[int | None, typer.Option(help="Calls at once.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random order.")] = None,
     barge_in: Annotated[float | None, typer.Option(help="Interrupt each reply this many ms into it.")] = None,
+    events: Annotated[
+        str | None, typer.Option(help="Sounds beside each reply: everyday, or a YAML file of sounds and instants.")
+    ] = None,
     judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
     wait_for_quiet: Annotated[
         float | None, typer.Option(help="Wait at most so many seconds until other programs rest; 0: do not ask.", min=0)
@@ -51,6 +54,7 @@ def run(
             ("concurrency", concurrency),
             ("seed", seed),
             ("barge_in_ms", barge_in),
+            ("events", events),
         )
         if value is not None
     }

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Code, Level
+from harness.steps.events_words import HEAD, event_notes, event_rows
 from harness.steps.summary import Cell, RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 
@@ -53,6 +54,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
             table.add_row(Text(name, style="dim"), *figures)
     console.print(table)
+    _print_events(summary, console)
     for cell in summary.whole:
         if line := _substance(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
@@ -70,6 +72,21 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     console.print(Text(f"run     {summary.run}"), soft_wrap=True)
     if summary.report:
         console.print(Text(f"report  {summary.report}"), soft_wrap=True)
+
+
+def _print_events(summary: RunSummary, console: Console) -> None:
+    """What agents did at sounds beside their speech; nothing for a run without."""
+    named = [(summary.name(cell), cell.events) for cell in summary.whole if cell.events]
+    if not named:
+        return
+    table = Table(title="Sounds beside the agent's speech", title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for k, name in enumerate(HEAD):
+        table.add_column(name, justify="right" if k > 3 else "left")
+    for row in event_rows(named):
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+    for note in event_notes(named):
+        console.print(Text(note), soft_wrap=True)
 
 
 def _figures(agent: Cell) -> list[str]:

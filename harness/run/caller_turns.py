@@ -7,7 +7,7 @@ context, so that every agent hears the very same noise.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from audio.speech_edges import level_db
 from harness.caller import CallerTurn
 from harness.progress import RunProgress
 from harness.recording.record import Pause
+from harness.run.event_turns import WORDS, EventTurns, render_events
 from harness.run.plan import RunPlan
 from harness.run.text_agents import as_message
 from harness.run.voices import open_voices
@@ -32,7 +33,6 @@ AFTER_REPLY_MS = 700.0
 hard conversation takes longer (HEART, section 4.6, on conversational gaps)."""
 LINE_NOISE_S = 4.0
 """Repeated as long as needed: longer than any detector's memory, so that no agent learns the loop."""
-BARGE_IN_WORDS = "Sorry, wait. <pause 250> Can I say something?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class CallerTurns:
     """By context, where a barge-in is asked for."""
     voices: dict[str, str]
     """Who speaks for each context, for the manifest."""
+    events: EventTurns = field(default_factory=EventTurns)
 
     def of(self, key: SessionKey, rate_hz: int) -> tuple[CallerTurn, ...]:
         """The turns of one session at the agent's input rate, under its line condition."""
@@ -71,6 +72,18 @@ class CallerTurns:
                     pauses=_pauses(words, rate_hz),
                     start="into_reply",
                     offset_ms=offset_ms,
+                )
+            )
+        event = self.plan.event_of(key)
+        if event is not None:
+            sound = self.events.rendered[context.id, event.sound]
+            turns.append(
+                CallerTurn(
+                    played=_conditioned(_at_rate(sound, rate_hz), key, -3, rate_hz),
+                    dry=_at_rate(sound, rate_hz),
+                    start="into_reply",
+                    offset_ms=event.at_ms,
+                    event=event.sound,
                 )
             )
         return tuple(turns)
@@ -110,9 +123,13 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     rendered = {(c.id, k): voices.render(c.turns[k], wishes[c.id]) for c, k in wanted}
     barge_in: dict[str, RenderedTurn] = {}
     if plan.options.barge_in_ms is not None:
-        spoken = {w: voices.render(Turn(role="seeker", text=BARGE_IN_WORDS), w) for w in sorted(set(wishes.values()))}
+        spoken = {w: voices.render(Turn(role="seeker", text=WORDS["interruption"]), w) for w in sorted(set(wishes.values()))}
         barge_in = {context: spoken[wish] for context, wish in wishes.items()}
-    return CallerTurns(plan, rendered, barge_in, {context: voices.chosen(wish) for context, wish in wishes.items()})
+    events = EventTurns()
+    if plan.events is not None:
+        events = render_events(plan.events, plan.contexts, voices, wishes, plan.options.seed)
+    chosen = {context: voices.chosen(wish) for context, wish in wishes.items()}
+    return CallerTurns(plan, rendered, barge_in, chosen, events)
 
 
 def _voices_of_agents(plan: RunPlan) -> frozenset[str]:

@@ -31,6 +31,7 @@ from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.disk import storage_named
+from harness.store.events import EventSettings
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 
@@ -171,12 +172,17 @@ async def _call(
             update={
                 "idle_cpu_percent": idle,
                 "voices": turns.voices,
+                "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": caller.priority,
                 "models": {name: _pin(name) for name in weights},
             }
         )
     )
     return not_played
+
+
+def _with_voices(settings: EventSettings | None, voices: Mapping[str, str]) -> EventSettings | None:
+    return settings.model_copy(update={"voices": dict(voices)}) if settings is not None else None
 
 
 def _pin(name: str) -> str:

@@ -15,6 +15,8 @@ from typing import Literal
 from agents.profile import AgentProfile, ProfileError, load_profile
 from audio.conditions import CLEAN, ConditionError, parse_condition
 from harness.errors import UserError
+from harness.run.events_file import load_events
+from harness.store.events import CallerEvent, EventSettings
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.run_store import SessionKey
 from scenarios.context import Context
@@ -36,6 +38,8 @@ class RunOptions:
     concurrency: int = 1
     seed: int = 1
     barge_in_ms: float | None = None
+    events: str | None = None
+    """A set that ships or a file (`harness.run.events_file`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class RunPlan:
     contexts: tuple[Context, ...]
     context_hashes: dict[str, str]
     profiles: tuple[AgentProfile, ...]
+    events: EventSettings | None = None
 
     def profile(self, name: str) -> AgentProfile:
         """The profile of one agent of the plan."""
@@ -55,6 +60,12 @@ class RunPlan:
     def context(self, context_id: str) -> Context:
         """One context of the plan."""
         return next(c for c in self.contexts if c.id == context_id)
+
+    def event_of(self, key: SessionKey) -> CallerEvent | None:
+        """What sounds beside the reply of one session; None in a run without events."""
+        if self.events is None:
+            return None
+        return self.events.dealt([c.id for c in self.contexts], key.context_id, key.repeat, self.options.seed)
 
     def session_keys(self) -> tuple[SessionKey, ...]:
         """Every session in playing order: contexts in order, agents in random order within a context (seeded).
@@ -100,6 +111,9 @@ def make_plan(options: RunOptions) -> RunPlan:
             raise UserError(f"{name} {value}: must be at least {least}")
     if not options.agents:
         raise UserError("--agent: name at least one; `harness agents` lists those that ship")
+    if options.events is not None and options.barge_in_ms is not None:
+        raise UserError("--events: a call has one event, so leave out --barge-in; an event `interruption` asks for the same")
+    events = load_events(options.events) if options.events is not None else None
     try:
         profiles = tuple(load_profile(agent) for agent in options.agents)
         pack = load_pack(options.pack)
@@ -123,6 +137,7 @@ def make_plan(options: RunOptions) -> RunPlan:
         contexts=contexts,
         context_hashes={c.id: context_hash(c) for c in contexts},
         profiles=profiles,
+        events=events,
     )
 
 
@@ -154,6 +169,7 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         seed=plan.options.seed,
         concurrency=plan.options.concurrency,
         barge_in_ms=plan.options.barge_in_ms,
+        events=plan.events,
         machine=machine_facts(),
         versions=package_versions(),
     )
@@ -178,6 +194,7 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
         ("repeats", manifest.repeats, plan.options.repeats),
         ("seed", manifest.seed, plan.options.seed),
         ("barge-in", manifest.barge_in_ms, plan.options.barge_in_ms),
+        ("events", _shown_events(manifest.events), _shown_events(plan.events)),
     ]
     for what, then, today in differences:
         if then != today:
@@ -185,6 +202,11 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
             raise UserError(
                 f"--resume: {what} {shown}; resume with what the run began with, or start a new one in another --out"
             )
+
+
+def _shown_events(settings: EventSettings | None) -> str | None:
+    """What was decided of events before rendering, on one line."""
+    return ", ".join(f"{e.sound} at {e.at_ms:g} ms" for e in settings.events) if settings is not None else None
 
 
 def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
@@ -199,6 +221,7 @@ def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
         concurrency=manifest.concurrency,
         seed=manifest.seed,
         barge_in_ms=manifest.barge_in_ms,
+        events=manifest.events.source if manifest.events is not None else None,
     )
 
 

@@ -12,6 +12,7 @@ from harness.judging.trust import trust_in
 from harness.ranking import Board
 from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import endpointing_of
+from harness.steps.events import events_of
 from harness.steps.latency import FIGURES, summarise_latency
 from harness.steps.machine import machine_of
 from harness.steps.onset_error import onset_error
@@ -161,6 +162,7 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -
         **quality_figures(found, entry.name),
         **_session_figures(sessions, turns, selection, spoken=spoken),
         **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
+        events=events_of(selection, entry.name, place.condition, inside) if spoken else [],
     )
 
 

@@ -14,6 +14,7 @@ from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.steps.endpointing import EndpointingSummary
+from harness.steps.events import EventRow
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
@@ -61,6 +62,8 @@ class AgentSummary(EndpointingSummary):
     underruns: int = 0
     unexplained_p95_ms: float | None = None
     yield_ms: Quantiles | None = None
+    events: list[EventRow] = Field(default_factory=list)
+    """One row a sound and instant, of a run with events."""
     tokens_per_s: float | None = None
     inter_token_gap_p95_ms: float | None = None
     tts_real_time_factor: float | None = None

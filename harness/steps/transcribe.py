@@ -19,6 +19,7 @@ from harness.recording.record import Recording
 from harness.store.run_store import RunStore, Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.event_words import with_event_words
+from harness.timing.figures import TurnTiming
 from harness.timing.words import Word, with_words
 
 TRANSCRIBER = "whisper-base"
@@ -37,25 +38,33 @@ class Hears(Protocol):
 Transcribe = Callable[[NDArray[np.int16], int], Hears]
 
 
-def reply_heard(recording: Recording, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
+def reply_heard(
+    recording: Recording, transcribe: Transcribe, broken_off_ms: float | None = None
+) -> tuple[str, tuple[Word, ...]]:
     """Text of what the agent said from the last caller turn on, and the words (on the recording's timeline) of the whole call.
 
-    Each reply is heard alone, so that the last one, which is judged, is the same words whatever came before.
+    Each reply is heard alone, so that the last one, which is judged, is the same words whatever came before. One that was
+    broken off and taken up again (`broken_off_ms`: in the quiet between, on the recording's timeline) is heard in two parts:
+    Whisper, given both at once, leaves out the words that are said a second time.
     """
     track = playout.heard(recording)
     caller = recording.caller
     starts = [turn.start_sample for turn in caller.turns if turn.kind == "turn"] or [caller.speech_start_sample]
     begins = [round(start / caller.rate_hz * playout.HEARD_RATE_HZ) for start in starts]
-    text, words = "", []
+    again = round(broken_off_ms / 1000 * playout.HEARD_RATE_HZ) if broken_off_ms is not None else None
+    texts: list[str] = []
+    words: list[Word] = []
     for begin, end in zip(begins, [*begins[1:], len(track.samples)], strict=True):
-        heard = track.samples[begin:end]
-        text = ""
-        if np.any(heard):
-            found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
-            offset_s = begin / playout.HEARD_RATE_HZ
-            text = found.text
-            words += [(w, start + offset_s, stop + offset_s) for w, start, stop in found.words]
-    return text, tuple(words)
+        cuts = [again] if again is not None and begin < again < end else []
+        texts = []
+        for start, stop in zip([begin, *cuts], [*cuts, end], strict=True):
+            heard = track.samples[start:stop]
+            if np.any(heard):
+                found = transcribe(to_int16(heard), playout.HEARD_RATE_HZ)
+                offset_s = start / playout.HEARD_RATE_HZ
+                texts.append(found.text)
+                words += [(w, from_s + offset_s, to_s + offset_s) for w, from_s, to_s in found.words]
+    return " ".join(text for text in texts if text), tuple(words)
 
 
 def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcribe | None = None) -> None:
@@ -91,4 +100,12 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
 
 
 def _heard(store: RunStore, session: Session, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:
-    return reply_heard(store.recording(session), transcribe)
+    return reply_heard(store.recording(session), transcribe, _broken_off_ms(session.timing))
+
+
+def _broken_off_ms(timing: TurnTiming | None) -> float | None:
+    """The middle of the quiet after which an agent took up its reply again."""
+    event = timing.event if timing is not None else None
+    if event is None or event.stop_ms is None or event.silent_ms is None:
+        return None
+    return event.at_ms + event.stop_ms + event.silent_ms / 2

@@ -16,6 +16,7 @@ import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
+from harness.store.events import EventSettings
 from harness.timing.figures import BUDGET_MS
 
 SCHEMA_VERSION = 1
@@ -87,6 +88,8 @@ class RunManifest(_Model):
     seed: int
     concurrency: int = 1
     barge_in_ms: float | None = None
+    events: EventSettings | None = None
+    """What sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     machine: dict[str, str | int | float] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,134 @@
+"""What an agent did when something sounded beside its speech: how often it stopped, and what that cost in words.
+
+A row's share is of the events at which the agent was speaking and had more to say. Where each conversation met a sound once,
+the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats met it several times, conversations
+are resampled, as everywhere. Calls left out of the latencies (contended, discarded) are left out here: a starved agent stalls
+without an event, too.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from harness.ranking.clustered import clustered_share
+from harness.ranking.exact import exact_interval
+from harness.store.events import ASKS, Asks, CallerEvent, EventName
+from harness.store.run_store import Session
+from harness.store.selection import Selection
+from harness.timing.figures import EventTaken
+
+
+class EventRow(BaseModel):
+    """One sound at one instant, and how an agent took it. Shares are 0–1; intervals are of 95 %."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str
+    """The file of the run's events, or the name of the set that ships."""
+    sound: EventName
+    at_ms: float
+    """Into the reply."""
+    asks: Asks
+    """What an agent that is speaking should do: `stop`, or `nothing`."""
+    of: int = 0
+    """Events at which the agent was speaking and had more to say."""
+    stopped: int = 0
+    share: float | None = None
+    interval: tuple[float, float] | None = None
+    stop_ms: float | None = None
+    """Median over the stops: the event's onset → the last audible sample."""
+    fell_silent: int = 0
+    """Of the stops: it said nothing more."""
+    restarted: int = 0
+    """Of the stops: it began again with words that had been heard."""
+    went_on_later: int = 0
+    """Of the stops: it spoke again with other words."""
+    lost_words: tuple[int, int] | None = None
+    """Events at which words were lost, and those of which it is known; null where it is known of none."""
+    lost_words_interval: tuple[float, float] | None = None
+    not_sounding: int = 0
+    """The agent was between utterances: in no number above."""
+    ended: int = 0
+    """The reply had come to its end: in no number above."""
+    no_occasion: int = 0
+    """The reply was over, or there was none, before the instant: in no number above."""
+    left_out: int = 0
+    """Contended or discarded, or not measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    context: str
+    event: EventTaken | None
+    left_out: bool
+
+
+def events_of(selection: Selection, agent: str, condition: str, contexts: Collection[str]) -> list[EventRow]:
+    """The rows of one spoken agent in one condition, in the order of the settings; none for a run without events."""
+    settings, manifest = selection.manifest.events, selection.manifest
+    if settings is None:
+        return []
+    calls: dict[CallerEvent, list[_Call]] = {event: [] for event in settings.events}
+    for session in selection.of(agent, condition):
+        key = session.key
+        if session.status == "finished" and key.context_id in contexts:
+            calls[settings.dealt(manifest.context_ids, key.context_id, key.repeat, manifest.seed)].append(_call(session))
+    return [_row(settings.source, event, found, manifest.seed) for event, found in calls.items() if found]
+
+
+def _call(session: Session) -> _Call:
+    timing = session.timing
+    if timing is None:
+        return _Call(session.key.context_id, None, True)
+    return _Call(session.key.context_id, timing.event, timing.left_out is not None)
+
+
+def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> EventRow:
+    used = [call for call in calls if not call.left_out]
+    met = [(c.context, c.event) for c in used if c.event is not None]
+    open_to_it = [(c, e) for c, e in met if e.fate not in ("not_sounding", "ended")]
+    stops = [e for _, e in open_to_it if e.fate != "went_on"]
+    again = [e for e in stops if e.fate == "spoke_again"]
+    asks = ASKS[event.sound]
+    # After a stop that was asked for the agent answers instead: what it no longer says is not lost.
+    told = [(c, e.lost_words > 0) for c, e in open_to_it if e.lost_words is not None] if asks == "nothing" else []
+    share, interval = _share([(c, e.fate != "went_on") for c, e in open_to_it], seed)
+    restarted = sum(e.repeated_words > 0 for e in again)
+    return EventRow(
+        source=source,
+        sound=event.sound,
+        at_ms=event.at_ms,
+        asks=asks,
+        of=len(open_to_it),
+        stopped=len(stops),
+        share=share,
+        interval=interval,
+        stop_ms=_median(e.stop_ms for e in stops),
+        fell_silent=sum(e.fate == "stopped" for e in stops),
+        restarted=restarted,
+        went_on_later=len(again) - restarted,
+        lost_words=(sum(lost for _, lost in told), len(told)) if told else None,
+        lost_words_interval=_share(told, seed)[1],
+        not_sounding=sum(e.fate == "not_sounding" for _, e in met),
+        ended=sum(e.fate == "ended" for _, e in met),
+        no_occasion=len(used) - len(met),
+        left_out=len(calls) - len(used),
+    )
+
+
+def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
+    if not values:
+        return None, None
+    if len({context for context, _ in values}) < len(values):
+        return clustered_share([(context, float(hit)) for context, hit in values], seed=seed)
+    hits = sum(hit for _, hit in values)
+    return hits / len(values), exact_interval(hits, len(values))
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = sorted(value for value in values if value is not None)
+    half = len(known) // 2
+    if not known:
+        return None
+    return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2

@@ -1,0 +1,21 @@
+"""The events section of the page: its table for one subset, in the very words of the terminal's."""
+
+from dataclasses import dataclass
+
+from harness.steps.events_words import HEAD, Rows, event_notes, event_rows
+from reports.view import PageView, Subset
+
+
+@dataclass(frozen=True, slots=True)
+class EventsSection:
+    """A table of words; the first column names the agent. `notes`: what stands in no cell."""
+
+    head: tuple[str, ...]
+    rows: Rows
+    notes: tuple[str, ...]
+
+
+def section(view: PageView, subset: Subset) -> EventsSection:
+    """What is known of one subset; no rows in a run without events."""
+    mine = [(a.name, a.slices[subset].events) for a in view.agents if a.spoken and subset in a.slices]
+    return EventsSection(HEAD, event_rows(mine), event_notes(mine))
