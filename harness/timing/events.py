@@ -26,12 +26,7 @@ STOP_WITHIN_S: Final = 1.5
 def judge_event(
     track: HeardTrack, vocal: Sequence[Sound], clears: Sequence[int], caller: CallerTrack, spoken: SpokenTurn
 ) -> EventTaken:
-    """How the agent took one event. `clears`: samples of the track at which it dropped what it had sent.
-
-    Raises `ValueError` for an event that ends before it begins or begins before the track does.
-    """
-    if not 0 <= spoken.start_sample <= spoken.end_sample:
-        raise ValueError(f"an event cannot run from sample {spoken.start_sample} to sample {spoken.end_sample}")
+    """How the agent took one event. `clears`: samples of the track at which it dropped what it had sent."""
     dry = caller.dry[spoken.start_sample : spoken.end_sample]
     last = last_sample(dry, caller.rate_hz)
     onset = heard_sample(spoken.start_sample + (first_sample(dry, caller.rate_hz) or 0), caller)

@@ -116,7 +116,7 @@ def _caller(rng: Random, rate_hz: int) -> CallerTrack:
     turns: tuple[SpokenTurn, ...] = (SpokenTurn(begin, end, pauses),)
     if rng.random() < 0.3:
         middle = int(rng.integers(begin + 1, end))
-        kind = "barge_in" if rng.random() < 0.5 else "turn"
+        kind = ("barge_in", "event", "turn")[int(rng.random() * 3)]
         turns = (SpokenTurn(begin, middle, pauses), SpokenTurn(middle, end, (), kind))  # type: ignore[arg-type]
     return CallerTrack(rate_hz, dry, dry, T0_NS, departures, begin, end, pauses, turns)
 
@@ -171,7 +171,7 @@ def mutated(rng: Random) -> Recording:
     caller, some = whole.caller, [int(n) for n in rng.integers(-50_000, 200_000, 8)]
     odd: tuple[SpokenTurn, ...] = (
         SpokenTurn(some[0], some[1], (Pause(some[2], some[3]),)),
-        SpokenTurn(some[4], some[5], (Pause(some[6], some[7]),), "barge_in" if rng.random() < 0.5 else "turn"),
+        SpokenTurn(some[4], some[5], (Pause(some[6], some[7]),), ("barge_in", "event", "turn")[int(rng.random() * 3)]),
     )
     match rng.integers(7):
         case 0:
