@@ -2,11 +2,13 @@
 
 Where a rendering knows its pauses, a recording has them found: inner silences of 200 ms and more, by the same 40 dB rule
 that finds the end of speech. That rule wants a quiet room: in a recording whose noise lies less than 40 dB below the voice
-nothing is silent, no pause is found, and speech ends where the file does.
+nothing is silent, no pause is found, and speech ends where the file does. There the pauses can be given: what sounds in
+them (a room, a breath) is left in and played.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ import soundfile
 
 from audio.pcm import resample_float, to_int16
 from audio.speech import MOST_PEAK, RATE_HZ, SPEECH_LEVEL_DBFS, RenderedTurn
-from audio.speech_edges import WINDOW_MS, level_db, silent_runs, trim, window_samples
+from audio.speech_edges import WINDOW_MS, level_db, silent_runs, speaking, trim, window_samples
 
 LEAST_PAUSE_MS = 200.0
 
@@ -23,8 +25,12 @@ class RecordingError(ValueError):
     """A recording that cannot be used; the message is one line."""
 
 
-def load_turn(path: Path, text: str, loudness_db: float = 0.0) -> RenderedTurn:
+def load_turn(
+    path: Path, text: str, loudness_db: float = 0.0, pauses_s: Sequence[tuple[float, float]] | None = None
+) -> RenderedTurn:
     """The recording at `path` (any format libsndfile reads) as a turn that says `text`.
+
+    `pauses_s`: its pauses in seconds of the file, where they are known; None has them found.
 
     Raises `RecordingError` for a file that cannot be read or in which nothing sounds.
     """
@@ -33,15 +39,26 @@ def load_turn(path: Path, text: str, loudness_db: float = 0.0) -> RenderedTurn:
     except (soundfile.LibsndfileError, OSError, RuntimeError) as error:
         raise RecordingError(f"{path} is not audio that libsndfile reads") from error
     mono = np.asarray(samples.mean(axis=1), dtype=np.float32)
-    signal = trim(resample_float(mono, recorded_hz, RATE_HZ), RATE_HZ)
+    whole = resample_float(mono, recorded_hz, RATE_HZ)
+    signal = trim(whole, RATE_HZ)
     if signal.size == 0:
         raise RecordingError(f"{path} holds no sound")
     gain = 10 ** ((SPEECH_LEVEL_DBFS + loudness_db - level_db(signal, RATE_HZ)) / 20)
     gain = min(gain, MOST_PEAK / float(np.abs(signal).max()))
     width = window_samples(RATE_HZ)
-    pauses = tuple(
-        (start * width, end * width)
-        for start, end in silent_runs(signal, RATE_HZ)
-        if (end - start) * WINDOW_MS >= LEAST_PAUSE_MS
-    )
+    if pauses_s is None:
+        pauses = tuple(
+            (start * width, end * width)
+            for start, end in silent_runs(signal, RATE_HZ)
+            if (end - start) * WINDOW_MS >= LEAST_PAUSE_MS
+        )
+    else:
+        cut = int(np.flatnonzero(speaking(whole, RATE_HZ))[0]) * width
+        pauses = _within(pauses_s, cut, signal.size)
     return RenderedTurn(to_int16(signal * gain), RATE_HZ, pauses, text)
+
+
+def _within(pauses_s: Sequence[tuple[float, float]], cut: int, size: int) -> tuple[tuple[int, int], ...]:
+    """Given pauses in samples of the trimmed turn; what reaches over its edges is silence of the line, not of the speaker."""
+    moved = [(round(start * RATE_HZ) - cut, round(end * RATE_HZ) - cut) for start, end in pauses_s]
+    return tuple((start, end) for start, end in moved if start > 0 and end < size)

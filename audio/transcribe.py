@@ -90,6 +90,11 @@ class Transcriber:
         words.sort(key=lambda word: word[1])
         return Transcription(" ".join(word for word, _, _ in words), tuple(words))
 
+    def language_of(self, signal: Float32) -> tuple[str, float]:
+        """The language of up to 30 s of mono speech at 16 kHz, as a code of two letters, and how sure the model is (0 to 1)."""
+        language, sure, _ = self._model.detect_language(signal)
+        return str(language), float(sure)
+
     def _words(self, signal: Float32) -> list[tuple[str, float, float]]:
         segments = self._decode(signal, {})
         if any(segment.compression_ratio > MOST_COMPRESSION for segment in segments):

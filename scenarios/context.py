@@ -6,7 +6,7 @@ is said and how; references carry who wrote them, and nothing written by a progr
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from scenarios.pauses import without_pauses
 
@@ -32,13 +32,36 @@ class Turn(_Model):
     """One utterance. The text of a seeker turn is speech: hesitations are written, pauses are marked `<pause MS>`."""
 
     role: Literal["seeker", "supporter"]
-    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000, strip_whitespace=True)]
-    speech: SpeechDirections | None = None
     audio: str | None = None
     """A recording of this turn, relative to the pack file, in any format libsndfile reads."""
+    text: Annotated[str, StringConstraints(max_length=4_000, strip_whitespace=True)]
+    """Empty where nobody wrote down what a recording says."""
+    speech: SpeechDirections | None = None
     audio_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     """Set when a pack is loaded, so that the context's hash follows what the recording holds."""
+    pauses_s: tuple[tuple[float, float], ...] | None = None
+    """Where the recording's pauses are, from and to in seconds of the file; None: they are found when it is played."""
     strategy: str | None = None
+
+    @field_validator("text")
+    @classmethod
+    def _says_something(cls, text: str, before: ValidationInfo) -> str:
+        if not text and (before.data.get("audio") is None or before.data.get("role") != "seeker"):
+            raise ValueError("nothing is said in this turn; only a seeker turn with a recording may leave it empty")
+        return text
+
+    @model_validator(mode="after")
+    def _has_pauses_in_order(self) -> Self:
+        if self.pauses_s is None:
+            return self
+        if self.audio is None:
+            raise ValueError("pauses_s are those of a recording, and audio names none")
+        at = 0.0
+        for start, end in self.pauses_s:
+            if not at <= start < end:
+                raise ValueError(f"pauses_s must follow each other and begin before they end; {start:g} to {end:g} s does not")
+            at = end
+        return self
 
     @property
     def plain(self) -> str:
@@ -103,3 +126,8 @@ class Context(_Model):
     def spoken(self) -> Turn:
         """The seeker turn that the caller speaks."""
         return self.turns[-1]
+
+    @property
+    def timing_alone(self) -> bool:
+        """Whether a recording without a text is spoken: then no judge knows what was answered, and only times are measured."""
+        return any(not turn.text for turn in self.turns)

@@ -18,7 +18,7 @@ from scenarios.context import Context, Turn
 from scenarios.emotions import unknown_emotion
 from scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
 from scenarios.pauses import fault_in_marks
-from scenarios.recorded import RecordingFault, sha256_of_recording
+from scenarios.recorded import RecordingFault, refuse_pauses_outside, sha256_of_recording
 
 SHIPPED = Path(__file__).parent / "packs"
 MOST_FILES = 200
@@ -155,13 +155,14 @@ def _checked(context: Context, file: Path, marked: Marked, place: Place) -> Cont
         raise refuse(("emotion",), fault)
     turns = []
     for k, turn in enumerate(context.turns):
-        if fault := fault_in_marks(turn.text):
+        if turn.text and (fault := fault_in_marks(turn.text)):
             raise refuse(("turns", k, "text"), fault)
         if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
             raise refuse(("turns", k, "speech", "emotion"), fault)
         if turn.audio is not None:
             try:
                 digest = sha256_of_recording(turn.audio, file.parent)
+                refuse_pauses_outside(turn.pauses_s or (), turn.audio, file.parent)
             except RecordingFault as error:
                 raise refuse(("turns", k, "audio"), str(error)) from None
             turn = turn.model_copy(update={"audio_sha256": digest})

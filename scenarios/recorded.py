@@ -4,6 +4,7 @@ A pack is a stranger's file; `audio: ../../etc/…` or a link out of the folder 
 """
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -37,6 +38,16 @@ def sha256_of_recording(audio: str, folder: Path) -> str:
         raise RecordingFault(f"{audio!r} is larger than {MOST_BYTES // 1024 // 1024} MiB")
     _refuse_what_is_not_audio(file, audio)
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def refuse_pauses_outside(pauses_s: Sequence[tuple[float, float]], audio: str, folder: Path) -> None:
+    """Raises `RecordingFault` for a pause that is not inside the recording, which was checked before."""
+    import soundfile
+
+    lasts_s = float(soundfile.info(str(folder / audio)).duration)
+    for start, end in pauses_s:
+        if end > lasts_s:
+            raise RecordingFault(f"{audio!r} lasts {lasts_s:.2f} s; the pause from {start:.2f} to {end:.2f} s is outside")
 
 
 def _refuse_what_is_not_audio(file: Path, audio: str) -> None:

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.secrets import learn
+from harness.commands.scenarios_import import import_contexts
 from harness.commands.scenarios_listen import listen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
 app.command("listen")(listen)
+app.command("import")(import_contexts)
 
 
 @app.command("list")
@@ -267,33 +269,6 @@ def build(
         print(f"removed {count}: {reason}")
     for problem in report["problems"]:
         print(problem)
-
-
-@app.command("import")
-def import_contexts(
-    kind: Annotated[str, typer.Argument(help="What to read: jsonl, or pipecat (its eval scenarios).")],
-    path: Annotated[Path, typer.Argument(help="The JSON Lines file, or the scenario YAML.")],
-    out: Annotated[Path, typer.Option(help="The pack file to write; it must not exist yet.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
-) -> None:
-    """Make a pack of conversations that others hold, and name what could not be carried over."""
-    from scenarios.imports import ImportFault, import_jsonl, import_pipecat_eval, write_imported
-
-    readers = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}
-    if kind not in readers:
-        raise UserError(f"{kind}: cannot be imported; there are: {', '.join(readers)}")
-    try:
-        imported = readers[kind](path)
-        written = write_imported(imported, out)
-    except ImportFault as error:
-        raise UserError(str(error)) from error
-    if as_json:
-        found = {"schema": 1, "pack": str(written), "items": len(imported.contexts)}
-        print(json.dumps({**found, "not_carried": list(imported.not_carried)}, indent=2))
-        return
-    for what in imported.not_carried:
-        print(what)
-    print(f"{len(imported.contexts)} contexts in {written}")
 
 
 def _load(name: str) -> Pack:

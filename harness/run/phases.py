@@ -79,7 +79,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
         measure_missing(store, silero(), progress)
         store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
-        for name in judges:
+        for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
             weights_for(name, progress)
         asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
         summary = summarise(store, votes(store))

@@ -131,6 +131,11 @@ def make_plan(options: RunOptions) -> RunPlan:
             f"--agent {asked[0]}: is asked in text, and replay speaks every turn; leave it out or use --mode seeded"
         )
     contexts = tuple(pack.contexts[: options.limit])
+    wordless = [c.id for c in contexts if c.timing_alone]
+    if asked and wordless:
+        raise UserError(
+            f"--agent {asked[0]}: is asked in text, and {wordless[0]} of {pack.name} is a recording without text; leave it out"
+        )
     return RunPlan(
         options=replace(options, conditions=conditions),
         pack=pack,

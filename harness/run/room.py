@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
+import soundfile
+
 from harness.errors import StorageError
 from harness.run.plan import RunPlan
 from harness.store.disk import free_bytes
@@ -31,7 +33,7 @@ MB: Final = 1_000_000
 
 def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
     """Bytes that these sessions of a plan will take."""
-    by_context = {context.id: _lasting_s(context, plan.options.mode) for context in plan.contexts}
+    by_context = {context.id: _lasting_s(context, plan) for context in plan.contexts}
     lasting_s = [by_context[key.context_id] for key in keys]
     passing_s = max(lasting_s, default=0.0) * plan.options.concurrency
     return round(sum(lasting_s) * KEPT_BYTES_PER_S + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
@@ -66,6 +68,10 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
     )
 
 
-def _lasting_s(context: Context, mode: str) -> float:
-    turns = [context.turns[index] for index in spoken_indices(context, mode)]
-    return sum(len(turn.text.split()) * WORD_S + REPLY_S for turn in turns)
+def _lasting_s(context: Context, plan: RunPlan) -> float:
+    turns = [context.turns[index] for index in spoken_indices(context, plan.options.mode)]
+    return sum(_spoken_s(plan.pack.recording_of(turn), turn.text) + REPLY_S for turn in turns)
+
+
+def _spoken_s(recording: Path | None, text: str) -> float:
+    return len(text.split()) * WORD_S if recording is None else float(soundfile.info(str(recording)).duration)

@@ -71,7 +71,7 @@ class Voices:
         try:
             if recording is not None:
                 loudness_db = turn.speech.loudness_db if turn.speech else 0.0
-                return load_turn(recording, without_marks(turn.text), loudness_db)
+                return load_turn(recording, without_marks(turn.text), loudness_db, turn.pauses_s)
             voice, speaker = self._voice(wish)
             if wish not in self._opened:
                 self._opened[wish] = open_voice(voice)

@@ -24,7 +24,7 @@ Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
     "judged_across_conditions", "unsure_clock", "contended", "throttled", "length_tells",
-    "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
+    "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
@@ -66,6 +66,8 @@ class Circumstances(BaseModel):
     """Agent → turns during which a core of its machine was slowed down for heat."""
     length_tells: tuple[str, ...] = ()
     """Why the endpointing of these callers must not be compared."""
+    timing_alone: frozenset[str] = frozenset()
+    """Conversations whose caller is a recording without a text."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)
     """Why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
@@ -100,6 +102,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
         length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
+        timing_alone=frozenset[str]().union(*(one.timing_alone for one in each)),
         to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
         not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
         spoken=bool(spoken),
@@ -146,6 +149,16 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
 
 
 def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[Caution]:
+    if known.timing_alone:
+        yield _said(
+            "timing_alone",
+            "warn",
+            "Timing alone",
+            f"{len(known.timing_alone)} of {counted(len(known.contexts), 'conversation')} have recorded callers without texts: "
+            "what these said is not known here, so their replies are timed and not judged.",
+        )
+        if not known.contexts - known.timing_alone:
+            return
     if not known.verdicts:
         yield _said("not_judged", "warn", "Not judged", "No reply of this run has been judged, so there is no Elo.")
         return
@@ -235,12 +248,12 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "Discarded",
             f"Turns whose measurement could not be trusted give no figure: {', '.join(dropped)}.",
         )
-    if known.verdicts and known.unjudged:
+    if known.verdicts and known.unjudged - known.timing_alone:
         yield _said(
             "unjudged",
             "warn",
             "Missing verdicts",
-            f"{counted(len(known.unjudged), 'conversation')} of this run has no verdict at all.",
+            f"{counted(len(known.unjudged - known.timing_alone), 'conversation')} of this run has no verdict at all.",
         )
     for folder, count in known.unfinished.items():
         yield _said(

@@ -5,6 +5,8 @@ their context. Silence is a reply too, and the worst one: where an agent said no
 rule that stands in the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered
 badly.
 
+A recording without a text is played for its timing alone: nobody wrote down what was answered, so nothing is judged.
+
 A session that no judge could be shown, or that a judge's program broke on every time, is a failure of this step: it is named
 and kept, it is neither won nor lost, and judging again mends it.
 """
@@ -141,7 +143,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         return []
     batches = _batches(store, how.presentation)
     if not batches:
-        progress.note("Nothing was answered, so there is nothing to judge.")
+        progress.note(_why_nothing(store.contexts()))
         return []
     with VerdictCache(store.folder / VERDICTS) as cache:
         judges = await _judges_that_count(store, how, progress, cache)
@@ -256,6 +258,12 @@ def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
     return found if answered else []
 
 
+def _why_nothing(contexts: Sequence[Context]) -> str:
+    if contexts and all(context.timing_alone for context in contexts):
+        return "The callers are recordings without texts: they are timed, and nothing is judged."
+    return "Nothing was answered, so there is nothing to judge."
+
+
 def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
     """What the agents' sessions of one condition and repeat put up: their replies, and what was lost. A replayed reply comes
     with the conversation that it really answers; a session that cannot be laid out is left out."""
@@ -272,9 +280,9 @@ def _put_up(
     sessions: dict[tuple[str, str], str] = {}
     unfit: list[StepFailure] = []
     for reply in selection.replies(condition, replicate, presentation):
-        if reply.fate == "missing":
-            continue
         key = reply.session.key
+        if reply.fate == "missing" or contexts[key.context_id].timing_alone:
+            continue
         found = attempt(reply.session.id, "judging", partial(_laid_out, reply, contexts, families.get(key.agent)))
         sessions[key.context_id, key.agent] = reply.session.id
         if isinstance(found, StepFailure):

@@ -282,6 +282,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
         length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
+        timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),

@@ -35,18 +35,18 @@ def fault_in(context: Context) -> str | None:
     if fault := unknown_emotion(context.emotion):
         return f"emotion: {fault}"
     for k, turn in enumerate(context.turns):
-        if fault := fault_in_marks(turn.text):
+        if turn.text and (fault := fault_in_marks(turn.text)):
             return f"turns[{k}].text: {fault}"
         if turn.speech and (fault := unknown_emotion(turn.speech.emotion)):
             return f"turns[{k}].speech.emotion: {fault}"
     return None
 
 
-def write_imported(imported: Imported, out: Path) -> Path:
+def write_imported(imported: Imported, out: Path, about: str = "Imported.") -> Path:
     """A pack file that `load_pack` reads. Raises `ImportFault` where `out` exists or cannot be written."""
     if out.exists():
         raise ImportFault(f"{out}: exists already; give another name")
-    text = pack_text(out.stem, "Imported.", imported.contexts)
+    text = pack_text(out.stem, about, imported.contexts)
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -1,0 +1,136 @@
+"""Where a person's turns begin, pause and end in a recording made in any room.
+
+The rule for dry signals (silent is what lies 40 dB below speech) finds nothing in a room whose noise is louder than that. So
+two questions are asked apart, as for agents: *whether* a sound is speech says silero VAD, *where* it begins and ends says the
+level. The level must lie within 40 dB of the speech and 10 dB over the room's own noise, which is taken from the recording.
+A sound in which the model hears no voice, or that is short and has no pitch (a breath, a click, a chair), is part of the pause
+it stands in, unless it is closer to speech than a stop consonant's closure: then it is the unvoiced edge of a word.
+
+In a call of two channels a turn ends where the other side begins to speak. What it says within about two words is a sign that
+it listens, and ends nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
+from audio.onset import CLOSURE_S
+from audio.pcm import Float32, resample_float
+from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from audio.voicing import FRAME, HOP_S, VOICED, voicing
+from audio.voicing import RATE_HZ as PITCH_HZ
+
+OVER_FLOOR_DB: Final = 10.0
+"""As for the breath before a word (`harness.timing.breath`): so far over the noise, a sound is no swing of the noise."""
+FLOOR_PERCENTILE: Final = 5.0
+"""A recording with silence in it is silent for more than a twentieth of its length."""
+LEAST_ROOM_DB: Final = 15.0
+"""Speech less than this over the noise: P.56's own gate (15.9 dB) then lies in the noise, and no edge can be trusted."""
+LEAST_PAUSE_S: Final = 0.2
+"""As in eot-bench, and as endpointing counts inner pauses."""
+LONGEST_PAUSE_S: Final = 5.0
+"""After a longer silence the turn is over (`scenarios.pauses.MOST_MS`)."""
+BACKCHANNEL_S: Final = 0.7
+"""Two words at 180 words a minute."""
+
+LONGEST_BREATH_S: Final = 1.0
+LEAST_PITCHED: Final = 0.2
+"""Both as for the breath before an agent's word (`harness.timing.breath`): a breath has no pitch, a word has."""
+
+Span = tuple[float, float]
+"""From and to, in seconds of the recording."""
+
+
+class NoTurn(ValueError):
+    """Nothing can be found in this recording; one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTurn:
+    """One turn, in seconds of the recording. `pauses` are its silences of 200 ms and more."""
+
+    start_s: float
+    end_s: float
+    pauses: tuple[Span, ...]
+
+    @property
+    def span(self) -> Span:
+        """From the first to the last of its speech."""
+        return self.start_s, self.end_s
+
+
+def speech_in(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
+    """Stretches of speech with at least 200 ms between them. `signal`: one channel at 16 kHz.
+
+    Raises `NoTurn` where nothing is spoken, or where the noise lies too near to the voice.
+    """
+    block = round(RATE_HZ * WINDOW_S)
+    level = block_power(signal, block)
+    speech = speech_power(signal, RATE_HZ)
+    accepted = vocal_spans(vocal(signal)) if speech > 0 else []
+    if not accepted:
+        raise NoTurn("nothing is spoken in it")
+    floor = float(np.percentile(level, FLOOR_PERCENTILE))
+    if floor > 0 and decibels(speech) - decibels(floor) < LEAST_ROOM_DB:
+        raise NoTurn(
+            f"it is never silent: its quietest parts lie {decibels(speech) - decibels(floor):.0f} dB below its speech, and "
+            f"{LEAST_ROOM_DB:.0f} dB are needed to find pauses"
+        )
+    sounding = level >= max(speech * 10 ** (-EDGE_DB / 10), floor * 10 ** (OVER_FLOOR_DB / 10))
+    islands = _joined(_runs(sounding, block), CLOSURE_S)
+    voiced = [(first * WINDOW / RATE_HZ, past * WINDOW / RATE_HZ) for first, past in accepted]
+    heard = [span for span in islands if any(span[0] < end and start < span[1] for start, end in voiced)]
+    spoken = [span for span in heard if span[1] - span[0] > LONGEST_BREATH_S or _is_pitched(signal, span)]
+    if not spoken:
+        raise NoTurn("nothing is spoken in it")
+    return _joined(spoken, LEAST_PAUSE_S)
+
+
+def one_turn(speech: Sequence[Span]) -> FoundTurn:
+    """All speech of a recording as one turn."""
+    gaps = tuple((before[1], after[0]) for before, after in pairwise(speech))
+    return FoundTurn(speech[0][0], speech[-1][1], gaps)
+
+
+def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
+    """The turns of one side of a call, parted where the other side speaks in between, or by a silence of over five seconds."""
+    answers = [span for span in other if span[1] - span[0] > BACKCHANNEL_S]
+    turns: list[list[Span]] = []
+    for span in speech:
+        before = turns[-1][-1] if turns else None
+        if before and span[0] - before[1] <= LONGEST_PAUSE_S and not _spoken_between(answers, before, span):
+            turns[-1].append(span)
+        else:
+            turns.append([span])
+    return tuple(one_turn(turn) for turn in turns)
+
+
+def _is_pitched(signal: Float32, span: Span) -> bool:
+    # A frame of the pitch finder on either side, so that the shortest words fill one.
+    edge = FRAME / PITCH_HZ
+    part = signal[max(0, round((span[0] - edge) * RATE_HZ)) : round((span[1] + edge) * RATE_HZ)]
+    frames = voicing(resample_float(part, RATE_HZ, PITCH_HZ))
+    return float(np.sum(frames >= VOICED)) * HOP_S > LEAST_PITCHED * (span[1] - span[0])
+
+
+def _spoken_between(answers: Sequence[Span], before: Span, after: Span) -> bool:
+    return any(before[0] < start < after[0] and end > before[1] for start, end in answers)
+
+
+def _runs(sounding: np.ndarray[tuple[int], np.dtype[np.bool_]], block: int) -> tuple[Span, ...]:
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], sounding, [False]]).astype(np.int8)))
+    return tuple((int(a) * block / RATE_HZ, int(b) * block / RATE_HZ) for a, b in edges.reshape(-1, 2))
+
+
+def _joined(spans: Sequence[Span], least_gap_s: float) -> tuple[Span, ...]:
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and start - joined[-1][1] < least_gap_s - 1e-9:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return tuple(joined)

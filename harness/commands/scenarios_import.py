@@ -1,0 +1,131 @@
+"""`harness scenarios import`: packs from others' texts and recordings, and a line for all that is left behind."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+
+if TYPE_CHECKING:
+    from audio.pcm import Float32
+    from scenarios.imports import Imported
+
+OF_TEXTS = ("jsonl", "pipecat")
+OF_SOUND = ("recordings", "eot-bench")
+SURE_OF_LANGUAGE = 0.5
+"""Below this no language is more likely than all others together, and nothing is refused for it."""
+
+
+def import_contexts(
+    kind: Annotated[str, typer.Argument(help="What to read: jsonl, pipecat (its eval scenarios), recordings, or eot-bench.")],
+    path: Annotated[
+        Path, typer.Argument(help="The JSON Lines file, the scenario YAML, the folder of recordings, or eot-bench's rows.")
+    ],
+    out: Annotated[
+        Path, typer.Option(help="The pack to write, a folder for sound and a file for texts; it must not exist yet.")
+    ],
+    caller_channel: Annotated[
+        int | None, typer.Option(help="recordings: the files are calls of two channels, with the caller on this one (1 or 2).")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="eot-bench: whose rows to take (en). recordings: refuse what is spoken in another (listens to each file)."
+        ),
+    ] = None,
+    licence: Annotated[str | None, typer.Option(help="recordings: the licence to write into the pack.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Make a pack of conversations that others hold, and name what could not be carried over."""
+    from scenarios.imports import ImportFault
+
+    _refuse_misplaced(kind, caller_channel, language, licence)
+    try:
+        if kind in OF_SOUND:
+            imported, written = _from_sound(kind, path, out, caller_channel, language, licence)
+        else:
+            imported, written = _from_texts(kind, path, out)
+    except ImportFault as error:
+        raise UserError(str(error)) from error
+    timed = sum(context.timing_alone for context in imported.contexts)
+    if as_json:
+        found = {"schema": 1, "pack": str(written), "items": len(imported.contexts), "timing_alone": timed}
+        print(json.dumps({**found, "not_carried": list(imported.not_carried)}, indent=2))
+        return
+    for what in imported.not_carried:
+        print(what)
+    print(f"{len(imported.contexts)} contexts in {written}")
+    if timed:
+        print(f"{timed} of them have no text: they are played for timing alone, and nothing is judged")
+
+
+def _refuse_misplaced(kind: str, caller_channel: int | None, language: str | None, licence: str | None) -> None:
+    if kind not in (*OF_TEXTS, *OF_SOUND):
+        raise UserError(f"{kind}: cannot be imported; there are: {', '.join((*OF_TEXTS, *OF_SOUND))}")
+    if kind != "recordings":
+        for option, value in (("--caller-channel", caller_channel), ("--licence", licence)):
+            if value is not None:
+                raise UserError(f"{option}: is for recordings alone")
+    if language is not None and kind not in OF_SOUND:
+        raise UserError("--language: is for recordings and eot-bench alone")
+    if caller_channel not in (None, 1, 2):
+        raise UserError(f"--caller-channel {caller_channel}: must be 1 or 2")
+
+
+def _from_texts(kind: str, path: Path, out: Path) -> "tuple[Imported, Path]":
+    from scenarios.imports import import_jsonl, import_pipecat_eval, write_imported
+
+    imported = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}[kind](path)
+    return imported, write_imported(imported, out)
+
+
+def _from_sound(
+    kind: str, path: Path, out: Path, caller_channel: int | None, language: str | None, licence: str | None
+) -> "tuple[Imported, Path]":
+    from audio.vocal import silero
+    from harness.extras import require_local
+    from harness.run.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
+
+    if not path.exists():
+        raise UserError(f"{path}: is not there")
+    if out.exists():
+        raise UserError(f"{out}: exists already; give another name")
+    with RunProgress() as progress:
+        progress.phase("Reading the recordings")
+        if kind == "eot-bench":
+            pack = pack_of_eot_bench(path, language=language or "en", step=progress.status)
+        else:
+            require_local("finding speech in recordings")
+            pack = pack_of_recordings(
+                path,
+                silero(),
+                caller_channel=caller_channel,
+                licence=licence or "not stated",
+                refuse_language=_ear(language) if language else lambda _turn: None,
+                step=progress.status,
+            )
+        return pack.imported, write_pack(pack, out)
+
+
+def _ear(wanted: str) -> "Callable[[Float32], str | None]":
+    """Says why a turn is not in the wanted language, as the harness's own transcriber hears it."""
+    from audio.transcribe import Transcriber, TranscriberError
+    from harness import models
+    from harness.steps.transcribe import TRANSCRIBER
+
+    try:
+        transcriber = Transcriber(models.resolve(TRANSCRIBER))
+    except TranscriberError as error:
+        raise UserError(str(error)) from error
+
+    def why_not(turn: "Float32") -> str | None:
+        heard, sure = transcriber.language_of(turn)
+        if heard == wanted or sure < SURE_OF_LANGUAGE:
+            return None
+        return f"is spoken in {heard!r} and not {wanted!r}, as {TRANSCRIBER} hears it ({sure:.0%} sure)"
+
+    return why_not
