@@ -103,7 +103,9 @@ def _longer_wins(a: Reference, b: Reference) -> float | None:
 
 def _counts(pack: Pack) -> dict[str, Any]:
     contexts = pack.contexts
-    pauses = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    marked = [ms for c in contexts for turn in c.turns for ms in pauses_ms(turn.text)]
+    recorded = [round((b - a) * 1000) for c in contexts for turn in c.turns for a, b in turn.pauses_s or ()]
+    pauses = marked + recorded
     spoken_turns = sum(turn.role == "seeker" for c in contexts for turn in c.turns)
     distance = distance_from_law(pauses)
     nearest = nearest_pair(contexts)
@@ -120,7 +122,9 @@ def _counts(pack: Pack) -> dict[str, Any]:
         "emotions": _sorted(Counter(c.emotion for c in contexts)),
         "problem_types": _sorted(Counter(c.problem for c in contexts)),
         "history": _sorted(Counter(map(history_length, contexts))),
-        "voices": _sorted(Counter(c.voice for c in contexts)),
+        "voices": _sorted(Counter(c.voice for c in contexts if c.spoken.audio is None)),
+        "recorded": sum(c.spoken.audio is not None for c in contexts),
+        "timing_alone": sum(c.timing_alone for c in contexts),
         "references": _sorted(Counter(len(c.references) for c in contexts)),
         "picked_by_length": None if share is None else round(share, 3),
         "pauses": {

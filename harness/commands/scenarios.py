@@ -157,10 +157,13 @@ def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
     )
     yield f"{len(counts['emotions'])} emotions, {len(counts['problem_types'])} problems"
     yield "turns before the spoken one: " + ", ".join(f"{n} {name}" for name, n in counts["history"].items())
-    yield "voices: " + ", ".join(
-        f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.chosen(name)} speaks)")
-        for name, n in counts["voices"].items()
-    )
+    if counts["recorded"]:
+        yield f"{counts['recorded']} spoken by recordings; {counts['timing_alone']} without text, for timing alone, not judged"
+    if counts["voices"]:
+        yield "voices: " + ", ".join(
+            f"{n} {name}" + ("" if voices.knows(name) else f" (unknown here: {voices.chosen(name)} speaks)")
+            for name, n in counts["voices"].items()
+        )
     pauses = counts["pauses"]
     mix = ", ".join(f"{name} {share:.0%}" for name, share in pauses["mix"].items())
     yield f"{pauses['count']} marked pauses" + (

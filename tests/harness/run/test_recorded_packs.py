@@ -208,7 +208,11 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     rows = list(csv.DictReader((tmp_path / "people" / "pauses.csv").open()))
     assert [row["file"] for row in rows] == ["a.wav"] * 4
 
-    assert harness_command("scenarios", "check", tmp_path / "people").code == 0
+    checked = harness_command("scenarios", "check", tmp_path / "people", "--json")
+    assert checked.code == 0
+    assert (checked.json["recorded"], checked.json["timing_alone"], checked.json["pauses"]["count"]) == (1, 1, 3)
+    refused = harness_command("scenarios", "check", tmp_path / "people", "--turn-taking")
+    assert (refused.code, "its callers are recordings" in refused.err) == (2, True)
     run = tmp_path / "r"
     done = harness_command("run", "--agent", peer("raw-pcm-answers"), "--pack", tmp_path / "people", "--json", "--out", run)
     assert done.code == 0, done.err
