@@ -154,8 +154,8 @@ def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[
             "timing_alone",
             "warn",
             "Timing alone",
-            f"{len(known.timing_alone)} of {counted(len(known.contexts), 'conversation')} have recorded callers without texts: "
-            "what these said is not known here, so their replies are timed and not judged.",
+            f"In {len(known.timing_alone)} of {counted(len(known.contexts), 'conversation')} the caller is a recording: "
+            "no text says what was said, so the replies are timed and not judged.",
         )
         if not known.contexts - known.timing_alone:
             return
