@@ -20,6 +20,7 @@ ALONE: Final = (
     "harness/run/test_call_watch.py",
     "harness/run/test_contended.py",
     "harness/run/test_endpointing_real.py",
+    "harness/run/test_events_real.py",
     "harness/run/test_first_calibration.py",
     "harness/run/test_memory.py",
     "harness/run/test_network_cut.py",
