@@ -17,6 +17,7 @@ from agents.secrets import RedactedOutput
 from harness.commands import (
     agents,
     calibrate,
+    check,
     endpointing,
     judge,
     label,
@@ -66,6 +67,7 @@ app.add_typer(label.app, name="label")
 app.command("votes")(votes.votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
+app.command("check")(check.check)
 app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
 app.command("retime")(retime.retime)

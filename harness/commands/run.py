@@ -48,7 +48,7 @@ def run(
             ("agents", tuple(agent) if agent else None),
             ("pack", pack),
             ("limit", limit),
-            ("mode", _mode(mode)),
+            ("mode", known_mode(mode)),
             ("conditions", tuple(condition) if condition else None),
             ("repeats", repeats),
             ("concurrency", concurrency),
@@ -79,7 +79,8 @@ def run(
     return _outcome(summary)
 
 
-def _mode(mode: str | None) -> Literal["seeded", "replay"] | None:
+def known_mode(mode: str | None) -> Literal["seeded", "replay"] | None:
+    """The mode that was named; None where none was. Raises UserError: there is no such mode."""
     match mode:
         case None | "seeded" | "replay":
             return mode

@@ -119,6 +119,27 @@ def endpointing_of(selection: Selection, agent: str, condition: str, contexts: C
     return summarise_endpointing(turns, selection.turn_texts(agent, condition), seed=selection.manifest.seed)
 
 
+def dead_air_values(turns: Turns) -> dict[str, list[float]]:
+    """Context → dead air of its turns in ms, infinite without a reply: what the mean and the median are made of."""
+    return _dead_air([(c, t) for c, group in heard_turns(turns).items() for t in group])
+
+
+def decision_delay_values(turns: Turns) -> dict[str, list[float]]:
+    """Context → decision delays in ms, infinite where no end was ever seen; empty where the agent tells of no decisions."""
+    timed = [(c, t.endpointing) for c, group in heard_turns(turns).items() for t in group if t.endpointing is not None]
+    return _decisions(timed) if any(found.says_decisions for _, found in timed) else {}
+
+
+def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
+    """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was left alone."""
+    found: dict[str, list[float]] = {}
+    for context, group in heard_turns(turns).items():
+        for turn in group:
+            pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
+            found.setdefault(context, []).extend(float(p.fate == "cut") for p in pauses if p.fate != "already_talking")
+    return {context: cut for context, cut in found.items() if cut}
+
+
 def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) -> list[_Pause]:
     low, high = band
     return [

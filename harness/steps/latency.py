@@ -71,13 +71,11 @@ class LatencySummary:
 def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int) -> LatencySummary:
     """The figures of one agent. Discarded and contended turns are counted and take part in nothing else."""
     every = [t for group in turns.values() for t in group]
-    kept, heard = _kept(turns), _heard(turns)
+    kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
     quantiles = {name: quantiles_of(latency_values(turns, name), seed) for name in FIGURES}
-    within_ttfa = _share(heard, lambda t: _is_within(t, t.ttfa_ms, budgets_ms["ttfa"]), seed)
-    within_ttft = _share(
-        _having(kept, lambda t: t.ttft_ms), lambda t: t.ttft_ms is not None and t.ttft_ms <= budgets_ms["ttft"], seed
-    )
+    within_ttfa = share_of(within_budget_flags(turns, "ttfa", budgets_ms["ttfa"]), seed)
+    within_ttft = share_of(within_budget_flags(turns, "ttft", budgets_ms["ttft"]), seed)
     cut_ins = _share(kept, lambda t: t.cut_in, seed)
     yields = _known(kept, lambda t: t.yield_ms)
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
@@ -119,6 +117,19 @@ def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
 def heard_turns(turns: Turns) -> Turns:
     """The turns that every figure taken from the sound is made of; none where too many were discarded."""
     return _heard(turns)
+
+
+def kept_turns(turns: Turns) -> Turns:
+    """The turns that give figures at all: neither discarded nor contended."""
+    return _kept(turns)
+
+
+def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
+    """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not."""
+    if figure == "ttfa":
+        return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in _heard(turns).items()}
+    known = _having(_kept(turns), lambda t: t.ttft_ms)
+    return {c: [t.ttft_ms is not None and t.ttft_ms <= budget_ms for t in group] for c, group in known.items()}
 
 
 def _kept(turns: Turns) -> Turns:

@@ -11,15 +11,21 @@ from harness.timing.words import plain
 from scenarios.context import Context
 from scenarios.pauses import without_pauses
 
+Pair = tuple[str, str]
+
 
 def understood_wer(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> float | None:
     """Of the agent's own transcript against the words of the turn; None where no agent reported one."""
-    pairs = [
-        (without_pauses(contexts[s.key.context_id].spoken.text), s.understood_text)
+    return word_error_rate([pair for _, pair in understood_pairs(sessions, contexts)])
+
+
+def understood_pairs(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> list[tuple[str, Pair]]:
+    """(context, (said, understood)) of every session whose agent reports what it understood."""
+    return [
+        (s.key.context_id, (without_pauses(contexts[s.key.context_id].spoken.text), s.understood_text))
         for s in sessions
         if s.status == "finished" and s.understood_text is not None and s.key.context_id in contexts and _to_the_end(s)
     ]
-    return word_error_rate(pairs)
 
 
 def _to_the_end(session: Session) -> bool:
@@ -29,15 +35,30 @@ def _to_the_end(session: Session) -> bool:
 
 def heard_wer(sessions: Sequence[Session]) -> float | None:
     """Of the transcript of the agent's audio against what it reports to have said."""
-    pairs = [
-        (s.written_text, s.heard_text)
+    return word_error_rate([pair for _, pair in heard_pairs(sessions)])
+
+
+def heard_pairs(sessions: Sequence[Session]) -> list[tuple[str, Pair]]:
+    """(context, (written, heard)) of every session of which both are known."""
+    return [
+        (s.key.context_id, (s.written_text, s.heard_text))
         for s in sessions
         if s.status == "finished" and s.written_text is not None and s.heard_text is not None
     ]
-    return word_error_rate(pairs)
 
 
-def word_error_rate(pairs: Sequence[tuple[str, str]]) -> float | None:
+def word_errors(pair: Pair) -> tuple[int, int]:
+    """Errors of one (meant, recognised) pair, and how many words were meant."""
+    from jiwer import process_words
+
+    meant, found = map(_bare, pair)
+    if not meant:
+        return 0, 0
+    counted = process_words(meant, found)
+    return counted.substitutions + counted.deletions + counted.insertions, len(meant.split())
+
+
+def word_error_rate(pairs: Sequence[Pair]) -> float | None:
     """Errors over words of (meant, recognised) pairs, case and punctuation apart; None without any meant word."""
     from jiwer import wer
 

@@ -173,6 +173,18 @@ class RunStore:
         with self._db:
             self._db.execute("UPDATE manifest SET json = ?", (redact(manifest.model_dump_json()),))
 
+    def add_contexts(self, contexts: Sequence[Context]) -> None:
+        """Go on with more conversations than the run began with: they stand after those it has, in its manifest too."""
+        manifest = self.manifest
+        have = len(manifest.context_ids)
+        grown = manifest.model_copy(update={"context_ids": [*manifest.context_ids, *(c.id for c in contexts)]})
+        with self._db:
+            self._db.executemany(
+                "INSERT INTO contexts VALUES (?, ?, ?)",
+                [(have + n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
+            )
+            self._db.execute("UPDATE manifest SET json = ?", (redact(grown.model_dump_json()),))
+
     @_reads
     def contexts(self) -> tuple[Context, ...]:
         """The contexts of the run, in the order played, with the replies by people that were collected for it since."""

@@ -1,0 +1,255 @@
+"""How often `harness check` is wrong, undecided or of two minds, against a simulated truth.
+
+The world: conversations differ (`CONTEXT_SD`, on the log of a latency and on the log-odds of every event), turns differ within
+them, and each of two agents has ten figures made of the very same turns, so that the twenty limits of the suite hang together
+as they do in a run. `seeded` conversations have one turn, `replay` ones have four. The truth of each figure is what half a
+million conversations give; a limit stands at that truth times one plus a margin.
+
+Worst for false alarms is an agent that stands exactly on all of its limits: none is missed, and each is as easily called so as
+it can be. Far from its limits a sound agent fails more rarely still.
+
+    python benchmarks/gate.py errors --draws 2000 --seed 1
+    python benchmarks/gate.py power --draws 400 --seed 2
+    python benchmarks/gate.py looks --draws 1000 --seed 3
+    python benchmarks/gate.py elo --draws 1000 --seed 4
+
+Each prints the rows of a table of docs/gate.md.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from scipy.special import expit
+
+from harness.ranking.bounds import EloOverReference, Evidence, Percentile, Share
+from harness.ranking.gate import Rule, Verdict, overall, tail_of, verdict_of
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.store.judgment import Judgment
+
+CONTEXT_SD: Final = 0.3
+TTFA_P50_MS, TTFA_SD = 480.0, 0.35
+EVENTS: Final = {"within": 0.55, "cut_in": 0.08, "no_reply": 0.02, "win": 0.5}
+PAUSES, PAUSE_CUT = 3, 0.12
+WORDS, WER, LOST_CONTEXTS = 25, 0.10, 0.02
+"""Words a turn, the share of them misheard, and the share of turns that are misheard from end to end."""
+TURNS: Final = {"seeded": 1, "replay": 4}
+TRUTH_CONTEXTS: Final = 500_000
+LOOKS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One agent's turns: arrays of (contexts, turns)."""
+
+    ttfa_ms: Floats
+    ttft_ms: Floats
+    events: Mapping[str, Floats]
+    pauses_cut: Floats
+    word_errors: Floats
+
+    def first(self, contexts: int) -> "Played":
+        """What there was after so many conversations."""
+        return Played(
+            self.ttfa_ms[:contexts],
+            self.ttft_ms[:contexts],
+            {name: values[:contexts] for name, values in self.events.items()},
+            self.pauses_cut[:contexts],
+            self.word_errors[:contexts],
+        )
+
+
+def play(contexts: int, turns: int, rng: np.random.Generator) -> Played:
+    """One agent on so many conversations."""
+    shape = (contexts, turns)
+
+    def lean() -> Floats:
+        return rng.normal(0, CONTEXT_SD, (contexts, 1))
+
+    def chance(share: float) -> Floats:
+        return np.asarray(expit(np.log(share / (1 - share)) + lean() + np.zeros(shape)), dtype=np.float64)
+
+    silent = rng.random(shape) < chance(EVENTS["no_reply"])
+    ttfa = TTFA_P50_MS * np.exp(lean() + rng.normal(0, TTFA_SD, shape))
+    events = {name: (rng.random(shape) < chance(share)).astype(np.float64) for name, share in EVENTS.items()}
+    return Played(
+        ttfa_ms=np.where(silent, np.inf, ttfa),
+        ttft_ms=ttfa * 0.6 * np.exp(rng.normal(0, 0.2, shape)),
+        events={**events, "no_reply": silent.astype(np.float64)},
+        pauses_cut=rng.binomial(PAUSES, chance(PAUSE_CUT)).astype(np.float64),
+        word_errors=np.where(rng.random(shape) < LOST_CONTEXTS, WORDS, rng.binomial(WORDS, chance(WER))).astype(np.float64),
+    )
+
+
+def figures(played: Played) -> dict[str, tuple[Evidence, Rule]]:
+    """The ten figures of one agent, and which side of a limit each should keep."""
+    contexts, turns = played.ttfa_ms.shape
+    of = np.full(contexts, float(turns))
+
+    def percentile(values: Floats, share: float) -> Percentile:
+        return Percentile(tuple(values), share)
+
+    def share_of(name: str) -> Share:
+        return Share(played.events[name].sum(axis=1), of)
+
+    return {
+        "ttfa p50": (percentile(played.ttfa_ms, 0.50), "at_most"),
+        "ttfa p95": (percentile(played.ttfa_ms, 0.95), "at_most"),
+        "ttft p50": (percentile(played.ttft_ms, 0.50), "at_most"),
+        "ttft p95": (percentile(played.ttft_ms, 0.95), "at_most"),
+        "within budget": (share_of("within"), "at_least"),
+        "cut-ins": (share_of("cut_in"), "at_most"),
+        "no reply": (share_of("no_reply"), "at_most"),
+        "win rate": (share_of("win"), "at_least"),
+        "pauses cut": (Share(played.pauses_cut.sum(axis=1), PAUSES * of), "at_most"),
+        "WER": (Share(played.word_errors.sum(axis=1), WORDS * of, one_a_context=True), "at_most"),
+    }
+
+
+@lru_cache
+def truth(turns: int) -> dict[str, float]:
+    """Each figure on conversations without end."""
+    played = play(TRUTH_CONTEXTS, turns, np.random.default_rng(99))
+    flat = Played(
+        played.ttfa_ms.reshape(1, -1), played.ttft_ms.reshape(1, -1),
+        {name: values.reshape(1, -1) for name, values in played.events.items()},
+        played.pauses_cut.reshape(1, -1), played.word_errors.reshape(1, -1),
+    )  # fmt: skip
+    return {name: evidence.value for name, (evidence, _) in figures(flat).items()}
+
+
+def limit_at(rule: Rule, true: float, margin: float) -> float:
+    """A limit that is kept by `margin` of the figure (under 0: missed by it)."""
+    return true * (1 + margin) if rule == "at_most" else true * (1 - margin)
+
+
+def suite(agents: list[Played], turns: int, margin: float, tail: float) -> dict[tuple[int, str], Verdict]:
+    """The verdict on every limit of a suite."""
+    return {
+        (k, name): verdict_of(evidence.bounds(tail), rule, limit_at(rule, truth(turns)[name], margin))
+        for k, played in enumerate(agents)
+        for name, (evidence, rule) in figures(played).items()
+    }
+
+
+def flaps(verdicts: list[Verdict]) -> int:
+    """How often a clear verdict contradicts the last clear one before it, however many that cannot tell lie between."""
+    clear = [v for v in verdicts if v != "cannot tell"]
+    return sum(one != two for one, two in pairwise(clear))
+
+
+def errors(draws: int, seed: int) -> Iterator[str]:
+    """False alarms, false passes and flaps of 20 limits and of one, by how far the truth is from all limits."""
+    yield "| conversations | limits | truth | any limit fails | any limit passes | gate passes | cannot tell | flaps in 100 |"
+    for mode, contexts in (("seeded", 60), ("seeded", 240), ("replay", 60)):
+        turns = TURNS[mode]
+        truth(turns)
+        for margin in (0.0, 0.05, 0.15, -0.15):
+            rng = np.random.default_rng((seed, contexts, turns))
+            found = [suite([play(contexts, turns, rng) for _ in "ab"], turns, margin, tail_of(20, None)) for _ in range(draws)]
+            yield _errors_row(f"{contexts} {mode}", "20", margin, [list(f.values()) for f in found])
+        for margin in (0.0, 0.05):
+            rng = np.random.default_rng((seed, contexts, turns, 1))
+            alone = []
+            for _ in range(draws):
+                evidence, rule = figures(play(contexts, turns, rng))["ttfa p50"]
+                limit = limit_at(rule, truth(turns)["ttfa p50"], margin)
+                alone.append([verdict_of(evidence.bounds(tail_of(1, None)), rule, limit)])
+            yield _errors_row(f"{contexts} {mode}", "1 (ttfa p50)", margin, alone)
+
+
+def _errors_row(where: str, limits: str, margin: float, found: list[list[Verdict]]) -> str:
+    n = len(found)
+    whole = [overall(v) for v in found]
+    count = Counter(whole)
+    any_fail, any_pass = (sum(kind in v for v in found) for kind in ("fail", "pass"))
+    at = "on every limit" if margin == 0 else f"{'kept' if margin > 0 else 'missed'} by {abs(margin):.0%}"
+    shares = (any_fail / n, any_pass / n, count["pass"] / n, count["cannot tell"] / n, flaps(whole) / n)
+    return f"| {where} | {limits} | {at} | {' | '.join(f'{100 * s:.2f} %' for s in shares[:-1])} | {100 * shares[-1]:.2f} |"
+
+
+def power(draws: int, seed: int) -> Iterator[str]:
+    """Of limits that are kept by a margin, the share that pass: of 20 limits, and of one alone."""
+    margins, sizes = (0.1, 0.2, 0.3), (60, 120, 240, 480)
+    yield f"| figure | limits | {' | '.join(f'{n} conversations' for n in sizes)} |"
+    for limits in (20, 1):
+        passed: Counter[tuple[str, int, float]] = Counter()
+        for contexts in sizes:
+            rng = np.random.default_rng((seed, contexts))
+            for _ in range(draws):
+                for name, (evidence, rule) in figures(play(contexts, 1, rng)).items():
+                    bounds = evidence.bounds(tail_of(limits, None))
+                    for margin in margins:
+                        limit = limit_at(rule, truth(1)[name], margin)
+                        passed[name, contexts, margin] += verdict_of(bounds, rule, limit) == "pass"
+        for name in truth(1):
+            shown = [" / ".join(f"{100 * passed[name, n, m] / draws:.0f}" for m in margins) for n in sizes]
+            yield f"| {name} | {limits} | {' | '.join(shown)} |"
+
+
+def looks(draws: int, seed: int) -> Iterator[str]:
+    """Playing on until it is clear: any false verdict over all looks of an agent on its limits."""
+    yield "| looks | of | any limit fails at any look | any limit passes at any look |"
+    sizes = [60]
+    while len(sizes) < LOOKS:
+        sizes.append(int(np.ceil(1.5 * sizes[-1])))
+    rng = np.random.default_rng(seed)
+    failed = passed = 0
+    truth(1)
+    for _ in range(draws):
+        agents = [play(sizes[-1], 1, rng) for _ in "ab"]
+        seen: set[Verdict] = set()
+        for look, size in enumerate(sizes, start=1):
+            seen |= set(suite([a.first(size) for a in agents], 1, 0.0, tail_of(20, look)).values())
+        failed, passed = failed + ("fail" in seen), passed + ("pass" in seen)
+    yield f"| {LOOKS} | {sizes[0]} to {sizes[-1]} | {100 * failed / draws:.2f} % | {100 * passed / draws:.2f} % |"
+
+
+def elo(draws: int, seed: int) -> Iterator[str]:
+    """One limit on Elo over a reference: an agent that stands on it, and one 100 Elo above."""
+    yield "| conversations | gap | fails | passes |"
+    for contexts in (30, 60, 120):
+        for gap in (0.0, 100.0):
+            rng = np.random.default_rng((seed, contexts))
+            found: Counter[Verdict] = Counter()
+            for _ in range(draws):
+                board = leaderboard(_judged(contexts, gap, rng), seed=1)
+                bounds = EloOverReference(board, "agent", "ref:good").bounds(tail_of(1, None))
+                # Of the ordinal fit: what it gives on conversations without end is the truth, and at a gap of 0 that is 0.
+                found[verdict_of(bounds, "at_least", 0.0)] += 1
+            yield f"| {contexts} | {gap:.0f} | {100 * found['fail'] / draws:.1f} % | {100 * found['pass'] / draws:.1f} % |"
+
+
+def _judged(contexts: int, gap: float, rng: np.random.Generator) -> list[Judgment]:
+    systems = {"agent": gap / ELO_PER_LOGIT, "ref:good": 0.0, "ref:plain": -0.5}
+    rows = []
+    for c in range(contexts):
+        lean = {name: theta + rng.normal(0, 0.5) for name, theta in systems.items()}
+        for one, two in (("agent", "ref:good"), ("agent", "ref:plain"), ("ref:good", "ref:plain")):
+            y = lean[one] - lean[two] + rng.logistic()
+            rows.append(
+                Judgment(
+                    context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge="j",
+                    winner="a" if y > 0 else "b", strength=1 + int(np.searchsorted([0.5, 1.0, 1.8, 3.0], abs(y))),
+                    shown_first="a" if rng.random() < 0.5 else "b",
+                )
+            )  # fmt: skip
+    return rows
+
+
+TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {"errors": errors, "power": power, "looks": looks, "elo": elo}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    for line in TABLES[asked.table](asked.draws, asked.seed):
+        print(line, flush=True)

@@ -1,0 +1,191 @@
+"""`harness check`: hold a run, or agents that are played for it, to a budgets file. Exit 0 pass, 1 fail, 4 cannot tell."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.console import Console
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+from harness.store.disk import storage_named
+
+if TYPE_CHECKING:
+    from harness.run.phases import RunRequest
+    from harness.steps.budgets import Budgets
+    from harness.steps.check import CheckResult
+    from harness.store.run_store import RunStore
+
+CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
+
+
+def check(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents to play.")] = None,
+    budgets: Annotated[Path | None, typer.Option(help="YAML file of limits.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Play this agent and check it; may be repeated.")] = None,
+    pack: Annotated[str | None, typer.Option(help="Pack of contexts to play; default: heart-mini.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Play only the first N contexts.")] = None,
+    mode: Annotated[str | None, typer.Option(help="seeded or replay; default: seeded.")] = None,
+    condition: Annotated[list[str] | None, typer.Option(help="Line condition; may be repeated; default: clean.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Play each session R times; default: 1.")] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Judge; may be repeated; default: none for a run without verdicts, else embedded.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run that is played.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Run of the same conversations, for worse_than_baseline_by.")] = None,
+    until_clear: Annotated[bool, typer.Option("--until-clear", help="Play on until it can be told.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="Time for --until-clear, in minutes.", min=0)] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the verdicts as JUnit XML.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Write the verdicts as Markdown.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> int:
+    """Pass, fail or cannot tell: hold figures to limits. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
+    from harness.commands.check_files import junit as as_junit
+    from harness.commands.check_files import refuse_unwritable, told, write
+    from harness.commands.check_files import summary as as_markdown
+    from harness.steps.budgets import read_budgets
+
+    if budgets is None:
+        raise UserError("--budgets: name the file of limits; docs/gate.md has one to start from")
+    if (run is None) == (not agent):
+        raise UserError("check: name either the folder of a run, or agents to play with --agent")
+    if until_clear != (minutes is not None):
+        raise UserError("--until-clear and --minutes go together: say for how long more may be played")
+    options = {"--pack": pack, "--limit": limit, "--mode": mode, "--condition": condition, "--repeats": repeats, "--out": out}
+    extra = [name for name, value in options.items() if value is not None]
+    if run is not None and extra:
+        raise UserError(f"{extra[0]}: the run in {run} has been played; leave it out")
+    for option, path in (("--junit", junit), ("--summary", summary)):
+        if path is not None:
+            refuse_unwritable(path, option)
+    asked = read_budgets(budgets)
+    if asked.needs_baseline and baseline is None:
+        raise UserError(f"--budgets {budgets}: compares with a baseline; name its run with --baseline")
+    request = None
+    if run is None:
+        request = _request(agent or [], pack, limit, mode, condition, repeats, judge, out)
+    with RunProgress() as progress:
+        result, ended, page = _checked(run, request, asked, baseline, minutes, judge, progress)
+    if junit is not None:
+        write(junit, as_junit(result, page))
+    if summary is not None:
+        write(summary, as_markdown(result, page, ended).encode())
+    if as_json:
+        print(json.dumps({**result.as_object(), "ended": ended or None, "report": str(page) if page else None}, indent=2))
+    else:
+        _print(result, told(result, ended), page)
+    return CODES[result.verdict]
+
+
+def _checked(
+    run: Path | None,
+    request: "RunRequest | None",
+    asked: "Budgets",
+    baseline: Path | None,
+    minutes: float | None,
+    judge: list[str] | None,
+    progress: RunProgress,
+) -> "tuple[CheckResult, str, Path | None]":
+    """Open or play the run, look as often as was asked, and write the page of what was played."""
+    from harness.run.growing import play_until_clear
+    from harness.steps.check import check_run
+    from harness.store.run_store import RunStore
+    from reports.listening.results import human_rows
+
+    before = RunStore.open(baseline) if baseline is not None else None
+    before_votes = human_rows(before) if before is not None else ()
+    store = RunStore.open(run) if run is not None else _played(request, asked, before, progress)
+    began = len(store.manifest.context_ids)
+
+    def look(at: "RunStore", number: int | None) -> "CheckResult":
+        progress.phase("Checking")
+        return check_run(at, asked, votes=human_rows(at), baseline=before, baseline_votes=before_votes, look=number)
+
+    ended = ""
+    if minutes is None:
+        result = look(store, None)
+    else:
+        judges = tuple(judge) if judge else _judges_of(store)
+        store, result, ended = play_until_clear(
+            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows
+        )
+        ended = "" if result.verdict != "cannot tell" else ended
+    grown = len(store.manifest.context_ids) > began
+    page = _page(store, progress, again=request is not None or grown)
+    store.close()
+    return result, ended, page
+
+
+def _request(
+    agent: list[str],
+    pack: str | None,
+    limit: int | None,
+    mode: str | None,
+    condition: list[str] | None,
+    repeats: int | None,
+    judge: list[str] | None,
+    out: Path | None,
+) -> "RunRequest":
+    from harness.commands.run import known_mode
+    from harness.run.phases import RunRequest
+    from harness.run.plan import RunOptions
+
+    given = {
+        "agents": tuple(agent), "pack": pack, "limit": limit, "mode": known_mode(mode),
+        "conditions": tuple(condition) if condition else None, "repeats": repeats,
+    }  # fmt: skip
+    options = RunOptions(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    return RunRequest(options, out=out, judges=tuple(judge) if judge else ("embedded",))
+
+
+def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
+    """Play, once it is known that the limits can hold for what will be played."""
+    from harness.run.phases import run as run_all
+    from harness.run.plan import make_plan, new_manifest
+    from harness.steps.budgets import limits_for
+    from harness.steps.check import refuse_other_conversations
+    from reports.listening.results import human_rows
+
+    assert request is not None
+    plan = make_plan(request.options)
+    manifest = new_manifest(plan)
+    limits_for(asked, manifest, plan.contexts, judged=request.judges != ("none",))
+    if baseline is not None:
+        refuse_other_conversations(baseline, manifest, plan.contexts)
+    store, _ = run_all(request, progress, human_rows)
+    return store
+
+
+def _judges_of(store: "RunStore") -> tuple[str, ...]:
+    """Who judges what is played on: nobody, where nobody has judged."""
+    return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
+
+
+def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | None:
+    """The page of the run; written where sessions were played, else the one that is there."""
+    page = store.folder / "report.html"
+    if again:
+        from harness.steps.summarise import summarise
+        from reports.joint import write_joint_report
+        from reports.listening.results import human_rows
+
+        progress.phase("Writing the report")
+        with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
+            summary = write_joint_report([(store, summarise(store, human_rows(store)))], store.folder).summary
+            (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+    return page if page.exists() else None
+
+
+def _print(result: "CheckResult", lines: list[str], page: Path | None) -> None:
+    from harness.commands.check_files import SIGNS, printable, reason
+
+    console = Console(highlight=False)
+    for checked in result.checked:
+        console.print(f"{SIGNS[checked.verdict]}  {printable(checked.name)}", markup=False, soft_wrap=True)
+        console.print(f"   {printable(reason(checked))}", markup=False, soft_wrap=True)
+    for line in lines:
+        console.print(printable(line), markup=False, soft_wrap=True)
+    if page is not None:
+        console.print(f"page    {page}", markup=False, soft_wrap=True)
+    console.print(f"verdict {result.verdict}", markup=False)

@@ -1,0 +1,154 @@
+"""What a check leaves for machines and people: JUnit XML for CI systems, Markdown for a pull request.
+
+Names of agents, conditions and figures are whatever somebody wrote into a file, so they are hostile text: XML is built by a
+library and stripped of what XML cannot hold, and Markdown is escaped until no name can open a tag, a link or a table cell.
+
+JUnit as Jenkins, GitLab and GitHub actions read it (the schema of Apache Ant's junitreport): a limit that cannot be told is
+`skipped`, because it is neither a pass nor a failure.
+"""
+
+import math
+import re
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree
+
+from harness.errors import UserError
+from harness.steps.check import Checked, CheckResult
+from harness.steps.gate_figures import unit_of
+from harness.wording import UNKNOWN_TEXT, counted
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 forbids, even escaped (W3C, section 2.2)."""
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&@:$])")
+"""ASCII signs that Markdown, GitHub's mentions or HTML could act on."""
+SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cannot tell", "ignored": "➖ ignored"}
+
+
+def refuse_unwritable(path: Path, option: str) -> None:
+    """Raises UserError where a file could not be written later, so that nothing is played in vain."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise UserError(f"{option} {path}: cannot be written; name a file in a folder that exists")
+
+
+def shown_value(figure: str, value: float) -> str:
+    """A figure with its unit; a dash where a side has no bound."""
+    if math.isinf(value):
+        return "> 15 s" if value > 0 and unit_of(figure) == "ms" else UNKNOWN_TEXT
+    match unit_of(figure):
+        case "ms":
+            return f"{value:.0f} ms"
+        case "share":
+            return f"{100 * value:.1f} %"
+        case _:
+            return f"{value:+.0f} Elo"
+
+
+def shown_interval(checked: Checked) -> str:
+    """`412 ms to 488 ms`, one-sided where one side has no bound, or a dash."""
+    decision, figure = checked.decision, checked.asked.limit.figure
+    if decision is None or all(math.isinf(end) for end in decision.interval):
+        return UNKNOWN_TEXT
+    low, high = decision.interval
+    if math.isinf(low):
+        return f"at most {shown_value(figure, high)}"
+    if math.isinf(high):
+        return f"at least {shown_value(figure, low)}"
+    return f"{shown_value(figure, low)} to {shown_value(figure, high)}"
+
+
+def reason(checked: Checked) -> str:
+    """Why a limit came to its verdict, in one sentence."""
+    decision, limit = checked.decision, checked.asked.limit
+    if decision is None:
+        return f"The run has no such figure here, and the file says: missing: {limit.missing}."
+    seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
+    if checked.verdict == "pass":
+        return f"The whole interval keeps the limit ({seen})."
+    if checked.verdict == "fail":
+        return f"The whole interval misses the limit ({seen})."
+    if decision.more_needed is None:
+        return f"The interval holds the limit ({seen}); it is too near, or too little is known, to say how many more."
+    return f"The interval holds the limit ({seen}); about {counted(decision.more_needed, 'more conversation')} would settle it."
+
+
+def junit(result: CheckResult, page: Path | None) -> bytes:
+    """The check as JUnit XML, one test case a limit."""
+    whole = ElementTree.Element("testsuites")
+    suite = ElementTree.SubElement(whole, "testsuite", name=printable(f"harness check {result.run}"))
+    counts = {"tests": 0, "failures": 0, "skipped": 0}
+    if result.invalid:
+        counts["tests"] += 1
+        counts["failures"] += 1
+        case = ElementTree.SubElement(suite, "testcase", classname="run", name="the run is valid")
+        ElementTree.SubElement(case, "failure", message="the run is invalid").text = printable("\n".join(result.invalid))
+    for checked in result.checked:
+        counts["tests"] += 1
+        limit = checked.asked.limit
+        case = ElementTree.SubElement(suite, "testcase", classname=printable(checked.asked.agent), name=printable(checked.name))
+        why = printable(reason(checked))
+        if checked.verdict == "fail":
+            counts["failures"] += 1
+            ElementTree.SubElement(case, "failure", message=printable(f"{limit.words}: missed")).text = why
+        elif checked.verdict == "pass":
+            ElementTree.SubElement(case, "system-out").text = why
+        else:
+            counts["skipped"] += 1
+            ElementTree.SubElement(case, "skipped", message=printable(f"{checked.verdict}: {why}"))
+    for name, count in counts.items():
+        suite.set(name, str(count))
+    suite.set("errors", "0")
+    where = [f"sound: {result.run / 'sessions'}", *([f"page: {page}"] if page is not None else [])]
+    ElementTree.SubElement(suite, "system-out").text = printable("\n".join(where))
+    written: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
+    return written
+
+
+def summary(result: CheckResult, page: Path | None, ended: str = "") -> str:
+    """The check as Markdown, for a comment on a pull request or a job's summary."""
+    lines = [f"### {SIGNS[result.verdict]}: voice agent gate", ""]
+    lines += [f"{_escaped(line)}  " for line in told(result, ended)]
+    lines += ["", "| verdict | agent | condition | limit | value | interval |", "|---|---|---|---|---|---|"]
+    for checked in result.checked:
+        limit, decision = checked.asked.limit, checked.decision
+        value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
+        where = checked.asked.condition if limit.subset == "all" else f"{checked.asked.condition}, {limit.subset}"
+        cells = (checked.asked.agent, where, limit.words, value, shown_interval(checked))
+        lines.append(f"| {SIGNS[checked.verdict]} | {' | '.join(_escaped(cell) for cell in cells)} |")
+    open_ones = [c for c in result.checked if c.verdict in ("fail", "cannot tell")]
+    lines += ["", *(f"* {_escaped(c.name)}: {_escaped(reason(c))}" for c in open_ones)]
+    if page is not None:
+        lines += ["", f"Page: {_escaped(str(page))}; sound: {_escaped(str(result.run / 'sessions'))}"]
+    return "\n".join(lines) + "\n"
+
+
+def told(result: CheckResult, ended: str = "") -> list[str]:
+    """The verdict on the whole in plain sentences."""
+    count = {name: sum(c.verdict == name for c in result.checked) for name in SIGNS}
+    said = ", ".join(f"{n} {name}" for name, n in count.items() if n)
+    looked = f", look {result.look}" if result.look is not None else ""
+    lines = [f"{counted(len(result.checked), 'limit')} on {counted(result.contexts, 'conversation')}{looked}: {said}."]
+    lines += [f"The run is invalid: {problem}." for problem in result.invalid]
+    if result.verdict == "cannot tell" and result.more_needed is not None:
+        lines.append(f"About {counted(result.more_needed, 'more conversation')} would settle it, if they are like these.")
+    if ended:
+        lines.append(f"No more were played: {ended}.")
+    return lines
+
+
+def write(path: Path, data: bytes) -> None:
+    """Raises UserError where the file cannot be written."""
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+def printable(text: str) -> str:
+    """Without the characters that XML cannot hold and that move a terminal's cursor; each is shown as a mark."""
+    return _NOT_IN_XML.sub("�", text)
+
+
+def _escaped(text: str) -> str:
+    escaped = _MARKS.sub(r"\\\1", " ".join(printable(text).split()))
+    return escaped.replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\&", "&amp;")

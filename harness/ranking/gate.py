@@ -1,0 +1,135 @@
+"""Pass, fail, or cannot tell: how a gate decides over many limits and many looks without crying wolf.
+
+A limit *passes* when its whole interval lies on the right side, *fails* when it lies on the wrong side, and otherwise there is
+not enough to tell. The intervals are Bonferroni's: the error of the gate is shared out evenly over all limits, and each is
+bounded at its own part. Holm's rule would decide a little more, but then the verdict could not be read off the interval that
+is printed, and adding a limit could change the verdict of another in a way that nobody can follow.
+
+So with probability 1 − `ERROR` no limit at all fails that the agent truly keeps, and as seldom does one pass that it misses. A
+pass of the whole gate is safer still: it needs every limit, so the one that is missed would have to pass.
+
+Looks: playing on until the verdict is clear asks the same question again and again. Look k of such a check has
+ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
+schedule; the union bound needs nothing about how the looks hang together). A check that looks once has it all.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+from scipy import stats
+
+from harness.ranking.bounds import Bounds, Evidence, Percentile, Share
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+
+ERROR: Final = 0.01
+"""Of all false alarms of one check together. It is set by flaps: of an agent that stands right on its limit a share of `ERROR`
+of the checks pass and as many fail, and a pass after a fail (or the other way round) then comes once in 1 / ERROR checks."""
+POWER: Final = 0.8
+"""The chance of a clear verdict after the further conversations that are named, if they are like those so far."""
+MOST_MORE: Final = 20_000
+"""Beyond so many conversations the figure is too near its limit to be settled by playing."""
+
+Verdict = Literal["pass", "fail", "cannot tell"]
+Rule = Literal["at_most", "at_least"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict on one limit. `interval`: each end missed with a chance of at most `tail`."""
+
+    verdict: Verdict
+    value: float
+    interval: Bounds
+    tail: float
+    more_needed: int | None
+    """Further conversations that would settle it with a chance of `POWER`; None: it is settled, or no such number is known."""
+
+
+def tail_of(limits: int, look: int | None) -> float:
+    """The error of each end of each interval. `look` counts from 1 in a check that may look again; None: it looks once."""
+    spent = ERROR if look is None else ERROR / (look * (look + 1))
+    return spent / max(limits, 1)
+
+
+def decide(evidence: Evidence, rule: Rule, limit: float, tail: float) -> Decision:
+    """One limit against what is known of its figure."""
+    interval = evidence.bounds(tail)
+    verdict = verdict_of(interval, rule, limit)
+    more = more_needed(evidence, limit, tail) if verdict == "cannot tell" else None
+    return Decision(verdict, evidence.value, interval, tail, more)
+
+
+def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
+    """On which side of a limit a whole interval lies."""
+    low, high = interval
+    if rule == "at_most":
+        return "pass" if high <= limit else "fail" if low > limit else "cannot tell"
+    return "pass" if low >= limit else "fail" if high < limit else "cannot tell"
+
+
+def overall(verdicts: list[Verdict]) -> Verdict:
+    """One miss fails the gate; without one, one that cannot be told leaves it open."""
+    if "fail" in verdicts:
+        return "fail"
+    return "cannot tell" if "cannot tell" in verdicts else "pass"
+
+
+def more_needed(evidence: Evidence, limit: float, tail: float) -> int | None:
+    """Further conversations, like those so far, after which the limit would be settled with a chance of `POWER`.
+
+    A guess from what was seen, and no more than that: with few conversations the guess is wide. None where the figure lies so
+    near its limit, or so little is known, that no number up to `MOST_MORE` would do.
+    """
+    have = evidence.contexts
+    if have == 0:
+        return None
+    if isinstance(evidence, Percentile):
+        needed = _for_share(evidence.under(limit), evidence.share, tail)
+    elif isinstance(evidence, Share):
+        needed = _for_share(evidence, limit, tail)
+    else:
+        needed = _for_spread(evidence, limit, tail)
+    if needed is None or needed - have > MOST_MORE:
+        return None
+    return max(needed - have, FEWEST_CONTEXTS - have, 1)
+
+
+def _for_share(seen: Share, limit: float, tail: float) -> int | None:
+    """Conversations until the bounds of a share leave the limit."""
+    worth = max(seen.effective, 1.0)
+    # A share of none or of all is no certainty: half a turn of each kind is added.
+    share = (seen.value * worth + 0.5) / (worth + 1)
+    low, high = 1, int(np.ceil(MOST_MORE * worth / seen.contexts)) + 1
+    if share == limit or _power(high, share, limit, tail) < POWER:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _power(middle, share, limit, tail) >= POWER:
+            high = middle
+        else:
+            low = middle + 1
+    return int(np.ceil(low * seen.contexts / worth))
+
+
+def _power(n: int, share: float, limit: float, tail: float) -> float:
+    """The chance that n independent trials settle on which side of the limit a share lies."""
+    if share > limit:
+        least = int(stats.binom.isf(tail, n, limit)) + 1
+        return float(stats.binom.sf(least - 1, n, share))
+    most = int(stats.binom.ppf(tail, n, limit))
+    while most >= 0 and stats.binom.cdf(most, n, limit) > tail:
+        most -= 1
+    return float(stats.binom.cdf(most, n, share)) if most >= 0 else 0.0
+
+
+def _for_spread(evidence: Evidence, limit: float, tail: float) -> int | None:
+    """Conversations until an interval that narrows as their square root leaves the limit."""
+    low, high = evidence.bounds(tail)
+    gap = abs(evidence.value - limit)
+    end = high - evidence.value if evidence.value < limit else evidence.value - low
+    if not np.isfinite(end) or not np.isfinite(gap) or gap == 0:
+        return None
+    deviations = float(stats.norm.isf(tail))
+    wanted = end * (deviations + float(stats.norm.ppf(POWER))) / deviations
+    return int(np.ceil(evidence.contexts * (wanted / gap) ** 2))

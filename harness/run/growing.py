@@ -1,0 +1,108 @@
+"""Play more conversations of a run's own pack, until a question about it is settled or the time is up.
+
+A run is grown, and not played again: the further conversations follow those it has in the order of the pack, and every finished
+session stays. They are played in batches, because each look at the figures costs a part of the error that the gate may make;
+each batch is half as large as the run, or as large as the question seems to need. The pace so far says how many conversations
+the time that is left has room for, so a batch is not begun that would not end in it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+from harness.run.phases import RunRequest, Votes, no_votes, run
+from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
+from harness.steps.check import CheckResult
+from harness.store.run_store import RunStore
+
+GROWTH: Final = 0.5
+"""Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then cover a 38-fold run."""
+RESERVE: Final = 1.25
+"""Starting agents, transcribing and judging come on top of the calls; with small models they took under a quarter of the
+time."""
+
+
+def plan_to_grow(store: RunStore) -> RunPlan:
+    """The run's own plan on the whole of its pack.
+
+    Raises:
+        UserError: the pack, an agent or a setting is not what the run began with.
+    """
+    manifest = store.manifest
+    began = options_of(manifest, ())
+    refuse_changes(make_plan(began), manifest, store.contexts_as_played())
+    return make_plan(replace(began, limit=None))
+
+
+def seconds_a_conversation(store: RunStore) -> float | None:
+    """How long one conversation of the run took with all its agents, conditions and repeats; None with too few to say."""
+    manifest = store.manifest
+    began = sorted(s.started_ns for s in store.sessions() if s.started_ns is not None)
+    gaps = [(later - earlier) / 1e9 for earlier, later in pairwise(began)]
+    if not gaps:
+        return None
+    # The median leaves out the breaks of a run that was stopped and resumed.
+    return float(np.median(gaps)) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+
+
+def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -> int:
+    """How many conversations to play before the next look. `room_for`: those that the time has room for, None: not known."""
+    wanted = max(result.more_needed or 0, int(np.ceil(GROWTH * result.contexts)), 1)
+    return min(wanted, left_in_pack, *([] if room_for is None else [int(room_for)]))
+
+
+def play_until_clear(
+    store: RunStore,
+    look_again: Callable[[RunStore, int], CheckResult],
+    *,
+    minutes: float,
+    judges: tuple[str, ...],
+    progress: RunProgress,
+    votes: Votes = no_votes,
+) -> tuple[RunStore, CheckResult, str]:
+    """Look, play on, look again. Returns the store that is open, the last look, and why it ended there.
+
+    Raises:
+        UserError: the run cannot be gone on with.
+    """
+    ends_s = time.monotonic() + 60 * minutes
+    look, result = 1, look_again(store, 1)
+    if result.verdict != "cannot tell":
+        return store, result, "it is clear"
+    pack = plan_to_grow(store)
+    while result.verdict == "cannot tell":
+        have = len(store.manifest.context_ids)
+        more = pack.contexts[have:]
+        if not more:
+            return store, result, f"pack {pack.pack.name} has no further conversation"
+        pace_s = seconds_a_conversation(store)
+        left_s = ends_s - time.monotonic()
+        batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)
+        if batch < 1 or left_s <= 0:
+            return store, result, f"the {minutes:g} minutes have no room for another conversation"
+        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (look {look + 1} follows)")
+        store = _grown(store, pack, batch, judges, progress, votes)
+        look += 1
+        result = look_again(store, look)
+    return store, result, "it is clear"
+
+
+def _grown(
+    store: RunStore, pack: RunPlan, batch: int, judges: tuple[str, ...], progress: RunProgress, votes: Votes
+) -> RunStore:
+    have, folder = len(store.manifest.context_ids), store.folder
+    with store.lock():
+        store.add_contexts(pack.contexts[have : have + batch])
+    store.close()
+    options = replace(pack.options, limit=have + batch)
+    request = RunRequest(options, out=folder, resume=True, judges=judges)
+    grown, summary = run(request, progress, votes)
+    if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
+        raise UserError(f"{folder}: no further session could be finished; see `harness report {folder}`")
+    return grown
