@@ -18,6 +18,7 @@ ALONE: Final = (
     "harness/caller",
     "harness/load",
     "harness/run/test_call_watch.py",
+    "harness/run/test_check_real.py",
     "harness/run/test_contended.py",
     "harness/run/test_endpointing_real.py",
     "harness/run/test_events_real.py",

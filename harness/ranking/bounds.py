@@ -11,9 +11,9 @@ out there, and never draws a turn slower than the slowest one seen. So nothing h
 * *Elo* over another system has the clustered covariance of its board, or, where one of the two won everything, the binomial
   law.
 
-A mean is not among them. No reply counts as 15 s in it, so a run that happens to hold none tells little of the next one's mean,
-and Student's interval then called limits kept that were missed in every third simulated run (60 turns, one in fifty without
-reply; `benchmarks/gate.py`). A median, a p95 and a share of turns without reply say the same without that flaw.
+A mean is not among them. No reply counts as 15 s in it, and of runs of 60 turns with one in fifty without reply three in ten
+hold none at all: their spread tells nothing of the mean (docs/decisions/gate-verdicts.md). A median, a p95 and a share of turns
+without reply say the same without that flaw.
 
 Turns of one conversation resemble each other. A share of turns is therefore held as if there were only so many turns as would
 give the spread that is seen between conversations (the effective sample of Korn and Graubard, 1998), never more than there

@@ -22,7 +22,7 @@ from harness.steps.check import CheckResult
 from harness.store.run_store import RunStore
 
 GROWTH: Final = 0.5
-"""Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then cover a 38-fold run."""
+"""Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then grow it 38-fold."""
 RESERVE: Final = 1.25
 """Starting agents, transcribing and judging come on top of the calls; with small models they took under a quarter of the
 time."""

@@ -1,0 +1,127 @@
+"""Verdicts on limits: exact where the law is known, and never surer than the conversations allow."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.ranking.bounds import EloOverReference, Percentile, Share, Worsening, clopper_pearson, ranks
+from harness.ranking.gate import ERROR, decide, overall, tail_of, verdict_of
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.scale import Floats
+from tests.harness.conftest import Simulate
+
+
+def turns(values: list[float]) -> Percentile:
+    return Percentile(tuple(np.array([v]) for v in values), 0.5)
+
+
+def share(hits: int, of: int) -> Share:
+    return Share(np.array([1.0] * hits + [0.0] * (of - hits)), np.ones(of))
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.95])
+@pytest.mark.parametrize("n", [8, 40, 117, 300])
+@pytest.mark.parametrize("tail", [0.05, 0.0025, 0.0005])
+def test_ranks_are_the_tightest_that_keep_the_error(n: int, quantile: float, tail: float) -> None:
+    low, high = ranks(n, quantile, tail)
+    law = stats.binom(n, quantile)
+    assert low == 0 or law.cdf(low - 1) <= tail, "fewer than `low` values under the quantile is rare enough"
+    assert law.cdf(low) > tail
+    assert high == n + 1 or law.sf(high - 1) <= tail
+    assert law.sf(high - 2) > tail
+
+
+def test_a_p95_has_no_upper_bound_before_the_law_allows_one() -> None:
+    assert ranks(116, 0.95, 0.0025)[1] == 117, "no such rank among 116"
+    assert ranks(117, 0.95, 0.0025)[1] == 117
+
+
+def test_bounds_of_a_share_are_those_of_clopper_and_pearson() -> None:
+    exact = stats.binomtest(3, 40).proportion_ci(0.98, method="exact")
+    assert clopper_pearson(3, 40, 0.01) == pytest.approx((exact.low, exact.high))
+    assert clopper_pearson(0, 40, 0.01)[0] == 0
+    assert clopper_pearson(40, 40, 0.01)[1] == 1
+
+
+def test_turns_of_one_conversation_do_not_count_as_many() -> None:
+    agreeing = Share(np.array([4.0, 0.0] * 20), np.full(40, 4.0))
+    spread = Share(np.full(40, 2.0), np.full(40, 4.0))
+    assert agreeing.effective < 41
+    assert spread.effective <= 160
+    assert agreeing.bounds(0.01)[1] - agreeing.bounds(0.01)[0] > clopper_pearson(80, 160, 0.01)[1] - 0.5
+    silent = Share(np.zeros(40), np.full(40, 4.0))
+    assert silent.bounds(0.01)[1] == pytest.approx(clopper_pearson(0, 40, 0.01)[1]), "none at all: a conversation counts once"
+
+
+def test_no_reply_ranks_last_and_a_median_can_still_be_told() -> None:
+    values = [400.0] * 30 + [float("inf")] * 5
+    decision = decide(turns(values), "at_most", 500, 0.01)
+    assert decision.verdict == "pass"
+    lost = decide(turns([float("inf")] * 12), "at_most", 500, 0.01)
+    assert (lost.verdict, lost.value) == ("fail", float("inf"))
+
+
+def test_under_eight_conversations_nothing_is_told() -> None:
+    assert decide(turns([100.0] * 7), "at_most", 500, 0.05).verdict == "cannot tell"
+    assert decide(turns([100.0] * 8), "at_most", 500, 0.05).verdict == "pass"
+    assert decide(turns([100.0] * 8), "at_least", 500, 0.05).verdict == "fail"
+
+
+def test_the_further_conversations_that_are_named_settle_it_about_as_often_as_is_said() -> None:
+    rng = np.random.default_rng(3)
+    tail, limit, true = tail_of(5, None), 0.5, 0.65
+    for_that = decide(share(26, 40), "at_least", limit, tail)
+    assert for_that.verdict == "cannot tell"
+    assert for_that.more_needed is not None
+    n = 40 + for_that.more_needed
+    told = sum(decide(share(int(rng.binomial(n, true)), n), "at_least", limit, tail).verdict == "pass" for _ in range(300))
+    assert 0.65 < told / 300 < 0.95
+
+
+def test_on_the_limit_itself_no_number_would_do() -> None:
+    decision = decide(turns([400.0, 600.0] * 20), "at_most", 500, 0.01)
+    assert (decision.verdict, decision.more_needed) == ("cannot tell", None)
+
+
+def test_all_looks_together_spend_no_more_than_one_check_may() -> None:
+    assert sum(tail_of(1, look) for look in range(1, 10_000)) <= ERROR
+    assert tail_of(20, None) == pytest.approx(ERROR / 20)
+
+
+def test_one_miss_fails_and_one_doubt_leaves_it_open() -> None:
+    assert overall(["pass", "pass"]) == "pass"
+    assert overall(["pass", "cannot tell"]) == "cannot tell"
+    assert overall(["pass", "cannot tell", "fail"]) == "fail"
+
+
+def test_worse_than_a_baseline_is_worse_whichever_way_the_figure_points() -> None:
+    slow, fast = turns([900.0 + k for k in range(60)]), turns([400.0 + k for k in range(60)])
+    assert Worsening(slow, fast, lower_is_better=True).value == 500
+    assert verdict_of(Worsening(slow, fast, lower_is_better=True).bounds(0.01), "at_most", 100) == "fail"
+    assert verdict_of(Worsening(fast, slow, lower_is_better=True).bounds(0.01), "at_most", 100) == "pass"
+    worse, better = share(20, 100), share(80, 100)
+    assert Worsening(worse, better, lower_is_better=False).value == pytest.approx(0.6)
+    assert verdict_of(Worsening(worse, better, lower_is_better=False).bounds(0.01), "at_most", 0.1) == "fail"
+    assert verdict_of(Worsening(worse, worse, lower_is_better=False).bounds(0.01), "at_most", 0.1) == "cannot tell"
+
+
+def test_elo_over_another_narrows_with_the_error_allowed(simulate: Simulate) -> None:
+    board = leaderboard(simulate(contexts=40, systems=3))
+    above = EloOverReference(board, "s2", "s0")
+    ordinary, strict = above.bounds(0.025), above.bounds(0.0005)
+    assert board.difference("s2", "s0").interval == pytest.approx(ordinary)
+    assert strict[0] < ordinary[0] < above.value < ordinary[1] < strict[1]
+
+
+def false_alarms(draw: "np.random.Generator", of: int, contexts: int) -> float:
+    """How often a limit on which the truth stands exactly is called missed."""
+    failed = 0
+    for _ in range(of):
+        lean: Floats = draw.normal(0, 0.3, (contexts, 1))
+        groups = tuple(np.exp(lean + draw.normal(0, 0.3, (contexts, 4))))
+        failed += verdict_of(Percentile(groups, 0.5).bounds(0.05), "at_most", 1.0) == "fail"
+    return failed / of
+
+
+def test_a_median_of_alike_turns_is_called_missed_no_oftener_than_allowed() -> None:
+    assert false_alarms(np.random.default_rng(5), 400, 30) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)

@@ -1,0 +1,66 @@
+"""`harness check` on agents of known delay over real sockets: too few turns, then enough, and one that is truly slow."""
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+from harness.store.run_store import RunStore
+from tests.harness.conftest import PEERS, Finished, skip_where_contended
+
+WORDS = ("late", "cold", "dark", "near", "over", "gone", "here", "lost", "mine", "hard", "soon", "true", "loud", "long")
+SLOW_BY_S = 1.5
+
+
+def agent(folder: Path, name: str, answers_after_s: float) -> Path:
+    path = folder / f"{name}.toml"
+    command = f'["{{python}}", "{PEERS / "agent.py"}", "--wire", "raw-pcm", "--behaviour", "answers"]'
+    path.write_text(
+        f'kind = "raw-pcm"\naccepts_history = true\n[process]\ncommand = {command}\nready_timeout_s = 60\n'
+        f'env = {{ PEER_ANSWERS_AFTER_S = "{answers_after_s}" }}\n',
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
+    harness_command: Callable[..., Finished], tmp_path: Path
+) -> None:
+    pack = tmp_path / "short.yaml"
+    turns = "".join(
+        f"  - id: c{k}\n    subset: regular\n    emotion: worry\n    problem: exams\n"
+        f'    turns: [{{role: seeker, text: "It is {word}."}}]\n'
+        for k, word in enumerate(WORDS)
+    )
+    pack.write_text(f"pack: short\nsource: tests\nlicence: Apache-2.0\ncontexts:\n{turns}", encoding="utf-8")
+    fast, slow = agent(tmp_path, "fast", 0.6), agent(tmp_path, "slow", 0.6 + SLOW_BY_S)
+    keeps, misses = tmp_path / "keeps.yaml", tmp_path / "misses.yaml"
+    limit_ms = 1_000 * (0.6 + 0.15 + SLOW_BY_S * 2 / 3)
+    keeps.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, agent: fast, at_most: {limit_ms}}}\n")
+    misses.write_text(f"schema: 1\nlimits:\n  - {{figure: ttfa_ms.p50, at_most: {limit_ms}}}\n")
+    run = tmp_path / "r"
+
+    few = harness_command(
+        "check", "--agent", fast, "--agent", slow, "--pack", pack, "--limit", 4, "--judge", "none",
+        "--budgets", keeps, "--out", run, "--json",
+    )  # fmt: skip
+    assert few.code == 4, few.err
+    assert few.json["verdict"] == "cannot tell"
+    assert few.json["limits"][0]["more_needed"] >= 4
+    played = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+
+    grown = harness_command("check", run, "--budgets", keeps, "--until-clear", "--minutes", 20, "--json", timeout_s=900)
+    assert grown.json["conversations"] > 4, grown.err
+    assert grown.json["look"] >= 2
+    sessions = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+    assert {k: sessions[k] for k in played} == played, "a finished session was played again"
+    skip_where_contended(harness_command("report", run, "--json").json)
+    assert (grown.code, grown.json["verdict"]) == (0, "pass"), grown.out
+
+    junit, page = tmp_path / "gate.xml", tmp_path / "gate.md"
+    both = harness_command("check", run, "--budgets", misses, "--junit", junit, "--summary", page, "--json")
+    assert (both.code, both.json["verdict"]) == (1, "fail"), both.out
+    assert {row["agent"]: row["verdict"] for row in both.json["limits"]} == {"fast": "pass", "slow": "fail"}
+    suite = ElementTree.fromstring(junit.read_bytes()).find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    assert "fail" in page.read_text(encoding="utf-8").splitlines()[0]

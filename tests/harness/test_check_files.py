@@ -1,0 +1,57 @@
+"""What a check writes for other programs, with names that were made to break out of it."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from harness.commands.check_files import junit, summary
+from harness.ranking.gate import Decision, Verdict
+from harness.steps.budgets import CellLimit, Limit
+from harness.steps.check import Checked, CheckResult
+
+HOSTILE = "<script>alert(1)</script> ]]> & \"'|` [x](http://evil) @team \x1b[2J \x00 \ud800"
+
+
+def checked(verdict: Verdict, name: str = HOSTILE) -> Checked:
+    limit = Limit(figure="ttfa_ms.p95", at_most=500.0)
+    decision = Decision(verdict, 480.0, (450.0, float("inf")), 0.01, 12 if verdict == "cannot tell" else None)
+    return Checked(CellLimit(limit=limit, agent=name, condition=name), verdict, decision)
+
+
+@pytest.fixture
+def result() -> CheckResult:
+    found = tuple(checked(v) for v in ("pass", "fail", "cannot tell"))
+    return CheckResult(Path("run"), "fail", found, (), contexts=40, look=None)
+
+
+def test_junit_is_read_by_an_xml_parser_and_holds_every_verdict(result: CheckResult) -> None:
+    suite = ElementTree.fromstring(junit(result, Path("run/report.html"))).find("testsuite")
+    assert suite is not None
+    assert {name: suite.get(name) for name in ("tests", "failures", "skipped", "errors")} == {
+        "tests": "3", "failures": "1", "skipped": "1", "errors": "0",
+    }  # fmt: skip
+    cases = suite.findall("testcase")
+    assert [[child.tag for child in case] for case in cases] == [["system-out"], ["failure"], ["skipped"]]
+    assert "<script>alert(1)</script> ]]> &" in (cases[0].get("classname") or ""), "as text, and whole"
+    assert "12 more conversations" in (cases[2][0].get("message") or "")
+    assert "run/report.html" in (suite.findtext("system-out") or "")
+
+
+def test_an_invalid_run_is_a_failure_of_its_own() -> None:
+    result = CheckResult(Path("run"), "fail", (checked("pass", "a"),), ("late ]]> frames",), contexts=9, look=None)
+    suite = ElementTree.fromstring(junit(result, None)).find("testsuite")
+    assert suite is not None
+    assert suite.get("failures") == "1"
+
+
+def test_markdown_keeps_its_table_and_gives_names_no_power(result: CheckResult) -> None:
+    text = summary(result, Path("run/report.html"))
+    assert "<script" not in text
+    assert "](http" not in text
+    assert " @team" not in text
+    assert "\x1b" not in text
+    text.encode("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in rows} == {7}
+    assert "fail" in text.splitlines()[0]
