@@ -1,7 +1,7 @@
 """The command line: one line for a user's mistake, an object for a program, a traceback only for who asks.
 
 Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent or a service failed (what was done is kept),
-130 interrupted. With `--json`, standard output holds one object and nothing else, errors included.
+4 a check cannot tell, 130 interrupted. With `--json`, standard output holds one object and nothing else, errors included.
 """
 
 import json

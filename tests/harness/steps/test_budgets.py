@@ -53,6 +53,13 @@ def test_a_limit_that_no_run_can_have_is_refused_in_a_line(tmp_path: Path, limit
     assert "\n" not in str(refused.value)
 
 
+def test_the_file_that_the_documentation_shows_is_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
+    shown = tmp_path / "budgets.yaml"
+    shown.write_text(page.split("```yaml\n", 1)[1].split("```", 1)[0], encoding="utf-8")
+    assert len(read_budgets(shown).limits) == 5
+
+
 @pytest.mark.parametrize("schema", ["schema: 2", "schema: true", "", "schema: one"])
 def test_another_schema_is_refused(tmp_path: Path, schema: str) -> None:
     with pytest.raises(UserError, match="this harness reads `schema: 1`"):
