@@ -106,9 +106,10 @@ def _checked(
     if minutes is None:
         result = look(store, None)
     else:
-        judges = tuple(judge) if judge else _judges_of(store)
+        judges = tuple(judge) if judge else ("none",) if request and request.judges == ("none",) else _judges_of(store)
+        only = None if before is None else before.manifest.context_ids
         store, result, ended = play_until_clear(
-            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows
+            store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows, only=only
         )
         ended = "" if result.verdict != "cannot tell" else ended
     grown = len(store.manifest.context_ids) > began

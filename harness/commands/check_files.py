@@ -129,6 +129,8 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
     looked = f", look {result.look}" if result.look is not None else ""
     lines = [f"{counted(len(result.checked), 'limit')} on {counted(result.contexts, 'conversation')}{looked}: {said}."]
     lines += [f"The run is invalid: {problem}." for problem in result.invalid]
+    if result.sessions_missing:
+        lines.append(f"{counted(result.sessions_missing, 'session')} gave no figure, through no fault of the agent.")
     if result.verdict == "cannot tell" and result.more_needed is not None:
         lines.append(f"About {counted(result.more_needed, 'more conversation')} would settle it, if they are like these.")
     if ended:

@@ -7,14 +7,14 @@ the time that is left has room for, so a batch is not begun that would not end i
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 import numpy as np
 
-from harness.errors import UserError
+from harness.errors import AgentError
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
@@ -65,11 +65,16 @@ def play_until_clear(
     judges: tuple[str, ...],
     progress: RunProgress,
     votes: Votes = no_votes,
+    only: Collection[str] | None = None,
 ) -> tuple[RunStore, CheckResult, str]:
     """Look, play on, look again. Returns the store that is open, the last look, and why it ended there.
 
+    Args:
+        only: conversations that may be played (those that a baseline has too); None: all of the pack.
+
     Raises:
         UserError: the run cannot be gone on with.
+        AgentError: no session of a batch could be finished; what was played is kept.
     """
     ends_s = time.monotonic() + 60 * minutes
     look, result = 1, look_again(store, 1)
@@ -78,9 +83,12 @@ def play_until_clear(
     pack = plan_to_grow(store)
     while result.verdict == "cannot tell":
         have = len(store.manifest.context_ids)
-        more = pack.contexts[have:]
+        more = tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[have:]))
         if not more:
-            return store, result, f"pack {pack.pack.name} has no further conversation"
+            whose = f"pack {pack.pack.name}" if have == len(pack.contexts) else "the baseline"
+            return store, result, f"{whose} has no further conversation"
+        if all(c.decision is None for c in result.checked if c.verdict == "cannot tell"):
+            return store, result, "more conversations would not give it the figures that it lacks"
         pace_s = seconds_a_conversation(store)
         left_s = ends_s - time.monotonic()
         batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)
@@ -104,5 +112,5 @@ def _grown(
     request = RunRequest(options, out=folder, resume=True, judges=judges)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
-        raise UserError(f"{folder}: no further session could be finished; see `harness report {folder}`")
+        raise AgentError(f"{folder}: no session could be finished; see: harness report {folder}")
     return grown

@@ -19,7 +19,7 @@ from harness.steps.rank import Place
 from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection
+from harness.store.selection import HEARD, Selection, is_agents_fault
 from scenarios.context import Context
 from scenarios.pack import context_hash
 
@@ -51,6 +51,8 @@ class CheckResult:
     contexts: int
     look: int | None
     """Which look at the run this was; None where it looked once."""
+    sessions_missing: int = 0
+    """Planned sessions that give no figure through no fault of their agent."""
 
     @property
     def more_needed(self) -> int | None:
@@ -67,6 +69,7 @@ class CheckResult:
             "verdict": self.verdict,
             "invalid": list(self.invalid),
             "conversations": self.contexts,
+            "sessions_missing": self.sessions_missing,
             "look": self.look,
             "more_needed": self.more_needed,
             "limits": [_limit_object(c) for c in self.checked],
@@ -109,7 +112,14 @@ def check_run(
         invalid=invalid,
         contexts=len({s.key.context_id for s in selection.sessions}),
         look=look,
+        sessions_missing=_missing(selection),
     )
+
+
+def _missing(selection: Selection) -> int:
+    manifest = selection.manifest
+    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.sessions)
 
 
 def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contexts: Sequence[Context]) -> None:
