@@ -34,6 +34,7 @@ def answering(folder: Path, name: str, answers_after_s: float) -> Iterator[Path]
             running.kill()
 
 
+@pytest.mark.long
 def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
     harness_command: Callable[..., Finished], tmp_path: Path
 ) -> None:
