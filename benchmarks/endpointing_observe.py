@@ -37,11 +37,11 @@ BABBLE_SNR_DB = 10.0
 async def observe(out: Path, pack: str, voices: Sequence[str], limit: int | None, degraded: int) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
     from agents.cascade.llama_prompt import LlamaPrompt
-    from agents.cascade.llm_server import LlmServer, ServerOptions
     from agents.cascade.prompt import system_instruction
     from agents.cascade.settings import ReplySettings, StreamingWhisper
     from agents.cascade.short_context_whisper import ShortContextWhisper
     from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
+    from agents.llm_server import LlmServer, ServerOptions
     from audio.pcm import resample
     from audio.speech import render_turn
     from audio.speech_voices import caller_voice

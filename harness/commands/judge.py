@@ -49,7 +49,12 @@ class _Found:
 
 def judge(
     run: Annotated[Path | None, typer.Argument(help="Folder of a run.")] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Judge: a shipped name, local, or a .toml file; may be repeated.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="With --judge local: a language model's name (harness models) or a .gguf file.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
@@ -85,7 +90,7 @@ def judge(
     from harness.judging.text_board import as_object
     from harness.steps.judge import load_judges
 
-    names = tuple(judge) if judge else ("embedded",)
+    names = _with_model(tuple(judge) if judge else ("embedded",), model)
     if not load_judges(names):
         raise UserError("--judge none: leaves nothing to do")
     if reads not in ("heard", "written"):
@@ -115,6 +120,14 @@ def judge(
     else:
         _say(found, told)
     return 3 if told["missing"] or told["failed"] else 0
+
+
+def _with_model(names: tuple[str, ...], model: str | None) -> tuple[str, ...]:
+    if model is None:
+        return names
+    if "local" not in names:
+        raise UserError(f"--model {model}: is for --judge local; add it")
+    return tuple(f"local:{model}" if name == "local" else name for name in names)
 
 
 def _scale(text: str) -> tuple[float, float]:

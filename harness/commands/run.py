@@ -27,7 +27,9 @@ def run(
     events: Annotated[
         str | None, typer.Option(help="Sounds beside each reply: everyday, or a YAML file of sounds and instants.")
     ] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Judge: a name, local:FILE.gguf, or a .toml file; may be repeated.")
+    ] = None,
     wait_for_quiet: Annotated[
         float | None, typer.Option(help="Wait at most so many seconds until other programs rest; 0: do not ask.", min=0)
     ] = None,

@@ -47,10 +47,16 @@ async def check_against(
     labels: PeoplesLabels,
     seed: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
+    *,
+    under_way: Path | None = None,
 ) -> PeopleCheck:
-    """Ask a judge of people's pairs, in both orders, and say how far it agrees with them."""
+    """Ask a judge of people's pairs, in both orders, and say how far it agrees with them.
+
+    `under_way`: a file that keeps the answers, so that a check that was stopped goes on where it was; who gave it deletes it
+    once the check is done, because the next one asks anew.
+    """
     asked = _drawn(labels.pairs(), seed)
-    with VerdictCache() as cache:
+    with VerdictCache(under_way) as cache:
         gate, done, answers = asyncio.Semaphore(judge.concurrency), 0, []
 
         async def one(pair: PeoplesPair) -> _Answer | None:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,10 @@ from harness.judging.judge import Place, PlaceMark, Question, Verdict
 from harness.judging.reply_features import addresses_judge, reply_features
 from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
+from harness.judging.strength import AXIS_IS_CLEAR_FROM, strength_of
 from scenarios.context import Turn
 
 METHOD = "head-1"
-STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
-"""Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
-AXIS_IS_CLEAR_FROM = 1.7
 INJECTION_COSTS = 3.0
 """Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
 HEAD_PATH = "data/head.npz"
@@ -95,11 +93,11 @@ class EmbeddedJudge:
         difference = first - second
         winner: Place = "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"
         axes = {
-            axis: PlaceMark("first" if d > 0 else "second", _strength(d))
+            axis: PlaceMark("first" if d > 0 else "second", strength_of(d))
             for axis, d in zip("HEART", difference[1:], strict=True)
             if abs(d) >= AXIS_IS_CLEAR_FROM
         }
-        return Verdict(winner, _strength(difference[0]), axes, _rationale(winner, axes))
+        return Verdict(winner, strength_of(difference[0]), axes, _rationale(winner, axes))
 
     def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[NDArray[np.float64]]:
         """Per reply: the over-all score, then the five axes'."""
@@ -127,10 +125,6 @@ def load_head() -> Head:
     """The head that ships."""
     with resources.as_file(resources.files("harness.judging") / HEAD_PATH) as path:
         return Head.load(path)
-
-
-def _strength(difference: float) -> Literal[1, 2, 3, 4, 5]:
-    return 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)  # type: ignore[return-value]
 
 
 def _rationale(winner: Place, axes: dict[str, PlaceMark]) -> str:
