@@ -20,6 +20,7 @@ from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
 from harness.steps.check import CheckResult
 from harness.store.run_store import RunStore
+from harness.store.selection import Selection
 
 GROWTH: Final = 0.5
 """Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then grow it 38-fold."""
@@ -43,7 +44,7 @@ def plan_to_grow(store: RunStore) -> RunPlan:
 def seconds_a_conversation(store: RunStore) -> float | None:
     """How long one conversation of the run took with all its agents, conditions and repeats; None with too few to say."""
     manifest = store.manifest
-    began = sorted(s.started_ns for s in store.sessions() if s.started_ns is not None)
+    began = sorted(s.started_ns for s in Selection(store).sessions if s.started_ns is not None)
     gaps = [(later - earlier) / 1e9 for earlier, later in pairwise(began)]
     if not gaps:
         return None
