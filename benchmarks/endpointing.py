@@ -1,49 +1,53 @@
-"""How much waiting does it cost not to talk over a caller? Endpoint policies over spoken turns with marked pauses.
+"""What waiting costs and cutting in saves, in eot-bench's terms: every policy over pauses that were seen once.
 
-    python -m benchmarks.endpointing_observe seen.jsonl            # observe every pause once
-    python -m benchmarks.endpointing seen.jsonl --plot curve.svg   # seconds: every policy over what was seen
+    python -m benchmarks.endpointing_observe dev.jsonl --packs heart-open --turns all
+    python -m benchmarks.endpointing_fit dev.jsonl                                     # the head, fitted there
+    python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini
+    python -m benchmarks.endpointing dev.jsonl held.jsonl --plot curve.svg             # seconds
 
-Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every policy
-is then worked out on what was seen. A pause is *cut* if the policy would have ended the turn before the tracker heard speech
-resume. The time to first audio is the later of endpoint and prepared audio (`--ready-ms`, measured on a live agent). Settings
-are chosen on the contexts of one half and reported on those of the other. The waits of the profiles that ship were chosen with
-both halves in view, so their rows are no test on unseen callers.
+Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every
+policy is then worked out on what was seen. A policy is a rule for the silence that ends a turn; its settings (threshold,
+least silence, time-out; or the price of waiting) are swept on the first file, and the best at each share of pauses cut is
+reported on the second, which took no part. Beside it stands the best in hindsight on the second file itself, which is how
+eot-bench reports.
+
+An inner pause is a silence of 200 ms and more that is not the last; it is *cut* if the rule would have ended the turn
+before speech was heard to resume. *Dead air* is from the spoken end to the decision, or to prepared audio if that comes
+later (`--ready-ms`, measured on a live agent). Intervals are bootstraps over contexts.
 """
 
 import argparse
-import asyncio
 import json
 import math
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
+from agents.cascade import spoken_completeness
 from agents.cascade.endpoint_choice import make_policy
-from agents.cascade.endpoint_policies import (
-    AdaptiveSilence,
-    BlendedScorer,
-    EndpointPolicy,
-    FixedSilence,
-    PauseEvidence,
-    ScoredSilence,
-    TurnScorer,
-)
-from agents.cascade.settings import CascadeSettings, StreamingEndpoint
-from agents.cascade.turn_scorers import HesitationVeto, LengthScorer
+from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+from agents.cascade.hazard import HazardSilence, Head, load_head, log_odds
+from agents.cascade.settings import CascadeSettings, HazardEndpoint
 from agents.cascade.turn_tracker import WINDOW_SAMPLES
 
-_FINAL_FROM_MS = -150.0
+Floats = NDArray[np.float64]
+
+_FINAL_FROM_MS: Final = -150.0
 """A silence that begins this close to the spoken end is the end of the turn: a voice's last consonant can be inaudible."""
-_TRANSPORT_MS = 10.0
-_VOICED_AFTER_MS = WINDOW_SAMPLES / 16
+_VOICED_AFTER_MS: Final = WINDOW_SAMPLES / 16
 """The window in which speech resumes is known to be voiced only once it has passed; an endpoint within it still comes."""
-_P95_FROM = 60
-"""Fewer turns give no 95th percentile worth printing."""
-SHIPPED = ("polaris-like", "patient")
+PAUSE_FROM_MS: Final = 200.0
+TARGETS: Final = (0.01, 0.05, 0.10)
+"""Shares of inner pauses cut at which policies are compared: those of the profiles `patient`, `polaris-like` and `eager`."""
+BUDGET_MS: Final = 500.0
+DRAWS: Final = 400
+SHIPPED: Final = ("polaris-like", "eager", "patient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,271 +55,312 @@ class SeenPause:
     """A silence as the tracker saw it. Times in ms after the spoken end of the turn; `length_ms` None: nobody resumed."""
 
     context: str
+    turn: int
     voice: str
     condition: str
     start_ms: float
     length_ms: float | None
     marked_ms: float | None
+    kind: str
     text: str
+    spoke_ms: float
     scores: dict[str, float]
 
     @property
     def final(self) -> bool:
         return self.length_ms is None or self.start_ms >= _FINAL_FROM_MS
 
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Pauses as arrays: which are ends, their starts and lengths (ms), their turn and context, and log odds by scorer."""
+
+    final: NDArray[np.bool_]
+    start_ms: Floats
+    length_ms: Floats
+    turn: NDArray[np.int64]
+    context: NDArray[np.int64]
+    kind: NDArray[np.str_]
+    odds: Mapping[str, Floats]
+
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.context, self.voice, self.condition
+    def turns(self) -> int:
+        return int(self.turn.max()) + 1 if self.turn.size else 0
+
+    def of(self, contexts: Sequence[int]) -> "Seen":
+        """Those of some contexts, one as often as it is named (a bootstrap draw)."""
+        picked = [np.flatnonzero(self.context == c) for c in contexts]
+        rows = np.concatenate(picked)
+        copies = np.concatenate([np.full(p.size, k) for k, p in enumerate(picked)])
+        _, turn = np.unique(np.stack([copies, self.turn[rows]]), axis=1, return_inverse=True)
+        odds = {name: values[rows] for name, values in self.odds.items()}
+        return Seen(
+            self.final[rows], self.start_ms[rows], self.length_ms[rows], turn, self.context[rows], self.kind[rows], odds
+        )  # fmt: skip
+
+
+def load(path: Path, condition: str = "clean") -> Seen:
+    """What `benchmarks.endpointing_observe` wrote of one line condition."""
+    rows = [SeenPause(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return arrays([row for row in rows if row.condition == condition])
+
+
+def arrays(pauses: Sequence[SeenPause]) -> Seen:
+    """Pauses that a policy is asked about: 200 ms and more, and every end."""
+    asked = [p for p in pauses if p.scores]
+    turns = {key: k for k, key in enumerate(dict.fromkeys((p.context, p.turn, p.voice) for p in asked))}
+    contexts = {name: k for k, name in enumerate(dict.fromkeys(p.context for p in asked))}
+    odds = {name: np.array([log_odds(p.scores[name]) for p in asked]) for name in ("llm", "smart-turn", "last-word")}
+    odds["spoken"] = np.array([log_odds(spoken(p.text)) for p in asked])
+    return Seen(
+        np.array([p.final for p in asked]),
+        np.array([p.start_ms for p in asked]),
+        np.array([np.inf if p.length_ms is None else p.length_ms for p in asked]),
+        np.array([turns[p.context, p.turn, p.voice] for p in asked]),
+        np.array([contexts[p.context] for p in asked]),
+        np.array(["end" if p.final else p.kind for p in asked]),
+        odds,
+    )
+
+
+def spoken(text: str) -> float:
+    """What `spoken_completeness` says of a text, as a probability."""
+    return float(1 / (1 + np.exp(-max(spoken_completeness.log_odds(text), -30.0))))
+
+
+def joined(seen: Seen, head: Head) -> Floats:
+    """Every pause's log odds under a head."""
+    return head.intercept + sum((w * seen.odds[name] for name, w in head.weights.items()), np.zeros(seen.final.size))
+
+
+Rule = Callable[[Seen], Floats]
+"""The silence that each pause would need to end the turn, in ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A policy over a set of turns. Shares are None where there was nothing to count."""
+    """A rule over a set of turns: inner pauses cut of how many, and dead air of each turn (inf: never ended)."""
 
-    short_cut: tuple[int, int]
-    """Marked pauses under 800 ms that were cut, and how many there were."""
-    all_cut: tuple[int, int]
-    other_cut: tuple[int, int]
-    """Silences that nobody marked (between words and sentences) and that were taken for the end."""
-    ttfa_p50_ms: float | None
-    ttfa_p95_ms: float | None
-    unanswered: int
-    """Turns whose end was never seen: the line did not fall silent enough."""
+    cut: int
+    pauses: int
+    dead_ms: Floats
 
+    @property
+    def share(self) -> float:
+        return self.cut / self.pauses if self.pauses else math.nan
 
-@dataclass(slots=True)
-class Recall:
-    """Scorers that give back what was observed of the pause in hand; what needs only the words is worked out."""
+    @property
+    def mean_ms(self) -> float:
+        return float(self.dead_ms.mean())
 
-    scores: dict[str, float] = field(default_factory=dict)
+    @property
+    def p50_ms(self) -> float:
+        return float(np.median(self.dead_ms))
 
-    def scorer(self, name: str) -> TurnScorer:
-        return _Recalled(self, name)
+    @property
+    def p95_ms(self) -> float:
+        return float(np.percentile(self.dead_ms, 95))
 
-
-@dataclass(frozen=True, slots=True)
-class _Recalled:
-    recall: Recall
-    name: str
-
-    async def probability_complete(self, _evidence: PauseEvidence) -> float:
-        return self.recall.scores[self.name]
+    @property
+    def within(self) -> float:
+        return float((self.dead_ms <= BUDGET_MS).mean())
 
 
-MakePolicy = Callable[[Recall], EndpointPolicy]
+def evaluate(rule: Rule, seen: Seen, ready_ms: float = 0.0) -> Outcome:
+    """Work a rule out on what was seen."""
+    needed = rule(seen)
+    ends = seen.length_ms + _VOICED_AFTER_MS > needed
+    inner = ~seen.final & (seen.length_ms >= PAUSE_FROM_MS)
+    dead = np.full(seen.turns, np.inf)
+    last = seen.final & ends
+    np.minimum.at(dead, seen.turn[last], (seen.start_ms + np.maximum(needed, ready_ms))[last])
+    return Outcome(int((ends & inner).sum()), int(inner.sum()), dead)
 
 
-async def evaluate(make: MakePolicy, seen: Sequence[SeenPause], ready_ms: float) -> Outcome:
-    """Work out a policy. `make` builds a fresh policy, because an adaptive one learns within a conversation."""
-    cuts: list[tuple[float | None, bool]] = []
-    ttfa: list[float] = []
-    for _, pauses in _by_turn(seen):
-        recall = Recall()
-        policy = make(recall)
-        answered = False
-        for pause in pauses:
-            recall.scores = pause.scores
-            needed_ms = await policy.silence_needed_ms(PauseEvidence(pause.text, np.zeros(0, np.float32)))
-            ends = pause.length_ms is None or pause.length_ms + _VOICED_AFTER_MS > needed_ms
-            if pause.final and ends and not answered:
-                answered = True
-                ttfa.append(pause.start_ms + max(needed_ms, ready_ms) + _TRANSPORT_MS)
-            elif not pause.final:
-                cuts.append((pause.marked_ms, ends))
-                policy.observe_pause(pause.length_ms or 0.0)
-    marked = [(length, cut) for length, cut in cuts if length is not None]
-    short = [cut for length, cut in marked if length < 800]
-    unmarked = [cut for length, cut in cuts if length is None]
-    return Outcome(
-        (sum(short), len(short)),
-        (sum(cut for _, cut in marked), len(marked)),
-        (sum(unmarked), len(unmarked)),
-        float(np.median(ttfa)) if ttfa else None,
-        float(np.percentile(ttfa, 95)) if len(ttfa) >= _P95_FROM else None,
-        len({pause.key for pause in seen}) - len(ttfa),
-    )
+def threshold_rule(scorer: str, odds: float, least_ms: float, longest_ms: float) -> Rule:
+    """Least silence from a score on, the time-out below it: how eot-bench sweeps a detector."""
+    return lambda seen: np.where(seen.odds[scorer] >= odds, least_ms, longest_ms)
 
 
-def _fixed(silence_ms: int) -> MakePolicy:
-    return lambda _: FixedSilence(silence_ms)
+def silence_rule(silence_ms: float) -> Rule:
+    """The same silence always."""
+    return lambda seen: np.full(seen.final.size, silence_ms)
 
 
-def _adaptive(inner: MakePolicy) -> MakePolicy:
-    return lambda recall: AdaptiveSilence(inner(recall), 0.8, 1.1, 850)
+def hazard_rule(head: Head, price: float, least_ms: float, longest_ms: float, sure_from: float) -> Rule:
+    """`agents.cascade.hazard`."""
+    policy = HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from)
+    return lambda seen: policy.silences_ms(joined(seen, head))
 
 
-def policies() -> Iterator[tuple[str, str, MakePolicy]]:
-    """Every policy that is compared: (family, setting, maker)."""
-    for silence in range(300, 951, 50):
-        yield "fixed", f"{silence}", _fixed(silence)
-    for short in (350, 410, 450, 500, 550, 600, 700, 760, 800):
-        for long in (700, 800, 900, 1000, 1300, 1900):
-            if long > short:
-                yield from _scored_policies(short, long)
-
-
-def _scored_policies(short: int, long: int) -> Iterator[tuple[str, str, MakePolicy]]:
-    for name in ("smart-turn", "last-word"):
-        yield f"two-speed, {name}", f"{short}/{long}", _two_speed(short, long, 0.5, ((name, 1.0),))
-    for threshold in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
-        at = f"{short}/{long} at {threshold}"
-        yield "two-speed, llm", at, _two_speed(short, long, threshold, (("llm", 1.0),))
-        yield "two-speed, llm + smart-turn", at, _two_speed(short, long, threshold, (("llm", 1.0), ("smart-turn", 0.5)))
-        inner = _two_speed(short, long, threshold, (("llm", 1.0),))
-        yield "two-speed, llm, adaptive", at, _adaptive(inner)
-    for low, high in ((0.05, 0.9), (0.1, 0.8), (0.1, 0.7)):
-        for words, spread, weight in product((44, 48), (2, 4), (1.0, 3.0, 5.0)):
-            yield (
-                "graded, llm + length, hesitations waited out",
-                f"{short}/{long} from {low} to {high}, {words} ± {spread} words times {weight:.0f}",
-                _graded_by_length(short, long, (low, high), LengthScorer(words, spread), weight),
-            )
-
-
-def _two_speed(short: int, long: int, threshold: float, weights: tuple[tuple[str, float], ...]) -> MakePolicy:
-    def make(recall: Recall) -> EndpointPolicy:
-        scorer = BlendedScorer([(recall.scorer(name), weight) for name, weight in weights])
-        return ScoredSilence(scorer, short, long, threshold, threshold)
-
-    return make
-
-
-def _graded_by_length(short: int, long: int, grade: tuple[float, float], length: LengthScorer, weight: float) -> MakePolicy:
-    def make(recall: Recall) -> EndpointPolicy:
-        scorer = BlendedScorer([(recall.scorer("llm"), 1.0), (length, weight)])
-        return ScoredSilence(HesitationVeto(scorer), short, long, *grade)
-
-    return make
-
-
-def shipped(name: str) -> MakePolicy:
-    """The policy of a profile that ships."""
+def shipped(name: str) -> Rule:
+    """The rule of a profile that ships."""
     from agents.profile import load_profile
 
-    settings = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"])
-    endpoint = settings.endpoint
-    assert isinstance(endpoint, StreamingEndpoint)
+    endpoint = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"]).endpoint
+    assert isinstance(endpoint, HazardEndpoint)
+    policy = make_policy(endpoint, lambda _: _Silent())
+    assert isinstance(policy, HazardSilence)
+    return hazard_rule(policy.head, policy.price, policy.least_ms, policy.longest_ms, policy.sure_from)
 
-    return lambda recall: make_policy(endpoint, recall.scorer)
+
+class _Silent(TurnScorer):
+    async def probability_complete(self, _evidence: PauseEvidence) -> float:
+        raise AssertionError("scores come from what was seen")
 
 
-async def report(seen: Sequence[SeenPause], ready_ms: float, most_cut: float, plot: Path | None) -> str:
-    """Markdown: for each family the setting with the lowest p50 that cut at most `most_cut` of the short pauses."""
-    halves = [[p for p in seen if p.condition == "clean" and _half(p.context) == half] for half in (0, 1)]
-    best: dict[str, tuple[float, str, MakePolicy]] = {}
-    curve: list[Point] = []
-    for family, setting, make in policies():
-        tried = await evaluate(make, halves[0], ready_ms)
-        if _share(tried) <= most_cut and tried.ttfa_p50_ms is not None:
-            best[family] = min(best.get(family, (math.inf, "", make)), (tried.ttfa_p50_ms, setting, make), key=_by_p50)
-        if plot is not None:
-            curve.append(_point(family, await evaluate(make, halves[1], ready_ms)))
-    rows = [(family, setting, make) for family, (_, setting, make) in sorted(best.items(), key=lambda kv: kv[1][0])]
-    rows += [(f"`{name}`", "as shipped", shipped(name)) for name in SHIPPED]
+_ODDS: Final = tuple(np.arange(-5.0, 5.1, 0.5))
+_LEAST_MS: Final = (250.0, 300.0, 350.0, 400.0, 430.0, 470.0, 520.0, 600.0, 700.0, 800.0, 950.0, 1_100.0)
+_LONGEST_MS: Final = (800.0, 1_000.0, 1_300.0, 1_600.0, 1_900.0, 2_200.0, 2_400.0, 2_800.0, 3_200.0, 4_000.0)
+_PRICES: Final = tuple(np.arange(-2.0, 9.1, 0.25))
+_SURE: Final = (*np.arange(-1.0, 3.6, 0.25), math.inf)
+
+
+def families() -> Iterator[tuple[str, str, Rule]]:
+    """Every rule that is compared: (family, setting, rule)."""
+    for silence in (*_LEAST_MS, *_LONGEST_MS):
+        yield "silence alone", f"{silence:.0f} ms", silence_rule(silence)
+    for name in ("smart-turn", "llm", "spoken"):
+        for odds, least, longest in product(_ODDS, _LEAST_MS, _LONGEST_MS):
+            if least < longest:
+                setting = f"{least:.0f} ms from {1 / (1 + math.exp(-odds)):.2f}, else {longest:.0f}"
+                yield f"{name}, threshold", setting, threshold_rule(name, odds, least, longest)
+    for label, without in (("words and voice", None), ("words alone", "smart-turn"), ("without the language model", "llm")):
+        head = load_head(without)
+        for price, longest, sure in product(_PRICES, (1_800.0, 2_400.0, 3_000.0), _SURE):
+            setting = f"price {price:.2f}, at most {longest:.0f} ms" + (f", sure from {sure:.2f}" if sure < math.inf else "")
+            yield f"hazard, {label}", setting, hazard_rule(head, price, 430.0 if sure < math.inf else 250.0, longest, sure)
+
+
+def best_at(target: float, seen: Seen, ready_ms: float) -> dict[str, tuple[str, Rule]]:
+    """Of each family the setting with the least mean dead air among those that cut at most `target` of the pauses."""
+    best: dict[str, tuple[float, str, Rule]] = {}
+    for family, setting, rule in families():
+        got = evaluate(rule, seen, ready_ms)
+        if got.share <= target and (family not in best or got.mean_ms < best[family][0]):
+            best[family] = (got.mean_ms, setting, rule)
+    return {family: (setting, rule) for family, (_, setting, rule) in best.items()}
+
+
+def interval(seen: Seen, figure: Callable[[Seen], float]) -> tuple[float, float] | None:
+    """95 %, by drawing whole contexts; None under eight."""
+    contexts = np.unique(seen.context)
+    if contexts.size < 8:
+        return None
+    rng = np.random.default_rng(0)
+    drawn = [figure(seen.of(list(rng.choice(contexts, contexts.size)))) for _ in range(DRAWS)]
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def area(seen: Seen, score: Floats, kinds: Sequence[str] | None = None) -> float:
+    """Area under the curve of ends against inner pauses (of some kinds)."""
+    inner = ~seen.final & (np.isin(seen.kind, kinds) if kinds else True)
+    ends, pauses = score[seen.final], score[inner]
+    if not ends.size or not pauses.size:
+        return math.nan
+    ranks = rankdata(np.concatenate([ends, pauses]))
+    return float((ranks[: ends.size].sum() - ends.size * (ends.size + 1) / 2) / (ends.size * pauses.size))
+
+
+def report(chosen_on: Seen, seen: Seen, ready_ms: float) -> str:
+    """Markdown tables: areas, each family at its settings of `chosen_on`, and the profiles that ship."""
+    inner = int((~seen.final & (seen.length_ms >= PAUSE_FROM_MS)).sum())
     lines = [
-        f"At most {most_cut:.0%} of pauses under 800 ms cut on the half that chose; figures of the other half "
-        f"({len({p.key for p in halves[1]})} clean turns). TTFA with audio ready {ready_ms:.0f} ms after the silence begins.",
+        f"{seen.turns} turns of {np.unique(seen.context).size} contexts, {inner} inner pauses of 200 ms and more.",
         "",
-        "| policy | setting | condition | TTFA p50 | p95 | cut < 800 ms | cut, all marked | unmarked taken for the end "
-        "| never ended |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| score | area, all | in mid-sentence | after a sentence |",
+        "|---|---|---|---|",
     ]
-    for family, setting, make in rows:
-        for condition in sorted({pause.condition for pause in seen}):
-            part = [p for p in seen if p.condition == condition and _half(p.context) == 1]
-            got = await evaluate(make, part, ready_ms)
-            lines.append(
-                f"| {family} | {setting} | {condition} | {_ms(got.ttfa_p50_ms)} | {_ms(got.ttfa_p95_ms)} | "
-                f"{_of(got.short_cut)} | {_of(got.all_cut)} | {_of(got.other_cut)} | {got.unanswered} |"
-            )
-    if plot is not None:
-        ships = [_point(name, await evaluate(shipped(name), halves[1], ready_ms)) for name in SHIPPED]
-        draw(frontiers(curve), ships, plot)
+    scores = {**seen.odds, "words and voice": joined(seen, load_head()), "words alone": joined(seen, load_head("smart-turn"))}
+    for name, score in scores.items():
+        whole = Seen(seen.final, seen.start_ms, seen.length_ms, seen.turn, seen.context, seen.kind, {name: score})
+        bounds = interval(whole, lambda s, name=name: area(s, s.odds[name]))  # type: ignore[misc]
+        shown = f"{area(seen, score):.2f}" + (f" [{bounds[0]:.2f}, {bounds[1]:.2f}]" if bounds else "")
+        lines.append(
+            f"| {name} | {shown} | {area(seen, score, ['mid_sentence']):.2f} | {area(seen, score, ['after_sentence']):.2f} |"
+        )
+    head = "| policy | setting | cut | mean dead air | p50 | p95 | within 500 ms | mean in hindsight |"
+    for target in TARGETS:
+        hindsight = best_at(target, seen, ready_ms)
+        lines += ["", f"At most {target:.0%} of pauses cut where settings were chosen:", "", head, "|---" * 8 + "|"]
+        for family, (setting, rule) in sorted(best_at(target, chosen_on, ready_ms).items()):
+            known = f"{evaluate(hindsight[family][1], seen, ready_ms).mean_ms:,.0f} ms" if family in hindsight else "–"
+            lines.append(f"| {family} | {setting} | {_row(rule, seen, ready_ms)} | {known} |")
+    lines += ["", "As shipped:", "", head, "|---" * 8 + "|"]
+    lines += [f"| `{name}` | | {_row(shipped(name), seen, ready_ms)} | |" for name in SHIPPED]
     return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One policy in the plane of the plot: share of short pauses cut, and TTFA p50 in ms."""
+def _row(rule: Rule, seen: Seen, ready_ms: float) -> str:
+    got = evaluate(rule, seen, ready_ms)
 
-    family: str
-    cut: float
-    ttfa_ms: float
+    def cell(figure: Callable[[Outcome], float], shown: Callable[[float], str]) -> str:
+        bounds = interval(seen, lambda drawn: figure(evaluate(rule, drawn, ready_ms)))
+        return shown(figure(got)) + (f" [{shown(bounds[0])}, {shown(bounds[1])}]" if bounds else "")
 
-
-def _point(family: str, got: Outcome) -> Point:
-    return Point(family, _share(got), got.ttfa_p50_ms if got.ttfa_p50_ms is not None else math.nan)
-
-
-def _share(got: Outcome) -> float:
-    return got.short_cut[0] / max(got.short_cut[1], 1)
-
-
-def _by_p50(candidate: tuple[float, str, MakePolicy]) -> float:
-    return candidate[0]
+    cells = [
+        f"{got.cut} of {got.pauses}: " + cell(lambda o: o.share, lambda v: f"{v:.1%}"),
+        cell(lambda o: o.mean_ms, lambda v: f"{v:,.0f} ms"),
+        cell(lambda o: o.p50_ms, lambda v: f"{v:,.0f} ms"),
+        f"{got.p95_ms:,.0f} ms" if seen.turns >= 60 else "–",
+        cell(lambda o: o.within, lambda v: f"{v:.0%}"),
+    ]
+    return " | ".join(cells)
 
 
-def frontiers(points: Sequence[Point]) -> list[Point]:
-    """Of each family the points that no other of it beats on both counts, from fewest cuts to fastest."""
-    kept: list[Point] = []
-    for family in sorted({point.family for point in points}):
-        fastest = math.inf
-        for point in sorted((p for p in points if p.family == family), key=lambda p: (p.cut, p.ttfa_ms)):
-            if point.ttfa_ms < fastest:
-                fastest = point.ttfa_ms
-                kept.append(point)
-    return kept
-
-
-def _ms(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0f}"
-
-
-def _of(counted: tuple[int, int]) -> str:
-    return f"{counted[0]} of {counted[1]}"
-
-
-def _half(context: str) -> int:
-    return zlib.crc32(context.encode()) % 2
-
-
-def _by_turn(seen: Iterable[SeenPause]) -> Iterator[tuple[tuple[str, str, str], list[SeenPause]]]:
-    turns: dict[tuple[str, str, str], list[SeenPause]] = {}
-    for pause in seen:
-        turns.setdefault(pause.key, []).append(pause)
-    yield from turns.items()
-
-
-def draw(curve: Sequence[Point], ships: Sequence[Point], path: Path) -> None:
-    """The frontier of every family, and the profiles that ship."""
+def draw(seen: Seen, ready_ms: float, path: Path) -> None:
+    """Each family's frontier of mean dead air against pauses cut, and the profiles that ship."""
     import altair as alt
 
-    x = alt.X("cut:Q", title="share of pauses under 800 ms cut").axis(format="%")
-    y = alt.Y("ttfa_ms:Q", title="time to first audio, p50, ms").scale(zero=False)
+    points: dict[str, list[tuple[float, float]]] = {}
+    for family, _, rule in families():
+        got = evaluate(rule, seen, ready_ms)
+        points.setdefault(family, []).append((got.share, got.mean_ms))
+    values = [
+        {"policy": family, "cut": cut, "mean": mean}
+        for family, found in points.items()
+        for cut, mean in frontier(found)
+        if cut <= 0.3
+    ]
+    named = []
+    for name in SHIPPED:
+        got = evaluate(shipped(name), seen, ready_ms)
+        named.append({"policy": name, "cut": got.share, "mean": got.mean_ms})
+    x = alt.X("cut:Q", title="share of inner pauses cut").axis(format="%")
+    y = alt.Y("mean:Q", title="mean dead air after the end, ms").scale(zero=False)
     lines = (
-        alt.Chart({"values": [asdict(p) for p in curve]}, title="Endpoint policies: waiting against cutting in")
-        .mark_line(point=True, interpolate="step-before")
-        .encode(x, y, color=alt.Color("family:N", title="policy").legend(labelLimit=320))
+        alt.Chart({"values": values}, title="Endpoint policies: waiting against cutting in")
+        .mark_line(point=True, interpolate="step-after")
+        .encode(x, y, color=alt.Color("policy:N", title="policy").legend(labelLimit=320))
     )
-    named = alt.Chart({"values": [asdict(p) for p in ships]}).encode(x, y)
-    shown = lines + named.mark_point(size=120, shape="diamond", filled=True, color="black")
-    shown += named.mark_text(align="left", dx=9, dy=-9).encode(text="family:N")
+    marked = alt.Chart({"values": named}).encode(x, y)
+    shown = lines + marked.mark_point(size=120, shape="diamond", filled=True, color="black")
+    shown += marked.mark_text(align="left", dx=9, dy=-9).encode(text="policy:N")
     shown.properties(width=560, height=360).save(str(path))
 
 
-def load(path: Path) -> list[SeenPause]:
-    """What `benchmarks.endpointing_observe` wrote."""
-    return [SeenPause(**json.loads(line)) for line in path.read_text().splitlines()]
+def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points (cut, mean) that no other beats on both counts, from fewest cuts to fastest."""
+    kept: list[tuple[float, float]] = []
+    for cut, mean in sorted(points):
+        if not kept or mean < kept[-1][1]:
+            kept.append((cut, mean))
+    return kept
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Endpoint policies over spoken turns with marked pauses.")
-    parser.add_argument("seen", type=Path)
-    parser.add_argument("--ready-ms", type=float, default=380.0, help="from the silence's beginning to prepared audio")
-    parser.add_argument("--most-cut", type=float, default=0.05)
+    parser = argparse.ArgumentParser(description="Endpoint policies in eot-bench's terms.")
+    parser.add_argument("chosen_on", type=Path, help="what settings are chosen on")
+    parser.add_argument("seen", type=Path, help="what they are reported on")
+    parser.add_argument("--condition", default="clean")
+    parser.add_argument("--ready-ms", type=float, default=330.0, help="from the silence's beginning to prepared audio")
     parser.add_argument("--plot", type=Path, help="SVG or PNG")
     given = parser.parse_args()
-    print(asyncio.run(report(load(given.seen), given.ready_ms, given.most_cut, given.plot)))
+    seen = load(given.seen, given.condition)
+    print(report(load(given.chosen_on), seen, given.ready_ms))
+    if given.plot:
+        draw(seen, given.ready_ms, given.plot)
 
 
 if __name__ == "__main__":

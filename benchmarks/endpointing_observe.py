@@ -1,9 +1,11 @@
 """What an agent sees of spoken turns: every silence, how it looked to each scorer, and whether the caller went on.
 
-    python -m benchmarks.endpointing_observe seen.jsonl      # a quarter of an hour: renders, listens, transcribes, scores
+    python -m benchmarks.endpointing_observe seen.jsonl --packs heart-open --turns all     # ten minutes
 
 Each pause is observed once, with the very parts that the agent uses (silero, the level gate, the turn tracker, short-window
-Whisper, the scorers), so that any number of policies can be worked out on it afterwards (`benchmarks.endpointing`).
+Whisper, the scorers), so that any number of policies can be worked out on it afterwards (`benchmarks.endpointing`). Callers are
+rendered as in a run: who speaks is drawn per context from a seed. A turn that an agent would end too soon is observed to its
+true end all the same, since a policy must be judged at every pause.
 """
 
 import argparse
@@ -11,7 +13,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,96 +24,148 @@ from agents.cascade.endpoint_policies import PauseEvidence
 from agents.cascade.level_gate import LevelGate
 from agents.cascade.turn_text import TurnText
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from audio.conditions import parse_condition
 from audio.level import last_sample
+from audio.speech import RenderedTurn
 from benchmarks.endpointing import SeenPause
+from scenarios.context import Context, Turn
 
 RATE_HZ = 16_000
 _LEAD_SAMPLES = RATE_HZ // 2
 _TAIL_SAMPLES = 2 * RATE_HZ
 _EAGER_SAMPLES = RATE_HZ // 10
 """Shorter silences (a closed mouth between two sounds) end no turn under any policy, and the agent lets them pass too."""
-_TALKERS = 6
-BABBLE_SNR_DB = 10.0
+_LISTENS_SAMPLES = RATE_HZ // 5
+"""Silence that smart-turn was trained with, and at which the agent asks it."""
+_OPINION_SAMPLES = RATE_HZ // 5
+"""Nobody is asked about silences under 200 ms: no policy ends a turn there, and an inner pause is 200 ms and more."""
 
 
-async def observe(out: Path, pack: str, voices: Sequence[str], limit: int | None, degraded: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """One silence of a turn, in samples of the track: its bounds, whether speech resumed, and what was heard before it."""
+
+    begin: int
+    end: int
+    resumed: bool
+    text: str
+    heard_from: int
+
+
+async def observe(out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str]) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
-    from agents.cascade.llama_prompt import LlamaPrompt
     from agents.cascade.llm_server import LlmServer, ServerOptions
-    from agents.cascade.prompt import system_instruction
-    from agents.cascade.settings import ReplySettings, StreamingWhisper
+    from agents.cascade.settings import StreamingWhisper
     from agents.cascade.short_context_whisper import ShortContextWhisper
-    from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
-    from audio.pcm import resample
-    from audio.speech import render_turn
-    from audio.speech_voices import caller_voice
-    from audio.synthesis import PiperSynthesiser
-    from harness.models.store import cache_folder, resolve
+    from harness.models.store import resolve
+    from harness.run.voices import open_voices
     from scenarios.pack import load_pack
 
     whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
     # One thread: this is no measurement of speed, and one does not stall beside other work.
     server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
     await server.start()
-    smart, word = SmartTurnScorer(), LastWordScorer()
-    synthesiser = PiperSynthesiser(resolve("piper-joe"))
-    contexts = [c for c in load_pack(pack).contexts if c.subset == "regular"][:limit]
-
-    def spoken(context: Any, voice: str) -> Any:
-        said, speaker = context.spoken, caller_voice(voice)[0].speaker
-        return render_turn(said.text, said.speech, synthesiser, cache_folder() / "speech", speaker)
-
-    def floats(turn: Any) -> NDArray[np.float32]:
-        return np.asarray(resample(turn.samples, turn.rate_hz, RATE_HZ).astype(np.float32) / 32768, np.float32)
-
-    babble = np.concatenate([floats(spoken(c, voices[0])) for c in contexts[-3:]])
     try:
-        with out.open("w") as file:
-            for number, context in enumerate(contexts):
-                prompt = LlamaPrompt(server.url, system_instruction(ReplySettings()))
-                roles = {"seeker": "user", "supporter": "assistant"}
-                history = [{"role": roles[turn.role], "content": turn.plain} for turn in context.history]
-                for voice in voices:
-                    turn = spoken(context, voice)
-                    dry = floats(turn)
-                    marks = [(a * RATE_HZ // turn.rate_hz, b * RATE_HZ // turn.rate_hz) for a, b in turn.pauses]
-                    conditions = ["clean"] if number >= degraded or voice != voices[0] else ["clean", "babble", "telephone"]
+        with out.open("w", encoding="utf-8") as file:
+            for name in packs:
+                voices = open_voices(load_pack(name))
+                contexts = voices.pack.contexts[:limit]
+                wanted = [(c, k, voices.wish_of(c)) for c in contexts for k in _indices(c, turns)]
+                voices.prepare([(c.turns[k], wish) for c, k, wish in wanted], lambda: None)
+                for number, (context, k, wish) in enumerate(wanted):
+                    rendered = voices.render(context.turns[k], wish)
                     for condition in conditions:
-                        signal = degrade(dry, condition, babble)
-                        for begin, end, resumed, samples in listen(signal, whisper):
-                            text = samples[1]
-                            evidence = PauseEvidence(text, samples[0])
-                            scores = {
-                                "llm": await prompt.probability_complete(history, text),
-                                "smart-turn": await smart.probability_complete(evidence),
-                                "last-word": await word.probability_complete(evidence),
-                            }
-                            spoken_end = _LEAD_SAMPLES + spoken_samples(dry)
-                            seen = SeenPause(
-                                context.id,
-                                voice,
-                                condition,
-                                round((begin - spoken_end) / RATE_HZ * 1000, 1),
-                                round((end - begin) / RATE_HZ * 1000, 1) if resumed else None,
-                                _marked_ms(begin - _LEAD_SAMPLES, end - _LEAD_SAMPLES, marks),
-                                text,
-                                scores,
-                            )
+                        track, at = _track(rendered, condition, number)
+                        silences = list(listen(track, whisper))
+                        for seen in await _opinions(server.url, context, k, wish, condition, track, at, rendered, silences):
                             file.write(json.dumps(asdict(seen)) + "\n")
-                await prompt.close()
-                print(f"{number + 1} of {len(contexts)}: {context.id}", file=sys.stderr, flush=True)
+                    print(f"{name}: {number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     finally:
         await server.stop()
 
 
-def spoken_samples(dry: NDArray[np.float32]) -> int:
-    """How much of a turn is speech, by the same edge from which latency is counted: a rendering ends in silence."""
-    last = last_sample(np.round(dry * 32767).astype(np.int16), RATE_HZ)
-    return len(dry) if last is None else last + 1
+def _indices(context: Context, turns: str) -> list[int]:
+    seekers = [k for k, turn in enumerate(context.turns) if turn.role == "seeker"]
+    last = seekers[-1]
+    return {"last": [last], "earlier": [k for k in seekers if k != last], "all": seekers}[turns]
 
 
-def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[tuple[int, int, bool, tuple[NDArray[np.float32], str]]]:
-    """Each silence of a turn: its bounds in samples, whether speech resumed, and (audio, text) of the words before it.
+def _track(rendered: RenderedTurn, condition: str, seed: int) -> tuple[NDArray[np.float32], int]:
+    """The turn with lead-in and tail as it reaches an agent, and the sample at which its speech ends."""
+    from audio.pcm import resample
+
+    dry = resample(rendered.samples, rendered.rate_hz, RATE_HZ)
+    last = last_sample(dry, RATE_HZ)
+    ends = _LEAD_SAMPLES + (len(dry) if last is None else last + 1)
+    whole = np.concatenate([np.zeros(_LEAD_SAMPLES, np.int16), dry, np.zeros(_TAIL_SAMPLES, np.int16)])
+    heard = parse_condition(condition).apply(whole, RATE_HZ, seed)
+    return np.asarray(heard[: whole.size].astype(np.float32) / 32768, np.float32), ends
+
+
+async def _opinions(
+    url: str,
+    context: Context,
+    k: int,
+    wish: str,
+    condition: str,
+    track: NDArray[np.float32],
+    spoken_end: int,
+    rendered: RenderedTurn,
+    silences: Sequence[Silence],
+) -> list[SeenPause]:
+    from agents.cascade.llama_prompt import LlamaPrompt
+    from agents.cascade.prompt import system_instruction
+    from agents.cascade.settings import ReplySettings
+    from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
+
+    smart, word = SmartTurnScorer(), LastWordScorer()
+    prompt = LlamaPrompt(url, system_instruction(ReplySettings()))
+    ratio = RATE_HZ / rendered.rate_hz
+    marks = [(round(a * ratio) + _LEAD_SAMPLES, round(b * ratio) + _LEAD_SAMPLES) for a, b in rendered.pauses]
+    history = [_message(turn) for turn in context.turns[:k]]
+    found = []
+    try:
+        for silence in silences:
+            scores: dict[str, float] = {}
+            if silence.end - silence.begin >= _OPINION_SAMPLES:
+                listened = PauseEvidence(silence.text, track[: silence.begin + _LISTENS_SAMPLES])
+                scores = {
+                    "llm": await prompt.probability_complete(history, silence.text),
+                    "smart-turn": await smart.probability_complete(listened),
+                    "last-word": await word.probability_complete(listened),
+                }
+            kinds = [(b - a, end.kind) for (a, b), end in zip(marks, rendered.ends, strict=False) if _meets(silence, a, b)]
+            marked = max(kinds) if kinds else None
+            found.append(
+                SeenPause(
+                    context=context.id,
+                    turn=k,
+                    voice=wish,
+                    condition=condition,
+                    start_ms=round((silence.begin - spoken_end) / RATE_HZ * 1000, 1),
+                    length_ms=round((silence.end - silence.begin) / RATE_HZ * 1000, 1) if silence.resumed else None,
+                    marked_ms=None if marked is None else round(marked[0] / RATE_HZ * 1000, 1),
+                    kind="unmarked" if marked is None else marked[1],
+                    text=silence.text,
+                    spoke_ms=round((silence.begin - silence.heard_from) / RATE_HZ * 1000, 1),
+                    scores=scores,
+                )
+            )
+    finally:
+        await prompt.close()
+    return found
+
+
+def _message(turn: Turn) -> dict[str, str]:
+    return {"role": {"seeker": "user", "supporter": "assistant"}[turn.role], "content": turn.plain}
+
+
+def _meets(silence: Silence, begin: int, end: int) -> bool:
+    return begin < silence.end and end > silence.begin
+
+
+def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
+    """Each silence of a turn, with the words before it.
 
     Long turns are transcribed in pieces, frozen at pauses, exactly as the live service does.
     """
@@ -125,11 +179,11 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[tuple[int, int
     turn = TurnText(0)
     pcm = (np.clip(signal, -1, 1) * 32767).astype(np.int16)
 
-    def words_until(silence_start: int) -> tuple[NDArray[np.float32], str]:
+    def words_until(silence_start: int) -> str:
         samples = signal[turn.piece_start : silence_start + live.TAIL_SAMPLES]
-        piece = whisper.transcribe(samples, live.least_words(turn.piece_words)).text
+        piece: str = whisper.transcribe(samples, live.least_words(turn.piece_words)).text
         turn.heard_piece(len(piece.split()))
-        return samples, piece
+        return piece
 
     while tracker.position + WINDOW_SAMPLES <= len(pcm):
         window = pcm[tracker.position : tracker.position + WINDOW_SAMPLES]
@@ -141,50 +195,27 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[tuple[int, int
             silence, resumed_at = tracker.silence_start, tracker.position - 2 * WINDOW_SAMPLES
             if resumed_at - silence < _EAGER_SAMPLES:
                 continue
-            samples, piece = words_until(silence)
-            yield silence, resumed_at, True, (samples, turn.with_piece(piece))
+            piece = words_until(silence)
+            yield Silence(silence, resumed_at, True, turn.with_piece(piece), tracker.speech_start)
             if turn.freeze(piece, silence, max(silence, resumed_at - live.LEAD_IN_SAMPLES)):
                 least = live.least_words(turn.stretch_words)
                 again = whisper.transcribe(signal[turn.stretch_start : silence + live.TAIL_SAMPLES], least).text
                 if len(again.split()) >= least:
                     turn.heard_again(again)
     if tracker.pausing:
-        samples, piece = words_until(tracker.silence_start)
-        yield tracker.silence_start, tracker.position, False, (samples, turn.with_piece(piece))
-
-
-def degrade(dry: NDArray[np.float32], condition: str, babble: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The turn with lead-in and tail, as it reaches an agent: clean, among talkers at 10 dB, or over a telephone line."""
-    from audio.pcm import decode, encode, resample
-
-    track = np.concatenate([np.zeros(_LEAD_SAMPLES), dry, np.zeros(_TAIL_SAMPLES)]).astype(np.float32)
-    if condition == "babble":
-        talkers = np.sum([np.resize(np.roll(babble, k * 37_000), track.size) for k in range(_TALKERS)], axis=0)
-        speech_power = np.mean(np.square(dry[np.abs(dry) > 0.005]))
-        gain = np.sqrt(speech_power / np.mean(np.square(talkers)) / 10 ** (BABBLE_SNR_DB / 10))
-        track = track + np.float32(gain) * talkers.astype(np.float32)
-    if condition == "telephone":
-        narrow = resample((np.clip(track, -1, 1) * 32767).astype(np.int16), RATE_HZ, 8_000)
-        back = resample(decode(encode(narrow, "ulaw"), "ulaw"), 8_000, RATE_HZ)
-        track = (np.resize(back, track.size) / 32768).astype(np.float32)
-    return np.asarray(track, np.float32)
-
-
-def _marked_ms(begin: int, end: int, marks: Sequence[tuple[int, int]]) -> float | None:
-    """Length of the marked pause that a silence overlaps, if it does."""
-    found = [(b - a) for a, b in marks if a < end and b > begin]
-    return None if not found else round(max(found) / RATE_HZ * 1000, 1)
+        piece = words_until(tracker.silence_start)
+        yield Silence(tracker.silence_start, tracker.position, False, turn.with_piece(piece), tracker.speech_start)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Observe the pauses of spoken turns as an agent would.")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--pack", default="heart-open")
-    parser.add_argument("--voices", default="joe,jo")
-    parser.add_argument("--limit", type=int, help="contexts")
-    parser.add_argument("--degraded", type=int, default=30, help="contexts that are also played degraded")
+    parser.add_argument("--packs", default="heart-open")
+    parser.add_argument("--turns", choices=("last", "earlier", "all"), default="last")
+    parser.add_argument("--limit", type=int, help="contexts of each pack")
+    parser.add_argument("--conditions", default="clean")
     given = parser.parse_args()
-    asyncio.run(observe(given.out, given.pack, given.voices.split(","), given.limit, given.degraded))
+    asyncio.run(observe(given.out, given.packs.split(","), given.turns, given.limit, given.conditions.split(",")))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """From a profile's `[cascade.endpoint]` to the policy and the scorer that it names."""
 
+import math
 from collections.abc import Callable
-from typing import Final
+from typing import Final, get_args
 
 from agents.cascade.endpoint_policies import (
     AdaptiveSilence,
@@ -11,21 +12,46 @@ from agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
-from agents.cascade.settings import FixedEndpoint, GradedEndpoint, ScorerName, TwoSpeedEndpoint
+from agents.cascade.hazard import HazardSilence, load_head
+from agents.cascade.settings import (
+    FixedEndpoint,
+    GradedEndpoint,
+    HazardEndpoint,
+    ScorerName,
+    StreamingEndpoint,
+    TwoSpeedEndpoint,
+)
 from agents.cascade.turn_scorers import HesitationVeto, LengthScorer
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
 """Asked last, and only where it matters: they run a model."""
+_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn",))
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 
 
-def make_policy(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
+def make_policy(settings: StreamingEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
     """The policy of a profile. `make_scorer` is asked only for the scorers that it uses and that need more than words."""
+    if isinstance(settings, HazardEndpoint):
+        return _hazard(settings, make_scorer)
     policy = _without_adaption(settings, make_scorer)
     if settings.adapt is None:
         return policy
     return AdaptiveSilence(policy, settings.adapt.quantile, settings.adapt.factor, settings.adapt.most_ms)
+
+
+def _hazard(settings: HazardEndpoint, make_scorer: MakeScorer) -> HazardSilence:
+    head = load_head(settings.without)
+    used: list[ScorerName] = [name for name in get_args(ScorerName) if name in head.weights]
+    return HazardSilence(
+        words={name: make_scorer(name) for name in used if name not in _BY_VOICE},
+        voice={name: make_scorer(name) for name in used if name in _BY_VOICE},
+        head=head,
+        price=settings.price,
+        least_ms=settings.least_ms,
+        longest_ms=settings.longest_ms,
+        sure_from=math.inf if settings.sure_from is None else settings.sure_from,
+    )
 
 
 def _without_adaption(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:

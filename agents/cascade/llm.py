@@ -22,6 +22,7 @@ from pipecat.utils.http import connection_limits
 from agents import marks
 from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 from agents.cascade.held_audio import SPECULATIVE, OpenGate
+from agents.cascade.reply_loops import LoopStop
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.settings import CascadeSettings
 
@@ -80,6 +81,7 @@ class CascadeLLM(OpenAILLMService):
             self._speculation_gate = OpenGate(name=f"{self}::OpenGate")
         self._filter = AnswerFilter()
         self._limiter: ReplyLimiter | None = None
+        self._loops: LoopStop | None = None
         self._token_times: list[float] = []
 
     def create_client(
@@ -140,6 +142,7 @@ class CascadeLLM(OpenAILLMService):
         reply = self._cascade.reply
         self._filter = AnswerFilter()
         self._limiter = ReplyLimiter(reply.max_words, reply.max_sentences) if reply.enforce else None
+        self._loops = LoopStop() if reply.end_loops else None
         self._token_times = []
         await super()._process_context(context)
         await self._speak(self._filter.flush(), last=True)
@@ -152,7 +155,7 @@ class CascadeLLM(OpenAILLMService):
         return cast(AsyncStream[ChatCompletionChunk], _Until(stream, self._has_said_enough))
 
     def _has_said_enough(self) -> bool:
-        return self._limiter is not None and self._limiter.done
+        return (self._limiter is not None and self._limiter.done) or (self._loops is not None and self._loops.looped)
 
     async def _push_llm_text(self, text: str) -> None:
         answer = self._filter.push(text)
@@ -164,6 +167,8 @@ class CascadeLLM(OpenAILLMService):
         await self._speak(answer)
 
     async def _speak(self, answer: str, last: bool = False) -> None:
+        if self._loops is not None:
+            answer = self._loops.push(answer)
         if self._limiter is not None:
             answer = self._limiter.push(answer) + (self._limiter.flush() if last else "")
         if answer:
@@ -178,4 +183,5 @@ class CascadeLLM(OpenAILLMService):
             tokens=len(times),
             tokens_per_s=float(len(gaps_ms) / (times[-1] - times[0])) if len(gaps_ms) else None,
             inter_token_gap_p95_ms=float(np.percentile(gaps_ms, 95)) if len(gaps_ms) else None,
+            looped=True if self._loops is not None and self._loops.looped else None,
         )

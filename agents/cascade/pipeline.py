@@ -35,6 +35,7 @@ from agents.cascade.settings import (
     StreamingEndpoint,
     StreamingWhisper,
 )
+from agents.cascade.spoken_completeness import SpokenCompletenessScorer
 from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
 from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
@@ -104,6 +105,8 @@ class Session:
     def _scorer(self, name: ScorerName) -> TurnScorer:
         if name == "smart-turn":
             return SmartTurnScorer()
+        if name == "spoken":
+            return SpokenCompletenessScorer()
         if name == "last-word" or self._prompt is None:
             return LastWordScorer()
         return LlmTurnScorer(self._prompt, lambda: self._context.messages)

@@ -75,7 +75,7 @@ class SpeechTimeoutEndpoint(_Settings):
     timeout_ms: Milliseconds = 600
 
 
-ScorerName = Literal["llm", "smart-turn", "last-word", "length"]
+ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken"]
 
 
 class AdaptSettings(_Settings):
@@ -150,8 +150,28 @@ class GradedEndpoint(_ScoredEndpoint):
         return self
 
 
+class HazardEndpoint(_Settings):
+    """A wait that shrinks as words and voice make an end likelier (`agents.cascade.hazard`)."""
+
+    policy: Literal["hazard"]
+    price: Annotated[float, Field(ge=-20, le=20)]
+    """Log odds at which 200 ms would do: higher waits longer and cuts fewer pauses."""
+    least_ms: Milliseconds = 430
+    longest_ms: Milliseconds = 2400
+    sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
+    """Log odds from which `least_ms` does."""
+    without: Literal["smart-turn", "llm", "spoken"] | None = None
+    """A scorer to do without: what it is worth can then be measured."""
+
+    @model_validator(mode="after")
+    def _least_is_shorter(self) -> Self:
+        if self.least_ms > self.longest_ms:
+            raise ValueError("least_ms must not exceed longest_ms")
+        return self
+
+
 StockEndpoint = PipecatDefaultEndpoint | SpeechTimeoutEndpoint
-StreamingEndpoint = FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint
+StreamingEndpoint = FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint | HazardEndpoint
 Endpoint = Annotated[StockEndpoint | StreamingEndpoint, Field(discriminator="policy")]
 
 
@@ -224,6 +244,8 @@ class ReplySettings(_Settings):
     max_sentences: Annotated[int, Field(ge=1, le=12)] = 3
     enforce: bool = False
     """Stop the reply at the last sentence that keeps both limits, rather than trusting the model to keep them."""
+    end_loops: bool = False
+    """End a reply at its first repetition."""
     revisions: Annotated[int, Field(ge=0, le=4)] = 0
     """How many times a draft is revised before it is spoken; only the last version is spoken."""
 

@@ -8,6 +8,7 @@ this let the decoder fall into loops. So a guard looks at each result and decode
 when a decoder stops in mid-speech, which shows when a grown clip has far fewer words than its beginning had.
 """
 
+import time
 import zlib
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.cascade.reply_loops import before_repetition
 from agents.cascade.settings import StreamingWhisper
 
 RATE_HZ: Final = 16_000
@@ -27,6 +29,12 @@ _WORDS_PER_SECOND_LIMIT: Final = 6.0
 """Fast speech has four words a second; a decoder that claims more than six is making them up."""
 _GENERATED_LIMIT: Final = 224
 """Tokens in one window at most, as in Whisper's reference decoder."""
+_TOKENS_PER_SECOND: Final = 12
+"""Twice the words that anyone says: a decoder in a loop is stopped there instead of at `_GENERATED_LIMIT`, which took it two
+seconds for five seconds of speech."""
+_GUARD_S: Final = 0.4
+"""What the guard may cost in all: no longer window is begun after it. A caller waits for this transcript, and in one call of a
+first run the guard alone took five seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +61,11 @@ def looks_looped(text: str, seconds: float) -> bool:
 class ShortContextWhisper:
     """A faster-whisper model decoded greedily, without timestamps, over short windows. Safe to share by sessions."""
 
-    def __init__(self, settings: StreamingWhisper, weights: str) -> None:
+    def __init__(self, settings: StreamingWhisper, weights: str, guard_s: float = _GUARD_S) -> None:
         from faster_whisper import WhisperModel
 
         self._settings = settings
+        self._guard_s = guard_s
         self._whisper = WhisperModel(
             weights, device=settings.device, compute_type=settings.compute_type, cpu_threads=settings.threads
         )
@@ -79,23 +88,27 @@ class ShortContextWhisper:
         features = self._whisper.feature_extractor(samples, padding=0)[:, :_FULL_WINDOW_FRAMES]
         clip_frames = features.shape[-1]
         window = window_frames(clip_frames, self._settings.least_window_frames, self._settings.padding_frames)
-        best = ""
+        seconds = len(samples) / RATE_HZ
+        best, known, began_s = "", "", time.monotonic()
         for retries in count():
-            text = self._decode(features, window)
-            if not looks_looped(text, len(samples) / RATE_HZ):
+            text = self._decode(features, window, seconds)
+            if looks_looped(text, seconds):
+                known = known or before_repetition(text)
+            else:
                 best = max(best, text, key=lambda heard: len(heard.split()))
                 if len(text.split()) >= least_words:
                     return Heard(text, retries)
-            if window == _FULL_WINDOW_FRAMES:
-                return Heard(best, retries)
+            if window == _FULL_WINDOW_FRAMES or time.monotonic() - began_s > self._guard_s:
+                return Heard(best or known, retries)
             window = min(_FULL_WINDOW_FRAMES, window * 2)
         raise AssertionError("unreachable: the window grows until it is full")
 
-    def _decode(self, features: NDArray[np.float32], window: int) -> str:
+    def _decode(self, features: NDArray[np.float32], window: int, seconds: float) -> str:
+        most = len(self._prompt) + min(2 * _GENERATED_LIMIT, 16 + round(seconds * _TOKENS_PER_SECOND))
         padded = np.zeros((1, features.shape[0], window), np.float32)
         padded[0, :, : min(window, features.shape[1])] = features[:, :window]
         encoded = self._whisper.encode(padded[0])
         results: list[Any] = self._whisper.model.generate(
-            encoded, [self._prompt], beam_size=1, max_length=2 * _GENERATED_LIMIT, suppress_blank=True
+            encoded, [self._prompt], beam_size=1, max_length=most, suppress_blank=True
         )
         return str(self._whisper.hf_tokenizer.decode(results[0].sequences_ids[0])).strip()

@@ -11,10 +11,10 @@ caller speaks on.
 import asyncio
 import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from loguru import logger
@@ -38,11 +38,12 @@ from pipecat.utils.time import time_now_iso8601
 
 from agents import marks
 from agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
+from agents.cascade.hazard import ListeningPolicy
 from agents.cascade.level_gate import LevelGate
 from agents.cascade.session_marks import SessionMarks
 from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
 from agents.cascade.turn_text import TurnText
-from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
@@ -51,8 +52,11 @@ _NO_POLL_S: Final = 24 * 3600.0
 """pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
 Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
 that proposal was taken up: the same turn was ended twice, and two replies were spoken."""
-GOES_ON_WITHIN_SAMPLES: Final = 2 * RATE_HZ
-"""Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
+_LISTENED_SAMPLES: Final = 8 * RATE_HZ
+"""Smart-turn hears eight seconds, of a turn that was ended too soon as well."""
+_LOOK_S: Final = 0.01
+"""Between looks whether the silence is long enough: audio arrives every 20 ms."""
+_Answer = TypeVar("_Answer")
 
 
 def least_words(heard_before: int) -> int:
@@ -68,6 +72,8 @@ class _Pause:
     text: str | None = None
     piece: str = ""
     task: asyncio.Task[None] | None = None
+    listening: asyncio.Task[Mapping[str, float]] | None = None
+    """What the voice says, where the policy hears it."""
 
 
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
@@ -153,6 +159,8 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             self._session.stamp(marks.SILENCE_SEEN)
             self._pause = _Pause(self._policy.longest_ms)
             self._pause.task = self.create_task(self._hear(self._pause))
+            if isinstance(self._policy, ListeningPolicy):
+                self._pause.listening = self.create_task(self._listen(self._policy, self._pause))
         elif event is SpeechEvent.RESUMED and self._pause is not None:
             await self._resume(self._pause)
 
@@ -164,9 +172,10 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     async def _resume(self, pause: _Pause) -> None:
         self._pause = None
-        if pause.task is not None:
+        for task in (pause.task, pause.listening):
             # A question about words that are no longer the last ones would keep the model from the next.
-            await self.cancel_task(pause.task)
+            if task is not None:
+                await self.cancel_task(task)
         await self._cancel_eager_end_of_turn()  # type: ignore[no-untyped-call]
         resumed_at = self._tracker.position - 2 * WINDOW_SAMPLES
         self._policy.observe_pause((resumed_at - self._tracker.silence_start) / RATE_HZ * 1000)
@@ -209,21 +218,42 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         pause.piece = heard.text
         text = turn.with_piece(heard.text)
         if any(character.isalnum() for character in text):
-            pause.needed_ms = await self._ask_policy(PauseEvidence(text, samples, turn.said_before))
-            self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
+            evidence = PauseEvidence(text, samples, turn.said_before)
+            weighed: Mapping[str, float] = {}
+            if isinstance(self._policy, ListeningPolicy):
+                weighed = await self._asked(self._policy.weigh_words(evidence), {})
+            else:
+                pause.needed_ms = await self._asked(self._policy.silence_needed_ms(evidence), self._policy.longest_ms)
+                self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms))
             if pause is not self._pause:
                 return
             await self._push_eager_end_of_turn(text, user_id="")
+            pause.text = text
+            if isinstance(self._policy, ListeningPolicy) and pause.listening is not None:
+                weighed = {**weighed, **await asyncio.shield(pause.listening)}
+                pause.needed_ms = self._policy.silence_for_ms(weighed)
+                scores = {name: round(p, 3) for name, p in weighed.items()}
+                self._session.stamp(marks.TURN_SCORED, needed_ms=round(pause.needed_ms), scores=scores)
         pause.text = text
         await self._end_turn_if_due(marks.TURN_SCORED)
 
-    async def _ask_policy(self, evidence: PauseEvidence) -> float:
+    async def _listen(self, policy: ListeningPolicy, pause: _Pause) -> Mapping[str, float]:
+        """What the voice says once the silence has lasted as long as the policy wants to hear."""
+        until = self._tracker.silence_start + round(policy.listens_ms / 1000 * RATE_HZ)
+        while self._audio_start + len(self._audio) < until:
+            await asyncio.sleep(_LOOK_S)
+            if pause is not self._pause:
+                return {}
+        samples = self._slice(until - _LISTENED_SAMPLES, until)
+        return await self._asked(policy.weigh_voice(PauseEvidence("", samples)), {})
+
+    async def _asked(self, question: Awaitable[_Answer], otherwise: _Answer) -> _Answer:
         try:
-            return await self._policy.silence_needed_ms(evidence)
+            return await question
         except Exception as failed:
             # A scorer that fails must cost the caller a longer wait, never the answer.
-            logger.warning("endpoint policy failed, waiting longest: {!r}", failed)
-            return self._policy.longest_ms
+            logger.warning("endpoint policy failed, waiting longer: {!r}", failed)
+            return otherwise
 
     async def _transcribe(self, samples: NDArray[np.float32], least_words: int) -> Heard:
         loop = asyncio.get_running_loop()
@@ -261,7 +291,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         return piece.astype(np.float32) / np.float32(32768)
 
     def _forget_old_audio(self) -> None:
-        keep_from = self._tracker.position - LEAD_IN_SAMPLES - 4 * WINDOW_SAMPLES
+        keep_from = self._tracker.position - _LISTENED_SAMPLES - LEAD_IN_SAMPLES
         if self._turn is not None:
             keep_from = min(keep_from, self._turn.stretch_start)
         drop = keep_from - self._audio_start

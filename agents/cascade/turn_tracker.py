@@ -2,7 +2,8 @@
 
 Counted in samples of audio, never by the clock on the wall, so that the same audio gives the same turns however busy the
 machine is. A start needs three windows in a row, or a click would open a turn; a resumption needs two, because one window
-of breath must not throw away a reply that is already prepared.
+of breath must not throw away a reply that is already prepared. Who speaks soon after a turn was taken for over is going on with
+it, and an answer that has begun into a pause must stop at once: there two windows are a start.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ WINDOW_SAMPLES: Final = 512
 """Silero's window at 16 kHz: 32 ms."""
 _ONSET_WINDOWS: Final = 3
 _RESUME_WINDOWS: Final = 2
+GOES_ON_WITHIN_SAMPLES: Final = 2 * 16_000
+"""Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
 
 
 class SpeechEvent(Enum):
@@ -42,6 +45,7 @@ class TurnTracker:
     """Where the present pause began."""
     _state: _State = _State.QUIET
     _voiced: int = 0
+    _goes_on_until: int = 0
 
     @property
     def in_turn(self) -> bool:
@@ -63,9 +67,10 @@ class TurnTracker:
         self.position += WINDOW_SAMPLES
         voiced = probability >= self.speech_probability
         self._voiced = self._voiced + 1 if voiced else 0
-        if self._state is _State.QUIET and self._voiced >= _ONSET_WINDOWS:
+        needed = _RESUME_WINDOWS if begin < self._goes_on_until else _ONSET_WINDOWS
+        if self._state is _State.QUIET and self._voiced >= needed:
             self._state = _State.SPEAKING
-            self.speech_start = begin - (_ONSET_WINDOWS - 1) * WINDOW_SAMPLES
+            self.speech_start = begin - (needed - 1) * WINDOW_SAMPLES
             return SpeechEvent.STARTED
         if self._state is _State.SPEAKING and not voiced:
             self._state = _State.PAUSING
@@ -77,6 +82,7 @@ class TurnTracker:
         return None
 
     def end_turn(self) -> None:
-        """The turn is over: what comes next is a new one."""
+        """The turn is over: what comes next is a new one, or soon after it the same one going on."""
+        self._goes_on_until = self.position + GOES_ON_WITHIN_SAMPLES
         self._state = _State.QUIET
         self._voiced = 0

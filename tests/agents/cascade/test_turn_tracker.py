@@ -33,3 +33,17 @@ def test_the_pause_is_dated_from_its_first_silent_window() -> None:
     assert tracker.speech_start == 0
     tracker.end_turn()
     assert not tracker.in_turn
+
+
+def test_who_goes_on_soon_after_a_turn_was_ended_is_heard_a_window_sooner() -> None:
+    def windows_until_start(silent: int) -> int:
+        tracker = TurnTracker(0.5)
+        for voiced in (1, 1, 1, 1, 0, 0, 0):
+            tracker.push(float(voiced))
+        tracker.end_turn()
+        for _ in range(silent):
+            tracker.push(0.0)
+        return next(k for k in range(1, 9) if tracker.push(1.0) is SpeechEvent.STARTED)
+
+    assert windows_until_start(5) == 2
+    assert windows_until_start(2 * 16_000 // WINDOW_SAMPLES + 1) == 3

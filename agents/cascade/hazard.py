@@ -1,0 +1,115 @@
+"""How long to wait, from how sure words and voice are and from how people pause: short where an end is likely, long where not.
+
+A silence grows, and the longer it lasts the fewer pauses are left that could still be it: beyond 200 ms a pause is longer
+than x with probability (0.2 s / x)^1.43 (people talking to agents; LiveKit's eot-bench, 705 pauses). Weighing dead air
+after ends against pauses cut, the least mean wait at a given share of pauses cut is found where each end's odds, times the
+rate at which pauses still end, equal one price for all: a silence of 200 ms · exp((price − log odds) / 2.43). So there is
+no threshold at which a caller is finished or not, only a wait that shrinks as the evidence grows.
+
+A mean is not all: half of the ends are heard as ends by voice and words (area under the curve 0.83 on our callers, 0.85 on
+people for smart-turn alone). From `sure_from` on the silence is `least_ms`, which buys the median with few pauses, and
+`longest_ms` ends every turn.
+
+Voice: smart-turn, asked once the silence is as long as it was trained with. Words: the language model's probability of an
+end, and `spoken_completeness`. The head that joins their log odds is fitted by `benchmarks/endpointing_fit.py`.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+
+PAUSE_FROM_MS: Final = 200.0
+PAUSE_EXPONENT: Final = 1.43
+"""People's law of pauses, as in `scenarios.pause_law`."""
+LISTENS_MS: Final = 200.0
+"""Silence after which smart-turn is asked: what pipecat asks it with, and what it was trained with."""
+SUREST: Final = 0.999
+"""Log odds of a probability end here, so that one model alone cannot silence the others."""
+HEAD: Final = Path(__file__).parent / "data" / "endpoint_head.json"
+
+
+@runtime_checkable
+class ListeningPolicy(Protocol):
+    """A policy that hears the voice as well as the words, and decides only once it has heard both."""
+
+    @property
+    def longest_ms(self) -> float: ...
+
+    @property
+    def listens_ms(self) -> float:
+        """How much of the silence it wants to hear before it is asked about the voice."""
+
+    async def weigh_words(self, evidence: PauseEvidence, /) -> Mapping[str, float]:
+        """What the words say, by scorer. Asked before a reply is asked for, whose prompt it shares."""
+
+    async def weigh_voice(self, evidence: PauseEvidence, /) -> Mapping[str, float]:
+        """What the voice says, by scorer; `evidence.samples` end `listens_ms` into the silence."""
+
+    def silence_for_ms(self, weighed: Mapping[str, float], /) -> float:
+        """How long the silence must last, given what words and voice say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Weights of each scorer's log odds, and an intercept: log odds of an end against a pause, one to one."""
+
+    intercept: float
+    weights: Mapping[str, float]
+
+    def log_odds(self, weighed: Mapping[str, float]) -> float:
+        """Joined log odds; a scorer that could not be asked counts as undecided."""
+        return self.intercept + sum(w * log_odds(weighed.get(name, 0.5)) for name, w in self.weights.items())
+
+
+def log_odds(p: float) -> float:
+    """Of a probability, bounded by `SUREST`."""
+    p = min(max(p, 1 - SUREST), SUREST)
+    return math.log(p / (1 - p))
+
+
+def load_head(without: str | None = None) -> Head:
+    """The head that ships: of all scorers, or the one fitted without `without`."""
+    kept = json.loads(HEAD.read_text(encoding="utf-8"))["heads"]["all" if without is None else f"without {without}"]
+    return Head(kept["intercept"], kept["weights"])
+
+
+@dataclass(frozen=True, slots=True)
+class HazardSilence:
+    """The wait of the module's docstring. `price` moves along the curve of dead air against pauses cut."""
+
+    words: Mapping[str, TurnScorer]
+    voice: Mapping[str, TurnScorer]
+    head: Head
+    price: float
+    least_ms: float
+    longest_ms: float
+    sure_from: float = math.inf
+    listens_ms: float = field(default=LISTENS_MS)
+
+    async def weigh_words(self, evidence: PauseEvidence) -> Mapping[str, float]:
+        return {name: await scorer.probability_complete(evidence) for name, scorer in self.words.items()}
+
+    async def weigh_voice(self, evidence: PauseEvidence) -> Mapping[str, float]:
+        return {name: await scorer.probability_complete(evidence) for name, scorer in self.voice.items()}
+
+    def silence_for_ms(self, weighed: Mapping[str, float]) -> float:
+        return float(self.silences_ms(np.asarray(self.head.log_odds(weighed))))
+
+    def silences_ms(self, odds: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The waits for log odds of an end."""
+        wait = PAUSE_FROM_MS * np.exp(np.minimum((self.price - odds) / (1 + PAUSE_EXPONENT), 10.0))
+        return np.where(odds >= self.sure_from, self.least_ms, np.clip(wait, self.least_ms, self.longest_ms))
+
+    async def silence_needed_ms(self, evidence: PauseEvidence) -> float:
+        return self.silence_for_ms({**await self.weigh_words(evidence), **await self.weigh_voice(evidence)})
+
+    def observe_pause(self, _duration_ms: float) -> None:
+        return None
