@@ -117,6 +117,7 @@ class Forgetful(ShortContextWhisper):
 
     def __init__(self) -> None:
         self._settings = StreamingWhisper(service="streaming-whisper")
+        self._guard_s = 60.0
         self._whisper = cast(Any, self)
         self.windows: list[int] = []
 
@@ -124,7 +125,7 @@ class Forgetful(ShortContextWhisper):
         del padding
         return np.zeros((80, len(samples) // 160), np.float32)
 
-    def _decode(self, _features: NDArray[np.float32], window: int) -> str:
+    def _decode(self, _features: NDArray[np.float32], window: int, _seconds: float) -> str:
         self.windows.append(window)
         return "He left." if window < 1000 else "He left on Sunday and took the radio."
 
