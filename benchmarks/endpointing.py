@@ -3,11 +3,11 @@
     python -m benchmarks.endpointing_observe dev.jsonl --packs heart-open --turns all
     python -m benchmarks.endpointing_fit dev.jsonl                                     # the head, fitted there
     python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini
-    python -m benchmarks.endpointing dev.jsonl held.jsonl --plot curve.svg             # seconds
+    python -m benchmarks.endpointing --chosen-on dev.jsonl --reported-on held.jsonl --plot curve.svg      # a minute
 
 Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every
 policy is then worked out on what was seen. A policy is a rule for the silence that ends a turn; its settings (threshold,
-least silence, time-out; or the price of waiting) are swept on the first file, and the best at each share of pauses cut is
+least silence, time-out; or the price of waiting) are swept on the first files, and the best at each share of pauses cut is
 reported on the second, which took no part. Beside it stands the best in hindsight on the second file itself, which is how
 eot-bench reports.
 
@@ -99,9 +99,9 @@ class Seen:
         )  # fmt: skip
 
 
-def load(path: Path, condition: str = "clean") -> Seen:
+def load(*paths: Path, condition: str = "clean") -> Seen:
     """What `benchmarks.endpointing_observe` wrote of one line condition."""
-    rows = [SeenPause(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [SeenPause(**json.loads(line)) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
     return arrays([row for row in rows if row.condition == condition])
 
 
@@ -111,7 +111,7 @@ def arrays(pauses: Sequence[SeenPause]) -> Seen:
     turns = {key: k for k, key in enumerate(dict.fromkeys((p.context, p.turn, p.voice) for p in asked))}
     contexts = {name: k for k, name in enumerate(dict.fromkeys(p.context for p in asked))}
     odds = {name: np.array([log_odds(p.scores[name]) for p in asked]) for name in ("llm", "smart-turn", "last-word")}
-    odds["spoken"] = np.array([log_odds(spoken(p.text)) for p in asked])
+    odds["spoken"] = np.array([log_odds(p.scores.get("spoken", spoken(p.text))) for p in asked])
     return Seen(
         np.array([p.final for p in asked]),
         np.array([p.start_ms for p in asked]),
@@ -123,9 +123,9 @@ def arrays(pauses: Sequence[SeenPause]) -> Seen:
     )
 
 
-def spoken(text: str) -> float:
+def spoken(text: str, weights_at: Path = spoken_completeness.WEIGHTS) -> float:
     """What `spoken_completeness` says of a text, as a probability."""
-    return float(1 / (1 + np.exp(-max(spoken_completeness.log_odds(text), -30.0))))
+    return float(1 / (1 + np.exp(-max(spoken_completeness.log_odds(text, weights_at), -30.0))))
 
 
 def joined(seen: Seen, head: Head) -> Floats:
@@ -351,14 +351,14 @@ def frontier(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Endpoint policies in eot-bench's terms.")
-    parser.add_argument("chosen_on", type=Path, help="what settings are chosen on")
-    parser.add_argument("seen", type=Path, help="what they are reported on")
+    parser.add_argument("--chosen-on", type=Path, nargs="+", required=True, help="what settings are chosen on")
+    parser.add_argument("--reported-on", type=Path, nargs="+", required=True, help="what they are reported on")
     parser.add_argument("--condition", default="clean")
     parser.add_argument("--ready-ms", type=float, default=330.0, help="from the silence's beginning to prepared audio")
     parser.add_argument("--plot", type=Path, help="SVG or PNG")
     given = parser.parse_args()
-    seen = load(given.seen, given.condition)
-    print(report(load(given.chosen_on), seen, given.ready_ms))
+    seen = load(*given.reported_on, condition=given.condition)
+    print(report(load(*given.chosen_on), seen, given.ready_ms))
     if given.plot:
         draw(seen, given.ready_ms, given.plot)
 

@@ -1,6 +1,6 @@
 """Fit the heads of `agents.cascade.hazard` on pauses that were seen: log odds of words and voice joined into one.
 
-    python -m benchmarks.endpointing_fit dev.jsonl        # seconds; writes the heads
+    python -m benchmarks.endpointing_fit dev.jsonl [more.jsonl]        # seconds; writes the heads
 
 Logistic regression of ends against inner pauses of 200 ms and more, each pause once. No length and no length of silence is
 among the inputs: the first would learn a pack's lengths, the second is people's law and stands in the policy. Areas under the
@@ -45,10 +45,10 @@ def fit(seen: Seen, scorers: tuple[str, ...], rows: np.ndarray) -> Head:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Fit the heads of the hazard policy.")
-    parser.add_argument("seen", type=Path)
+    parser.add_argument("seen", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, default=HEAD)
     given = parser.parse_args()
-    seen = load(given.seen)
+    seen = load(*given.seen)
     asked = seen.final | (seen.length_ms >= PAUSE_FROM_MS)
     heads = {}
     for name, scorers in HEADS.items():
@@ -61,7 +61,7 @@ def main() -> None:
         whole, inside, after = (area(seen, score, kinds) for kinds in (None, ["mid_sentence"], ["after_sentence"]))
         print(f"{name}: {heads[name]}")
         print(f"  areas left out: all {whole:.3f}, in mid-sentence {inside:.3f}, after a sentence {after:.3f}")
-    digest = hashlib.sha256(given.seen.read_bytes()).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in given.seen)).hexdigest()[:16]
     kept = {"fitted_on": {"pauses": digest, "turns": seen.turns, "contexts": int(np.unique(seen.context).size)}, "heads": heads}
     given.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
 

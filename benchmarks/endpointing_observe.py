@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from agents.cascade.endpoint_policies import PauseEvidence
 from agents.cascade.level_gate import LevelGate
+from agents.cascade.spoken_completeness import WEIGHTS
 from agents.cascade.turn_text import TurnText
 from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 from audio.conditions import parse_condition
 from audio.level import last_sample
 from audio.speech import RenderedTurn
-from benchmarks.endpointing import SeenPause
+from benchmarks.endpointing import SeenPause, spoken
 from scenarios.context import Context, Turn
 
 RATE_HZ = 16_000
@@ -52,7 +53,9 @@ class Silence:
     heard_from: int
 
 
-async def observe(out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str]) -> None:
+async def observe(
+    out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path
+) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
     from agents.cascade.llm_server import LlmServer, ServerOptions
     from agents.cascade.settings import StreamingWhisper
@@ -66,6 +69,7 @@ async def observe(out: Path, packs: Sequence[str], turns: str, limit: int | None
     server = LlmServer(ServerOptions(str(resolve("smollm2-135m")), threads=1, prompt_threads=1))
     await server.start()
     try:
+        ask = Opinions(server.url, weights)
         with out.open("w", encoding="utf-8") as file:
             for name in packs:
                 voices = open_voices(load_pack(name))
@@ -77,7 +81,8 @@ async def observe(out: Path, packs: Sequence[str], turns: str, limit: int | None
                     for condition in conditions:
                         track, at = _track(rendered, condition, number)
                         silences = list(listen(track, whisper))
-                        for seen in await _opinions(server.url, context, k, wish, condition, track, at, rendered, silences):
+                        said = Said(context, k, wish, condition, track, at, rendered)
+                        for seen in await ask.about(said, silences):
                             file.write(json.dumps(asdict(seen)) + "\n")
                     print(f"{name}: {number + 1} of {len(wanted)}", file=sys.stderr, flush=True)
     finally:
@@ -102,66 +107,85 @@ def _track(rendered: RenderedTurn, condition: str, seed: int) -> tuple[NDArray[n
     return np.asarray(heard[: whole.size].astype(np.float32) / 32768, np.float32), ends
 
 
-async def _opinions(
-    url: str,
-    context: Context,
-    k: int,
-    wish: str,
-    condition: str,
-    track: NDArray[np.float32],
-    spoken_end: int,
-    rendered: RenderedTurn,
-    silences: Sequence[Silence],
-) -> list[SeenPause]:
-    from agents.cascade.llama_prompt import LlamaPrompt
-    from agents.cascade.prompt import system_instruction
-    from agents.cascade.settings import ReplySettings
-    from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A spoken turn as it reached an agent. `ends_at` is the sample of `track` at which its speech ends."""
 
-    smart, word = SmartTurnScorer(), LastWordScorer()
-    prompt = LlamaPrompt(url, system_instruction(ReplySettings()))
-    ratio = RATE_HZ / rendered.rate_hz
-    marks = [(round(a * ratio) + _LEAD_SAMPLES, round(b * ratio) + _LEAD_SAMPLES) for a, b in rendered.pauses]
-    history = [_message(turn) for turn in context.turns[:k]]
-    found = []
-    try:
-        for silence in silences:
-            scores: dict[str, float] = {}
-            if silence.end - silence.begin >= _OPINION_SAMPLES:
-                listened = PauseEvidence(silence.text, track[: silence.begin + _LISTENS_SAMPLES])
-                scores = {
-                    "llm": await prompt.probability_complete(history, silence.text),
-                    "smart-turn": await smart.probability_complete(listened),
-                    "last-word": await word.probability_complete(listened),
-                }
-            kinds = [(b - a, end.kind) for (a, b), end in zip(marks, rendered.ends, strict=False) if _meets(silence, a, b)]
-            marked = max(kinds) if kinds else None
-            found.append(
-                SeenPause(
-                    context=context.id,
-                    turn=k,
-                    voice=wish,
-                    condition=condition,
-                    start_ms=round((silence.begin - spoken_end) / RATE_HZ * 1000, 1),
-                    length_ms=round((silence.end - silence.begin) / RATE_HZ * 1000, 1) if silence.resumed else None,
-                    marked_ms=None if marked is None else round(marked[0] / RATE_HZ * 1000, 1),
-                    kind="unmarked" if marked is None else marked[1],
-                    text=silence.text,
-                    spoke_ms=round((silence.begin - silence.heard_from) / RATE_HZ * 1000, 1),
-                    scores=scores,
-                )
-            )
-    finally:
-        await prompt.close()
-    return found
+    context: Context
+    turn: int
+    voice: str
+    condition: str
+    track: NDArray[np.float32]
+    ends_at: int
+    rendered: RenderedTurn
+
+    @property
+    def marks(self) -> list[tuple[int, int]]:
+        """The marked pauses, in samples of the track."""
+        ratio = RATE_HZ / self.rendered.rate_hz
+        return [(round(a * ratio) + _LEAD_SAMPLES, round(b * ratio) + _LEAD_SAMPLES) for a, b in self.rendered.pauses]
+
+
+class Opinions:
+    """What each scorer says of a silence."""
+
+    def __init__(self, url: str, weights: Path) -> None:
+        from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
+
+        self._url, self._weights = url, weights
+        self._smart, self._word = SmartTurnScorer(), LastWordScorer()
+
+    async def about(self, said: Said, silences: Sequence[Silence]) -> list[SeenPause]:
+        """One row for each silence, in their order."""
+        from agents.cascade.llama_prompt import LlamaPrompt
+        from agents.cascade.prompt import system_instruction
+        from agents.cascade.settings import ReplySettings
+
+        prompt = LlamaPrompt(self._url, system_instruction(ReplySettings()))
+        history = [_message(turn) for turn in said.context.turns[: said.turn]]
+        found = []
+        try:
+            for silence in silences:
+                scores: dict[str, float] = {}
+                if silence.end - silence.begin >= _OPINION_SAMPLES:
+                    listened = PauseEvidence(silence.text, said.track[: silence.begin + _LISTENS_SAMPLES])
+                    scores = {
+                        "llm": await prompt.probability_complete(history, silence.text),
+                        "smart-turn": await self._smart.probability_complete(listened),
+                        "last-word": await self._word.probability_complete(listened),
+                        "spoken": spoken(silence.text, self._weights),
+                    }
+                found.append(_row(said, silence, scores))
+        finally:
+            await prompt.close()
+        return found
+
+
+def _row(said: Said, silence: Silence, scores: dict[str, float]) -> SeenPause:
+    ends = zip(said.marks, said.rendered.ends, strict=False)
+    met = [(b - a, end.kind) for (a, b), end in ends if a < silence.end and b > silence.begin]
+    marked = max(met) if met else None
+
+    def ms(samples: int) -> float:
+        return round(samples / RATE_HZ * 1000, 1)
+
+    return SeenPause(
+        context=said.context.id,
+        turn=said.turn,
+        voice=said.voice,
+        condition=said.condition,
+        start_ms=ms(silence.begin - said.ends_at),
+        length_ms=ms(silence.end - silence.begin) if silence.resumed else None,
+        marked_ms=None if marked is None else ms(marked[0]),
+        kind="unmarked" if marked is None else marked[1],
+        text=silence.text,
+        spoke_ms=ms(silence.begin - silence.heard_from),
+        scores=scores,
+    )
 
 
 def _message(turn: Turn) -> dict[str, str]:
     return {"role": {"seeker": "user", "supporter": "assistant"}[turn.role], "content": turn.plain}
-
-
-def _meets(silence: Silence, begin: int, end: int) -> bool:
-    return begin < silence.end and end > silence.begin
 
 
 def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
@@ -214,8 +238,10 @@ def main() -> None:
     parser.add_argument("--turns", choices=("last", "earlier", "all"), default="last")
     parser.add_argument("--limit", type=int, help="contexts of each pack")
     parser.add_argument("--conditions", default="clean")
+    parser.add_argument("--spoken", type=Path, help="weights of spoken_completeness that these callers took no part in")
     given = parser.parse_args()
-    asyncio.run(observe(given.out, given.packs.split(","), given.turns, given.limit, given.conditions.split(",")))
+    packs, conditions = given.packs.split(","), given.conditions.split(",")
+    asyncio.run(observe(given.out, packs, given.turns, given.limit, conditions, given.spoken or WEIGHTS))
 
 
 if __name__ == "__main__":

@@ -47,18 +47,18 @@ def features(words: Sequence[str]) -> list[int]:
     return [zlib.crc32(name.encode()) % BUCKETS for name in named]
 
 
-@lru_cache(maxsize=1)
-def _fitted() -> tuple[NDArray[np.float32], float]:
-    with np.load(WEIGHTS) as kept:
+@lru_cache(maxsize=2)
+def _fitted(path: Path) -> tuple[NDArray[np.float32], float]:
+    with np.load(path) as kept:
         return kept["weights"].astype(np.float32), float(kept["intercept"])
 
 
-def log_odds(text: str) -> float:
+def log_odds(text: str, weights_at: Path = WEIGHTS) -> float:
     """The log odds that a turn ends after `text`, at even odds of an end and a pause."""
     words = words_of(text)
     if not words:
         return -math.inf
-    weights, intercept = _fitted()
+    weights, intercept = _fitted(weights_at)
     return intercept + float(weights[features(words)].sum())
 
 
