@@ -107,8 +107,10 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._vad.set_sample_rate(RATE_HZ)
         self._gate = LevelGate()
         self._tracker = TurnTracker(speech_probability)
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="whisper")
+        self._worker = ThreadPoolExecutor(max_workers=2, thread_name_prefix="whisper")
         self._transcribing = asyncio.Lock()
+        # Words heard again must not stand before those that a caller waits for: in 3 of 24 calls the transcript came after 0.8 to 2.3 s.
+        self._hearing_again = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
         self._audio_start = 0
         self._turn: TurnText | None = None
@@ -187,12 +189,13 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
 
     async def _hear_again(self, turn: TurnText, silence_start: int) -> None:
         """Transcribe the frozen pieces as one while the caller speaks on: what one lacked as context, another has."""
-        async with self._transcribing:
-            if turn is not self._turn:
+        async with self._hearing_again:
+            if turn is not self._turn or self._pause is not None:
                 return
-            least = least_words(turn.stretch_words)
+            least, open_from = least_words(turn.stretch_words), turn.piece_start
             heard = await self._transcribe(self._slice(turn.stretch_start, silence_start + TAIL_SAMPLES), least)
-            if len(heard.text.split()) < least:
+            # A piece that was frozen meanwhile is not in what was heard.
+            if len(heard.text.split()) < least or turn.piece_start != open_from:
                 return
             turn.heard_again(heard.text)
         if self._on_frozen is None or turn is not self._turn or self._pause is not None:

@@ -15,7 +15,8 @@ FREEZE_FROM_SAMPLES: Final = 4 * RATE_HZ
 """A piece of up to 6 s costs no more than a shorter one would (the window is 8 s at least, and 2 s of it are padding), so it
 is left to grow, with 2 s left to find a pause in. On the turns above, heard again: from 4 s 9.4 % misheard, from 5 s 9.6 %."""
 STRETCH_MOST_SAMPLES: Final = 24 * RATE_HZ
-"""Whisper takes 30 s at most, and two of them are padding; what has grown longer is settled for good."""
+"""Whisper takes 30 s at most, and two of them are padding; what has grown longer is settled for good. Over 40 last turns of
+`heart-open`, 4.1 % of the words were misheard with 24 s, 7.7 % with 12 and 7.4 % with 8."""
 
 
 @dataclass(slots=True)
