@@ -109,7 +109,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._tracker = TurnTracker(speech_probability)
         self._worker = ThreadPoolExecutor(max_workers=2, thread_name_prefix="whisper")
         self._transcribing = asyncio.Lock()
-        # Words heard again must not stand before those that a caller waits for: in 3 of 24 calls the transcript came after 0.8 to 2.3 s.
+        # Words heard again must not stand before those that a caller waits for: in 3 of 24 calls these came after 0.8 to 2.3 s.
         self._hearing_again = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
         self._audio_start = 0
