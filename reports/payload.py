@@ -73,6 +73,7 @@ def _turn(turn: TurnView) -> Json:
         "figures_ms": {name: round(value, 1) for name, value in turn.figures_ms.items()},
         "spoken_end_ms": turn.spoken_end_ms, "caller": _spans(turn.caller), "pauses": _spans(turn.pauses),
         "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
+        "stages_note": turn.stages_note,
         "marks": _spans(turn.marks), "refused": list(turn.refused), "cut_in": turn.cut_in, "no_reply": turn.no_reply,
         "discarded": turn.discarded, "labels": list(turn.labels), "envelope": turn.envelope,
         "length_ms": turn.length_ms, "repeat": turn.repeat, "condition": turn.condition, "mode": turn.mode,

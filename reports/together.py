@@ -221,6 +221,7 @@ def _by_names(part: Part) -> cautions.Circumstances:
     return known.model_copy(
         update={
             "idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()},
+            "reported_stages": {part.names.of(n, only): found for n, found in known.reported_stages.items()},
             "unsure_clocks": {part.names.of(n, only): found for n, found in known.unsure_clocks.items()},
         }
     )

@@ -200,6 +200,8 @@ class TurnView:
     """Marked pauses; the name is `cut` or `kept`."""
     agent_spans: tuple[Span, ...] = ()
     stages: tuple[Span, ...] = ()
+    stages_note: str = ""
+    """Whose word the stages are, where the agent does not stamp them itself."""
     hidden: tuple[Span, ...] = ()
     marks: tuple[Span, ...] = ()
     """Points: start equals end."""

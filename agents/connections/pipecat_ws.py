@@ -1,24 +1,23 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
-The harness plays the client that pipecat's SDKs are. Three things go beyond a stock bot, each as RTVI provides for:
-the history is a `client-message` of type `history` (`{"messages": [{"role", "text"}, …]}`), which the bot acknowledges with
-a `server-response`, and before which no audio is sent; marks come as a `server-message` `{"type": "mark", "name",
-"at_ns", "detail"}`. A bot that knows neither still works: it is played without history, and RTVI's own events become
-marks named `rtvi.<type>`, which carry no time of their own and are therefore stamped on arrival and say so.
+The harness plays the client that pipecat's SDKs are. The history goes beyond a stock bot, as RTVI provides for: a
+`client-message` of type `history` (`{"messages": [{"role", "text"}, …]}`), which the bot acknowledges with a
+`server-response`, and before which no audio is sent. A bot that does not know it still works: it is played without history.
+What else RTVI carries is in `agents.connections.rtvi`.
 
 pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
 `asyncio.wait_for`, neither of which belongs in the process that paces the call.
 """
 
 import importlib.util
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event, Mark, Transcript
-from agents.connections.raw_pcm import mark_of
+from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
+from agents.connections import rtvi
 from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import (
@@ -35,20 +34,8 @@ from agents.connections.wire import (
 from agents.message import Message
 from agents.profile_spoken import PcmBot
 
-RTVI_LABEL: Final = "rtvi-ai"
-RTVI_VERSION: Final = "2.0.0"
-"""Any 2.x bot serves a 2.x client; the newest minor version is not needed for what is used here."""
-
-_TOLD: Final = frozenset(
-    {
-        "user-started-speaking", "user-stopped-speaking", "bot-llm-started", "bot-llm-text", "bot-llm-stopped",
-        "bot-tts-started", "bot-tts-stopped", "bot-started-speaking", "bot-stopped-speaking", "bot-interrupted",
-        "metrics", "error",
-    }
-)  # fmt: skip
-"""RTVI's own events that become marks. The other messages repeat these, or concern a screen."""
-
 _HISTORY_ID: Final = "history"
+_RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its /ws is for telephones and evaluations"
 
 
 @cache
@@ -68,12 +55,12 @@ def _frames() -> Any:
 class PipecatWire:
     """One session with a pipecat bot."""
 
-    def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, rtvi: bool = True) -> None:
+    def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True) -> None:
         self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
-        self._rtvi = rtvi
+        self._rtvi = speaks_rtvi
         self._proto = _frames()
         self._history: tuple[Message, ...] = ()
-        self._bot_ready = not rtvi
+        self._bot_ready = not speaks_rtvi
         self._history_taken = not accepts_history
 
     @property
@@ -98,8 +85,7 @@ class PipecatWire:
                 raise ConnectionFailed("accepts_history needs RTVI: remove rtvi = false", "no_history")
             return ()
         self._history = tuple(history)
-        about = {"library": "heart-voice-harness"}
-        return (self._message("client-ready", "client-ready", {"version": RTVI_VERSION, "about": about}),)
+        return (self._message(rtvi.client_ready()),)
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, str):
@@ -143,10 +129,9 @@ class PipecatWire:
         return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(audio.sample_rate)),))
 
     def _rtvi_message(self, message: Mapping[str, Any], arrival_ns: int) -> Received:
-        kind, data = message.get("type"), message.get("data")
-        if message.get("label") != RTVI_LABEL or not isinstance(kind, str):
+        kind, fields = rtvi.kind_of(message), rtvi.fields_of(message)
+        if kind is None:
             return NOTHING
-        fields: Mapping[str, Any] = data if isinstance(data, dict) else {}
         match kind:
             case "bot-ready":
                 return self._on_bot_ready()
@@ -155,18 +140,9 @@ class PipecatWire:
                 return NOTHING
             case "error-response" if message.get("id") == _HISTORY_ID:
                 raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "no_history")
-            case "error-response" if message.get("id") == "client-ready":
+            case "error-response" if message.get("id") == rtvi.CLIENT_READY:
                 raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
-            case "server-message" if fields.get("type") == "mark":
-                return Received(events=(mark_of(fields, arrival_ns),))
-            case "user-transcription":
-                return _said("user", fields, bool(fields.get("final", True)), arrival_ns)
-            case "bot-tts-text":
-                return _said("assistant", fields, True, arrival_ns)
-            case _ if kind in _TOLD:
-                detail = {**fields, "stamped": "arrival"}
-                return Received(events=(Mark(f"rtvi.{kind}", arrival_ns, arrival_ns, detail),))
-        return NOTHING
+        return Received(events=rtvi.events_of(kind, fields, arrival_ns))
 
     def _on_bot_ready(self) -> Received:
         if self._bot_ready:
@@ -176,20 +152,12 @@ class PipecatWire:
             return NOTHING
         turns = [{"role": turn.role, "text": turn.text} for turn in self._history]
         data = {"t": "history", "d": {"messages": turns}}
-        return Received(replies=(self._message("client-message", _HISTORY_ID, data),))
+        return Received(replies=(self._message(rtvi.envelope("client-message", _HISTORY_ID, data)),))
 
-    def _message(self, kind: str, message_id: str, data: Mapping[str, Any]) -> bytes:
+    def _message(self, text: str) -> bytes:
         proto = self._proto.Frame()
-        proto.message.data = json.dumps({"label": RTVI_LABEL, "type": kind, "id": message_id, "data": data})
+        proto.message.data = text
         return bytes(proto.SerializeToString())
-
-
-def _said(role: Any, fields: Mapping[str, Any], final: bool, arrival_ns: int) -> Received:
-    text = fields.get("text")
-    if not isinstance(text, str):
-        raise Garbage(f"a transcript without text: {shown(repr(dict(fields)))}")
-    events: tuple[Event, ...] = (Transcript(arrival_ns=arrival_ns, role=role, text=text, final=final),)
-    return Received(events=events)
 
 
 def _without_wav_header(audio: bytes) -> bytes:
@@ -219,6 +187,7 @@ def connect(url: str, options: Mapping[str, Any]) -> Connection:
     wire = PipecatWire(
         input_rate_hz=int(options.get("input_rate_hz", 16_000)),
         accepts_history=bool(options.get("accepts_history", False)),
-        rtvi=bool(options.get("rtvi", True)),
+        speaks_rtvi=bool(options.get("rtvi", True)),
     )
-    return WebSocketConnection(url, wire, Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0))))
+    limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
+    return WebSocketConnection(url, wire, limits, hint=_RUNNER_HINT if urlsplit(url).path.rstrip("/") == "/ws" else "")

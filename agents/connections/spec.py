@@ -22,6 +22,7 @@ Factory = Callable[[str, Mapping[str, Any]], Connection]
 WIRES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "pipecat": "agents.connections.pipecat_ws",
+        "pipecat-eval": "agents.connections.pipecat_eval",
         "raw-pcm": "agents.connections.raw_pcm",
         "openai-realtime": "agents.connections.openai_realtime",
         "twilio": "agents.connections.twilio",

@@ -67,11 +67,14 @@ class WebSocketConnection:
         wire: Wire,
         limits: Limits | None = None,
         headers: Callable[[], Sequence[tuple[str, str]]] = tuple,
+        hint: str = "",
     ) -> None:
+        """`hint` says what to look at when the agent does not get as far as being ready."""
         self._url = url
         self._wire = wire
         self._limits = limits or Limits()
         self._headers = headers
+        self._hint = f" ({hint})" if hint else ""
         self._socket: _StampedConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._events: asyncio.Queue[Event] = asyncio.Queue()
@@ -100,7 +103,7 @@ class WebSocketConnection:
                     await self._ready.wait()
         except TimeoutError:
             what = self._wire.waits_for if self._socket else "a connection"
-            message = f"{_place(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s"
+            message = f"{_place(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
             await self._abandon(message, "open_timeout")
         except ConnectionFailed as error:
             await self._abandon(f"{_place(self._url)}: {error}", error.kind)
@@ -109,7 +112,7 @@ class WebSocketConnection:
             raise
         if self._ended is not None:
             why = self._ended.error or "closed at once"
-            await self._abandon(f"{_place(self._url)}: {why}", self._ended.kind or "refused")
+            await self._abandon(f"{_place(self._url)}: {why}{self._hint}", self._ended.kind or "refused")
 
     def send(self, frame: bytes) -> None:
         if self._ended is not None:

@@ -14,7 +14,7 @@ from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.steps.onset_error import OnsetError, largest
-from harness.timing.figures import MOST_LOST, NO_REPLY_TEXT
+from harness.timing.figures import IN_FULL, MOST_LOST, NO_REPLY_TEXT, StagesFrom
 from harness.wording import counted
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
-    "judged_across_conditions", "unsure_clock", "contended", "throttled", "length_tells",
+    "judged_across_conditions", "unsure_clock", "reported_stages", "contended", "throttled", "length_tells",
     "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -62,6 +62,8 @@ class Circumstances(BaseModel):
     """Planned sessions that are not finished, by the run's folder."""
     unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
     """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
+    reported_stages: dict[str, tuple[StagesFrom, float]] = Field(default_factory=dict)
+    """Agent that stamps no marks → whose word its TTFT and stages are, and the worst resolution of a turn in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
     length_tells: tuple[str, ...] = ()
@@ -100,6 +102,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
+        reported_stages={name: found for one in each for name, found in one.reported_stages.items()},
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
         length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
         timing_alone=frozenset[str]().union(*(one.timing_alone for one in each)),
@@ -287,6 +290,14 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
             "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
             "TTFT are not concerned.",
+        )
+    for name, (source, worst_ms) in sorted(known.reported_stages.items()):
+        yield _said(
+            "reported_stages",
+            "note",
+            "Reported stages",
+            f"{name}: TTFT and the stages of the waterfall are {IN_FULL[source]}; the borders between stages are good to "
+            f"{worst_ms:,.0f} ms on the worst turn. TTFA is not concerned.",
         )
     for name, turns in sorted(known.throttled.items()):
         yield _said(

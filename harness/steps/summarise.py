@@ -36,7 +36,7 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore, Session
 from harness.store.selection import HEARD, Selection, Turns, reply_of
 from harness.store.step_failure import StepFailure
-from harness.timing.figures import crosses_clocks_unsurely
+from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.words import opening_words
 from scenarios.context import by_a_person
 
@@ -286,6 +286,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
         not_analysed={str(selection.store.folder): len(broken)} if broken else {},
         unsure_clocks=_unsure_clocks(selection.sessions),
+        reported_stages=_reported_stages(selection.sessions),
         throttled=Counter(
             s.key.agent
             for s in selection.sessions
@@ -297,6 +298,17 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         not_calibrated=manifest.not_calibrated,
         human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
     )
+
+
+def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom, float]]:
+    """Agents whose stages are not their own marks: whose word they are, and the worst resolution of a turn in ms."""
+    found: dict[str, tuple[StagesFrom, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.stages_from not in (None, "marks"):
+                _, worst_ms = found.get(session.key.agent, (turn.stages_from, 0.0))
+                found[session.key.agent] = turn.stages_from, max(worst_ms, turn.stages_resolution_ms or 0.0)
+    return found
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:

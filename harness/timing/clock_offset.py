@@ -24,7 +24,7 @@ SAME_CLOCK_NS: Final = NS_PER_S
 _HEARS_THE_CALLER: Final = frozenset(
     (marks.SPEECH_STARTED, marks.SILENCE_SEEN, marks.ASR_STARTED, marks.ASR_DONE, marks.TURN_DECIDED)
 )
-_KNOWN: Final = frozenset(value for name, value in vars(marks).items() if name.isupper())
+KNOWN: Final = frozenset(value for name, value in vars(marks).items() if name.isupper())
 _UNBOUNDED: Final = "the agent's clock is another one and nothing bounds its offset from below"
 _CONTRADICTION: Final = "the agent's marks contradict one another: heard before it was said, or read before sent"
 
@@ -76,7 +76,7 @@ def believed(found: Sequence[Mark], caller: CallerTrack, clock: ClockOffset) -> 
         why = _impossible(mark, caller, clock)
         if why is None:
             kept.append(mark)
-        elif mark.name in _KNOWN:
+        elif mark.name in KNOWN:
             # Names of the agent's own take no part in any figure.
             refused[f"{mark.name} {why}"] = None
     return Believed(tuple(kept), tuple(refused))

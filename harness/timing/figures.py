@@ -4,12 +4,24 @@ All `_ms` values are relative to the *spoken end* of the caller's turn unless th
 known", never zero. Definitions: docs/measurement.md.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal
 
 StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"
 ]
+StagesFrom = Literal["marks", "reported", "traces"]
+"""Whose word TTFT and the stages are: stamps that the agent takes where a thing happens; what an unmodified bot reports of
+itself over its wire (RTVI); or its spans (OpenTelemetry)."""
+IN_FULL: Final[Mapping[StagesFrom, str]] = MappingProxyType(
+    {
+        "marks": "stamped by the agent where they happen",
+        "reported": "reported by the bot over its wire (RTVI)",
+        "traces": "from traces (the agent's OpenTelemetry spans)",
+    }
+)
 BUDGET_MS = 500.0
 """What a turn may take where nobody chose otherwise: HEART's target for TTFT, a pragmatic one (section 9.7)."""
 NO_REPLY_MS = 15_000.0
@@ -188,6 +200,10 @@ class TurnTiming:
     inter_token_gap_p95_ms: float | None = None
     tts_real_time_factor: float | None = None
     waterfall: Waterfall | None = None
+    stages_from: StagesFrom | None = None
+    """None where nothing told of the reply's stages, or the turn was timed before this was kept."""
+    stages_resolution_ms: float | None = None
+    """How far the borders between reported stages may be off; None for marks, which are exact to their clock."""
     discarded: str | None = None
     """Reason why the turn gives no figure (detectors disagree, …); such turns are counted in the report."""
     refused: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ make that its best result. Pure: no clock is read, no file opened, nothing rando
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypedDict
 
 from agents import marks
 from audio.level import last_sample
@@ -24,12 +24,13 @@ from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
-from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, TurnTiming, Utterance, Waterfall
+from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
+from harness.timing.reported import REPORTED, reported_marks
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
-METHOD: Final = "timing-4"
+METHOD: Final = "timing-5"
 MOST_REPORTED: Final = 1e9
 """No rate, factor or length that an agent reports of one reply is larger."""
 
@@ -92,7 +93,9 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     track = replace(track, samples=without_echo(track, recording.caller))
     clock = estimate(recording.marks, recording.caller)
     said = believed(recording.marks, recording.caller, clock)
-    stamps = Stamps(said.marks, clock.offset_ns)
+    reported = reported_marks(said.marks, recording.arrivals)
+    # Those are on the caller's clock already.
+    stamps = Stamps((*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in reported)), clock.offset_ns)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     session = _Session(recording, track, find_sounds(track, detector, clears), clears, stamps, clock, said.refused)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
@@ -160,6 +163,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         tokens_per_s=streamed.get("tokens_per_s"),
         inter_token_gap_p95_ms=streamed.get("inter_token_gap_p95_ms"),
         tts_real_time_factor=streamed.get("real_time_factor"),
+        **_source(reply),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
         refused=(*(reply.refused if reply else ()), *session.refused),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,
@@ -295,6 +299,21 @@ def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece)
     if sent is None:
         return arrivals[onset]
     return next((a for a in arrivals[: onset + 1] if a.arrival_ns >= sent.at_ns), arrivals[onset])
+
+
+class _Source(TypedDict):
+    stages_from: StagesFrom | None
+    stages_resolution_ms: float | None
+
+
+def _source(reply: Reply | None) -> _Source:
+    """Whose word the stages of a reply are, and how far their borders may be off."""
+    if reply is None or not reply.steps:
+        return {"stages_from": None, "stages_resolution_ms": None}
+    detail = next(iter(reply.steps.values())).mark.detail
+    if detail.get("stamped") != REPORTED:
+        return {"stages_from": "marks", "stages_resolution_ms": None}
+    return {"stages_from": "reported", "stages_resolution_ms": _number(detail.get("resolution_ms"))}
 
 
 def _between(reply: Reply | None, start: str, end: str) -> float | None:

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark
-from agents.connections import make
+from agents.connections import ConnectionSpec, make
 from agents.message import Message
 from agents.process import AgentProcess
 from agents.profile import AgentProfile, load_profile
@@ -58,6 +58,8 @@ async def test_its_missing_history_is_said_before_the_call(peers: Path, start: S
     with pytest.raises(ConnectionFailed, match="acknowledgement of the history") as caught:
         await make(wrongly.connection(agent.url)).open(history)
     assert caught.value.kind == "open_timeout"
+    with pytest.raises(ConnectionFailed, match="EvalTransportParams"):
+        await make(ConnectionSpec("pipecat-eval", agent.url, {"open_timeout_s": 3})).open(history)
 
 
 async def test_three_lines_make_it_accept_a_history(

@@ -1,6 +1,7 @@
 """Whatever an agent sends, a wire answers with events or by name, and a session ends in exactly one `Closed`."""
 
 import asyncio
+import base64
 import json
 import math
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 from agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
 from agents.connections import ConnectionSpec, make
+from agents.connections.pipecat_eval import PipecatEvalWire
 from agents.connections.pipecat_ws import PipecatWire
 from agents.connections.raw_pcm import RawPcmWire
 from agents.connections.wire import Garbage, Wire
@@ -31,12 +33,14 @@ FIELDS = st.fixed_dictionaries(
         "id": st.sampled_from(["history", "client-ready"]) | JSON,
         "type": st.sampled_from(
             ["start", "ready", "clear", "transcript", "mark", "bot-ready", "server-message", "server-response",
-             "error-response", "user-transcription", "bot-tts-text", "metrics"]
+             "error-response", "user-transcription", "bot-tts-text", "metrics", "eval-bot-audio", "bot-stopped-speaking"]
         ) | JSON,
         "sample_rate": st.integers() | JSON,
         "role": st.sampled_from(["user", "assistant"]) | JSON,
         "text": TEXT | JSON,
         "final": JSON,
+        "audio": st.binary(max_size=40).map(lambda pcm: base64.b64encode(pcm).decode()) | JSON,
+        "sampleRate": st.sampled_from([16_000, 24_000]) | JSON,
         "name": TEXT | JSON,
         "at_ns": st.integers() | JSON,
         "detail": JSON,
@@ -114,8 +118,16 @@ def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> N
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ANYTHING, max_size=8), st.booleans(), st.booleans())
 def test_pipecat_takes_anything(messages: list[str | bytes], accepts: bool, rtvi: bool) -> None:
-    wire = PipecatWire(accepts_history=accepts and rtvi, rtvi=rtvi)
+    wire = PipecatWire(accepts_history=accepts and rtvi, speaks_rtvi=rtvi)
     wire.hello([Message("user", "hi")] if accepts and rtvi else ())
+    can_be_kept(fed(wire, messages))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(ANYTHING, max_size=8), st.booleans())
+def test_pipecat_s_evaluation_wire_takes_anything(messages: list[str | bytes], history: bool) -> None:
+    wire = PipecatEvalWire()
+    wire.hello([Message("user", "hi")] if history else ())
     can_be_kept(fed(wire, messages))
 
 

@@ -13,5 +13,6 @@ const waterfall = (turn) => {
       turn.stages.map((s) => row(s, s[0], page.stages[s[0]]?.colour ?? "var(--quiet)")),
       turn.hidden.map((s) => row([`${s[0]} (behind a wait)`, s[1], s[2]], "hidden", "var(--quiet)"))),
     el("p", { class: "hint" }, `The stages sum to ${ms(sum)}; work behind a wait is drawn beside and not summed.`,
+      turn.stages_note ? ` ${turn.stages_note}` : "",
       turn.refused.length ? ` Refused as impossible: ${turn.refused.join(", ")}.` : ""));
 };

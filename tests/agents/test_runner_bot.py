@@ -1,0 +1,91 @@
+"""A bot under pipecat's own runner, which nobody taught anything: by its plain route, and by its evaluation wire."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from agents.connections import make
+from agents.message import Message
+from agents.process import AgentProcess
+from agents.profile import AgentProfile, load_profile
+
+StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
+Call = Callable[..., Awaitable[list[Event]]]
+
+HISTORY = (Message("user", "I lost my job — today."), Message("assistant", "I am so sorry. How are you?"))
+
+
+def caller(path: Path) -> bytes:
+    word, _ = soundfile.read(path, dtype="int16")
+    said = np.tile(word[1_500:8_200], 4)
+    return np.concatenate([np.zeros(8_000, np.int16), said, np.zeros(64_000, np.int16)]).astype("<i2").tobytes()
+
+
+def marks(events: Sequence[Event]) -> list[str]:
+    return [event.name for event in events if isinstance(event, Mark)]
+
+
+def spoken(events: Sequence[Event]) -> str:
+    return " ".join(e.text for e in events if isinstance(e, Transcript) and e.role == "assistant")
+
+
+def finished(events: Sequence[Event]) -> bool:
+    return bool(spoken(events)) and marks(events)[-1:] == ["rtvi.bot-stopped-speaking"]
+
+
+async def test_an_unmodified_bot_is_given_the_history_and_says_what_it_does(
+    peers: Path, start: StartPeer, call: Call, word: Path
+) -> None:
+    profile = load_profile(peers / "runner-bot-eval.toml")
+    assert profile.accepts_a_history
+    agent = await start(profile)
+    line = make(profile.connection(agent.url))
+    await line.open(HISTORY)
+    events = await call(line, caller(word), finished)
+    assert "I know 3 messages and the first was I lost my job — today." in spoken(events)
+    assert [e.text for e in events if isinstance(e, Transcript) and e.role == "user"] == ["what the caller said"]
+    audio = b"".join(e.pcm for e in events if isinstance(e, AudioChunk))
+    assert np.abs(np.frombuffer(audio, "<i2").astype(int)).max() > 3_000
+    told = marks(events)
+    order = ["rtvi.vad-user-stopped-speaking", "rtvi.user-stopped-speaking", "rtvi.bot-llm-started", "rtvi.bot-tts-started"]
+    assert [name for name in dict.fromkeys(told) if name in order] == order
+    assert any(isinstance(event, Cleared) for event in events)
+    end = events[-1]
+    assert isinstance(end, Closed)
+    assert end.error is None
+    # The next caller meets a bot that knows nothing of the one before.
+    line = make(profile.connection(agent.url))
+    await line.open(())
+    assert "I know 1 messages" in spoken(await call(line, caller(word), finished))
+
+    # By the plain route it is heard as well, and knows nothing.
+    plain = load_profile(peers / "runner-bot.toml")
+    line = make(plain.connection(agent.url + "-client"))
+    await line.open(())
+    events = await call(line, caller(word), finished)
+    assert "I know 1 messages" in spoken(events)
+    assert {"rtvi.user-stopped-speaking", "rtvi.bot-llm-started", "rtvi.metrics"} <= set(marks(events))
+    # The telephone's route is the one that people try first.
+    wrong = make(plain.connection(agent.url))
+    with pytest.raises(ConnectionFailed, match="serves this wire at /ws-client"):
+        await wrong.open(())
+
+
+async def test_its_greeting_takes_no_part_in_the_history(
+    start: StartPeer, call: Call, word: Path, profile_of: Callable[[str], AgentProfile]
+) -> None:
+    profile = profile_of(
+        'kind = "pipecat-eval"\nurl = "ws://localhost:{port}/ws"\nsystem_messages = ["Be kind."]\n[process]\n'
+        'command = ["{python}", "runner_bot.py", "--port", "{port}"]\nenv = { GREETS = "1" }\n'
+        'ready_pattern = "Uvicorn running on"\nready_timeout_s = 60\n'
+    )
+    agent = await start(profile)
+    line = make(profile.connection(agent.url))
+    await line.open(HISTORY)
+    twice = lambda events: finished(events) and marks(events).count("rtvi.bot-stopped-speaking") == 2  # noqa: E731
+    events = await call(line, bytes(32_000 * 3) + caller(word), twice)
+    assert "I know 3 messages and the first was I lost my job" in spoken(events)
