@@ -139,6 +139,11 @@ class AgentProfile(ProfileSettings):
         return {}
 
     @property
+    def speaks_first(self) -> bool | None:
+        """Whether it greets who calls, so that the caller lets it finish; None where that has to be found out."""
+        return False
+
+    @property
     def accepts_a_history(self) -> bool:
         """Whether the conversation so far can be given to it; if not, contexts are played in `replay` mode."""
         return True

@@ -19,6 +19,8 @@ class SpokenElsewhere(AgentProfile):
     url: WebSocketUrl | None = None
     process: ProcessSettings | None = None
     open_timeout_s: Seconds = 15.0
+    greets: bool | None = None
+    """Whether it speaks before its caller does. Left out, the first call of a run finds out."""
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -35,6 +37,10 @@ class SpokenElsewhere(AgentProfile):
     @property
     def running_url(self) -> str | None:
         return self.url
+
+    @property
+    def speaks_first(self) -> bool | None:
+        return self.greets
 
 
 class PcmBot(SpokenElsewhere):

@@ -13,6 +13,7 @@ from reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, Ratin
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
+_OF_A_TURN = (*METRICS, "first_byte", "signed", "greeting")
 
 
 def tables(view: PageView) -> dict[str, list[Row]]:
@@ -115,7 +116,7 @@ def _turns(view: PageView) -> Iterator[Row]:
                 "failure": turn.failure, "no_reply": turn.no_reply, "cut_in": turn.cut_in,
                 "pauses_cut": turn.pauses_cut, "pauses_marked": turn.pauses_marked,
                 "discarded": turn.discarded,
-                **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in (*METRICS, "first_byte", "signed")},
+                **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in _OF_A_TURN},
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
                 "written": turn.written, "heard": turn.heard,
             }  # fmt: skip

@@ -17,7 +17,7 @@ from reports.shown_runs import Part, ShownRuns
 from reports.sound import sound_file
 from reports.view import METRICS, Span, TurnView
 
-_BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield")
+_BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield", "greeting")
 """Shown with a turn, not offered as an axis of the joint chart."""
 
 
@@ -92,7 +92,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         cut_in=timing.cut_in,
         no_reply=timing.no_reply and not timing.contended,
         discarded=_left_out(timing),
-        labels=timing.labels,
+        labels=(*timing.labels, *_greeting(timing)),
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
         pauses_marked=timing.pauses_marked,
@@ -105,6 +105,13 @@ def _whose_word(timing: TurnTiming) -> str:
         return ""
     good_to = f", borders good to {timing.stages_resolution_ms:,.0f} ms" if timing.stages_resolution_ms is not None else ""
     return f"TTFT and stages are {IN_FULL[timing.stages_from]}{good_to}."
+
+
+def _greeting(timing: TurnTiming) -> tuple[str, ...]:
+    if timing.greeting is None:
+        return ()
+    over = ", talked over by the caller" if timing.greeting.talked_over else ""
+    return (f"greeted after {timing.greeting.latency_ms:,.0f} ms{over}",)
 
 
 def _left_out(timing: TurnTiming) -> str:

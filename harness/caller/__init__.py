@@ -5,8 +5,8 @@ and for measuring this machine), `SessionOutcome` says how the session ended. No
 """
 
 from harness.caller.pacer import Pacer
-from harness.caller.plan import CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.caller.plan import CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
 from harness.caller.process import CallerProcess
 from harness.caller.session import play_session
 
-__all__ = ["CallerProcess", "CallerTurn", "Limits", "Pacer", "SessionOutcome", "SessionPlan", "play_session"]
+__all__ = ["CallerProcess", "CallerTurn", "Greeting", "Limits", "Pacer", "SessionOutcome", "SessionPlan", "play_session"]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from agents.connections import ConnectionSpec
 from agents.message import Message
 from agents.secrets import redact
-from harness.caller.plan import CallerTurn, Limits, SessionPlan
+from harness.caller.plan import CallerTurn, Greeting, Limits, SessionPlan
 from harness.recording.parts import pairs_of, pauses_of, put_together, taken_apart
 from harness.recording.record import Recording
 
@@ -44,6 +44,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
         "history": [dataclasses.asdict(message) for message in plan.history],
         "lead_in_ms": plan.lead_in_ms,
         "limits": dataclasses.asdict(plan.limits),
+        "greeting": dataclasses.asdict(plan.greeting) if plan.greeting else None,
     })  # fmt: skip
 
 
@@ -61,6 +62,7 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
         history=tuple(Message(**message) for message in data["history"]),
         lead_in_ms=data["lead_in_ms"],
         limits=Limits(**data["limits"]),
+        greeting=Greeting(**data["greeting"]) if data["greeting"] else None,
         line_noise=arrays.get("line_noise"),
     )
 

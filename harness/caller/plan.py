@@ -55,6 +55,19 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Greeting:
+    """How the caller treats an agent that may speak first: it lets it finish."""
+
+    wait_s: float
+    """How long it waits, from the opened line, for the greeting to begin. 0: only one that has begun is heard out."""
+    after_ms: float = 700.0
+    """Silence left after it. Between two sentences synthesisers leave 200 to 400 ms; people leave about as much after a
+    thoughtful answer (`harness.run.caller_turns.AFTER_REPLY_MS`)."""
+    longest_s: float = 30.0
+    """Who is still sounding after that is no greeter, but noise on the line or a monologue: the caller begins."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """Everything the caller needs for one session."""
 
@@ -64,6 +77,8 @@ class SessionPlan:
     history: tuple[Message, ...] = ()
     lead_in_ms: float = LEAD_IN_MS
     limits: Limits = field(default_factory=Limits)
+    greeting: Greeting | None = None
+    """None: the caller begins after the lead-in, whatever the agent says."""
     line_noise: NDArray[np.int16] | None = None
     """What the line carries while the caller is silent, repeated; None is digital silence."""
 

@@ -76,7 +76,7 @@ class Script:
     def _may_start(self, frame: int, now_ns: int, listener: Listener) -> bool:
         turn = self._waiting[0]
         if turn.start == "lead_in":
-            return frame >= self._lead_in_frames
+            return frame >= self._lead_in_frames and self._greeted(now_ns, listener)
         if not listener.heard_after(self.spoken_end_ns()):
             return False
         assert listener.sound_end_ns is not None
@@ -85,6 +85,15 @@ class Script:
             return now_ns >= listener.sound_end_ns + offset_ns
         began_ns = listener.sound_start_ns
         return began_ns is not None and now_ns >= began_ns + offset_ns and listener.heard_after(now_ns)
+
+    def _greeted(self, now_ns: int, listener: Listener) -> bool:
+        """Whether the agent has finished what it says of its own accord, or says nothing."""
+        greeting, waited_ns = self._plan.greeting, now_ns - self._t0_ns
+        if greeting is None or waited_ns >= greeting.longest_s * NS_PER_S:
+            return True
+        if listener.sound_end_ns is None:
+            return waited_ns >= greeting.wait_s * NS_PER_S
+        return now_ns >= listener.sound_end_ns + greeting.after_ms * NS_PER_MS
 
     def _begin(self, frame: int, listener: Listener) -> None:
         turn = self._waiting.pop(0)

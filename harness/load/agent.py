@@ -11,6 +11,7 @@ from harness.load.result import LoadResult
 from harness.load.steps import load
 from harness.progress import RunProgress
 from harness.run.caller_turns import history_of, render_turns
+from harness.run.greetings import Greetings
 from harness.run.plan import RunOptions, make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import weights_of
@@ -52,6 +53,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
             rate_hz,
             request.callers,
             history=history_of(plan.contexts[0], key.mode),
+            greeting=Greetings().of(profile),
             rounds=request.rounds,
             vocal=silero(),
             progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),

@@ -19,7 +19,7 @@ import numpy as np
 from agents.connections import ConnectionSpec
 from agents.message import Message
 from audio.vocal import VocalDetector
-from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.caller import CallerProcess, CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
 from harness.load.result import LoadResult, LoadStep
 from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.recording.files import load as load_recording
@@ -43,6 +43,7 @@ async def load(
     callers: Sequence[int] = (1, 2, 5, 10),
     *,
     history: Sequence[Message] = (),
+    greeting: Greeting | None = None,
     rounds: int = 1,
     limits: Limits | None = None,
     vocal: VocalDetector | None = None,
@@ -65,8 +66,8 @@ async def load(
                 ended: list[tuple[SessionOutcome, Path]] = []
                 for _ in range(rounds):
                     plans = [
-                        SessionPlan(connection(begun + k), (turn,), rate_hz, tuple(history), limits=plan_limits)
-                        for k in range(wanted)
+                        SessionPlan(line, (turn,), rate_hz, tuple(history), limits=plan_limits, greeting=greeting)
+                        for line in (connection(begun + k) for k in range(wanted))
                     ]
                     begun += wanted
                     ended += await _wave(plans, processes, Path(parent), len(ended), wanted * rounds, progress)

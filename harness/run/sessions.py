@@ -29,6 +29,7 @@ from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_mac
 from harness.recording.record import Recording
 from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.greetings import Greetings
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
@@ -69,6 +70,7 @@ class SessionPlayer:
         self._caller = caller
         self._vocal = vocal
         self._progress = progress
+        self._greetings = Greetings()
 
     async def play_all(self) -> list[NotPlayed]:
         """Play every session that is not finished; returns those that could not be played at all."""
@@ -111,6 +113,7 @@ class SessionPlayer:
             turns=self._turns.of(key, rate_hz),
             rate_hz=rate_hz,
             history=history_of(context, key.mode, self._plan.profile(key.agent).accepts_a_history),
+            greeting=self._greetings.of(self._plan.profile(key.agent)),
             line_noise=self._turns.line_noise(key, rate_hz),
         )
         started_ns, log_end = now_ns(), self._running.log_end(key.agent)
@@ -122,6 +125,8 @@ class SessionPlayer:
             recording = _read(folder)
         except UserError as error:
             recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
+        if recording is not None:
+            self._greetings.learn(key.agent, recording)
         session = self._store.commit_session(
             key,
             partial=folder,
@@ -263,7 +268,8 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return " ".join([f"{place}: failed ({session.failure_kind})", *why])
     if timing is None:
         return f"{place}: played"
-    ttft = f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
+    ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
+    ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
     if timing.contended:
         ttft += "; contended: others held the processor"
     if timing.no_reply:

@@ -35,6 +35,7 @@ _REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttft": lambda t: t.ttft_ms,
     "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
     "first_byte": lambda t: t.first_byte_ms,
+    "greeting": lambda t: t.greeting_ms,
 }
 FIGURES: Final = (*_HEARD_FIGURES, *_REPORTED_FIGURES)
 
@@ -49,7 +50,8 @@ class LatencySummary:
     """Turns left out because others held the agent's machine."""
     discarded: Mapping[str, int]
     quantiles: Mapping[str, Quantiles]
-    """By figure: ttfa, ttft, ttft_from_spoken_end, first_byte, first_sound, first_speech, first_word, first_substance."""
+    """By figure: ttfa, ttft, ttft_from_spoken_end, first_byte, first_sound, first_speech, first_word, first_substance,
+    greeting."""
     within_ttfa: float | None
     within_ttfa_interval: Interval | None
     within_ttft: float | None

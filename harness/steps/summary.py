@@ -51,6 +51,8 @@ class AgentSummary(EndpointingSummary):
     first_speech_ms: Quantiles = Field(default_factory=Quantiles)
     first_word_ms: Quantiles = Field(default_factory=Quantiles)
     first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """The opened line → the agent's greeting, on calls that it began."""
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
     cut_in_rate: float | None = None
     cut_in_interval: tuple[float, float] | None = None

@@ -145,6 +145,18 @@ class EventTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class Greeting:
+    """What the agent said of its own accord, before the caller's first turn."""
+
+    latency_ms: float
+    """The opened line (the caller's first sample) → the first vocal sound."""
+    length_ms: float
+    """From there to the end of its last vocal sound that began before the caller did."""
+    talked_over: bool
+    """Whether the caller began before it was over: the harness's doing, and no cut-in of the agent's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contention:
     """What one turn of an agent lost to others on its machine."""
 
@@ -214,8 +226,15 @@ class TurnTiming:
     labels: tuple[str, ...] = field(default=())
     event: EventTaken | None = None
     """The event that was played into the reply; None where there was none."""
+    greeting: Greeting | None = None
+    """Of a session's first turn; None where the agent let the caller speak first."""
     contention: Contention | None = None
     """What the agent lost to others on its machine; None for an agent elsewhere, or where the system does not say."""
+
+    @property
+    def greeting_ms(self) -> float | None:
+        """The opened line → the agent's greeting."""
+        return self.greeting.latency_ms if self.greeting is not None else None
 
     @property
     def contended(self) -> bool:

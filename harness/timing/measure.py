@@ -24,7 +24,7 @@ from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
-from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, StagesFrom, TurnTiming, Utterance, Waterfall
+from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.reported import REPORTED, reported_marks
@@ -64,7 +64,11 @@ class _Times:
         return self.of_ns(self.ns_of_heard(sample))
 
     def ns_of_heard(self, sample: int) -> int:
-        return self.t0_ns + samples_to_ns(sample, HEARD_RATE_HZ)
+        return _ns_of_heard(self.t0_ns, sample)
+
+
+def _ns_of_heard(t0_ns: int, sample: int) -> int:
+    return t0_ns + samples_to_ns(sample, HEARD_RATE_HZ)
 
 
 def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTiming:
@@ -101,7 +105,20 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
-    return tuple(_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True))
+    measured = [_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True)]
+    if measured:
+        measured[0] = replace(measured[0], greeting=_greeting(session, starts[0]))
+    return tuple(measured)
+
+
+def _greeting(session: _Session, first_turn_ns: int) -> Greeting | None:
+    t0_ns = session.recording.caller.t0_ns
+    spans = [(_ns_of_heard(t0_ns, s.start), _ns_of_heard(t0_ns, s.end)) for s in session.sounds if s.kind != "nonvocal"]
+    greeting = [(start, end) for start, end in spans if start < first_turn_ns]
+    if not greeting:
+        return None
+    start_ns, end_ns = greeting[0][0], greeting[-1][1]
+    return Greeting((start_ns - t0_ns) / NS_PER_MS, (end_ns - start_ns) / NS_PER_MS, end_ns > first_turn_ns)
 
 
 def _turns(recording: Recording) -> Sequence[SpokenTurn]:
@@ -124,7 +141,10 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     end_sample = spoken_end_sample(recording, turn)
     times = _Times(caller.t0_ns + samples_to_ns(end_sample + 1, caller.rate_hz), caller.t0_ns)
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
+    # A greeting that still sounds when the caller begins was talked over: it is no cut-in, and no reply.
+    first = all(other.start_sample >= turn.start_sample for other in _turns(recording))
     sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
+    sounds = [s for s in sounds if not first or times.ns_of_heard(s.start) >= begin_ns]
     vocal = [s for s in sounds if s.kind != "nonvocal"]
     replies = [s for s in vocal if times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None

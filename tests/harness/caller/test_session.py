@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.connections import make
 from agents.message import Message
-from harness.caller import CallerTurn, Limits, Pacer, SessionOutcome, SessionPlan, play_session
+from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.pacer import precise_loop
 from harness.recording.record import Pause, Recording
 from harness.timeline import NS_PER_MS
@@ -147,3 +147,41 @@ def test_line_noise_fills_what_the_caller_does_not_say(tone: NDArray[np.int16], 
     recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, line_noise=noise))
     assert (recording.caller.played[:8_000] == np.resize(noise, 8_000)).all()
     assert not recording.caller.dry[:8_000].any()
+
+
+def greets(**greeting: Any) -> dict[str, Any]:
+    """A scripted agent's replies: a greeting of two parts before anybody has spoken, and an answer."""
+    parts = [{"kind": "tone", "ms": 300}, {"kind": "silence", "ms": 300}, {"kind": "tone", "ms": 300}]
+    first = {"after": "start", "delay_ms": 700, "sound": parts, **greeting}
+    return {"replies": [first, {"delay_ms": 100, "sound": [{"kind": "tone", "ms": 300}]}]}
+
+
+def start_ms(recording: Recording) -> float:
+    return recording.caller.turns[0].start_sample / 16
+
+
+def test_a_greeting_is_heard_out(tone: NDArray[np.int16], scripted: Any) -> None:
+    greeting = Greeting(wait_s=2.0, after_ms=400)
+    plan = SessionPlan(scripted(**greets()), (CallerTurn(tone),), 16_000, limits=QUICK, greeting=greeting)
+    recording, outcome = play(plan)
+    assert outcome.failure_kind is None
+    assert 700 + 900 + 400 - 20 <= start_ms(recording) < 2_400
+    # Between its two parts the agent is silent for less than the caller leaves after it.
+    late = play(SessionPlan(scripted(**greets()), (CallerTurn(tone),), 16_000, limits=QUICK))[0]
+    assert start_ms(late) == 500
+
+
+def test_who_does_not_greet_is_spoken_to_after_the_wait(tone: NDArray[np.int16], scripted: Any) -> None:
+    plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, greeting=Greeting(wait_s=0.9))
+    recording, outcome = play(plan)
+    assert outcome.failure_kind is None
+    assert start_ms(recording) == pytest.approx(900, abs=40)
+
+
+def test_a_line_that_is_never_quiet_is_spoken_into(tone: NDArray[np.int16], scripted: Any) -> None:
+    endless = [{"after": "start", "delay_ms": 50, "sound": [{"kind": "tone", "ms": 30_000}]}]
+    greeting = Greeting(wait_s=0.5, longest_s=1.0)
+    limits = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=1.2)
+    plan = SessionPlan(scripted(replies=endless), (CallerTurn(tone),), 16_000, limits=limits, greeting=greeting)
+    recording, _ = play(plan)
+    assert start_ms(recording) == pytest.approx(1_000, abs=40)
