@@ -1,16 +1,25 @@
-"""`harness agents`: the profiles that ship, and one in full."""
+"""`harness agents`: the profiles that ship, one in full, a new one to start from, and whether one works."""
 
+import asyncio
 import json
-from typing import Annotated
+import shlex
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from agents.profile import ProfileError, load_profile, shipped_profiles
-from harness.errors import UserError
+from agents.new_profile import commented_profile, kinds_to_write
+from agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
+from harness.errors import AgentError, UserError
+from harness.progress import RunProgress
 
-app = typer.Typer(invoke_without_command=True, help="List agents, or show one.")
+if TYPE_CHECKING:
+    from harness.run.trial_report import TrialReport
+
+app = typer.Typer(invoke_without_command=True, help="List agents, show one, write a new profile, or try one.")
 
 
 @app.callback()
@@ -39,3 +48,67 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
         print(load_profile(name).shown_text, end="")
     except ProfileError as error:
         raise UserError(str(error)) from error
+
+
+@app.command("new")
+def new(
+    kind: Annotated[
+        str, typer.Argument(help="What it speaks: pipecat-eval, pipecat, twilio, openai-realtime, raw-pcm, text, …")
+    ],
+    out: Annotated[Path | None, typer.Option(help="File to write; by default the kind with .toml.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where it already runs; else the harness starts it.")] = None,
+    command: Annotated[str, typer.Option(help='How it is started, as in "python bot.py --port {port}".')] = "",
+) -> None:
+    """Write a commented profile to start from."""
+    if kind not in kinds_to_write():
+        raise UserError(f"agents new {kind}: not a kind of agent; choose one of {', '.join(kinds_to_write())}")
+    file = out or Path(f"{kind}.toml")
+    if file.exists():
+        raise UserError(f"{file} is there already; give another file with --out")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"--command: {error}; write it as in a shell") from error
+    file.write_text(commented_profile(kind, url, words), encoding="utf-8")
+    print(f"{file} is written. Change what differs, then try it: harness agents try {shlex.quote(str(file))}")
+
+
+@app.command("try")
+def try_(
+    name: Annotated[str, typer.Argument(metavar="PROFILE", help="A shipped profile or a .toml file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Call an agent once: does the profile work, what will a run measure, and what would bring the rest."""
+    from harness.run.trial import try_agent
+    from harness.run.trial_report import report_of
+
+    try:
+        profile = load_profile(name)
+    except ProfileError as error:
+        raise UserError(str(error)) from error
+    with tempfile.TemporaryDirectory(prefix="agent-") as logs, RunProgress() as progress:
+        found = report_of(profile, asyncio.run(try_agent(profile, Path(logs), progress)))
+    if as_json:
+        print(json.dumps({"schema": 1, "agent": profile.name, **found.to_json()}, indent=2, ensure_ascii=False))
+    else:
+        _show(profile, name, found)
+    if not found.works:
+        if as_json:
+            raise typer.Exit(3)
+        raise AgentError(f'agent "{profile.name}" does not work yet: see the line that says failed')
+
+
+def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
+    # What an agent says of itself is hostile text: shown as it came, never as markup.
+    console = Console(markup=False, highlight=False)
+    for check in found.checks:
+        console.print(f"{check.verdict:8} {check.name:16} {check.detail}", soft_wrap=True)
+    if found.figures:
+        console.print("\nA run will measure:")
+    for figure in found.figures:
+        console.print(f"{'yes' if figure.there else '–':8} {figure.figure:32} {figure.detail}", soft_wrap=True)
+    if found.log:
+        console.print(f"\nWhat it logged meanwhile:\n{found.log}", soft_wrap=True)
+    if found.works:
+        mode = "" if profile.accepts_a_history else " --mode replay"
+        console.print(f"\nRun it: harness run --agent {shlex.quote(name)}{mode} --limit 4", soft_wrap=True)

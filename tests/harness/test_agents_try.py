@@ -1,0 +1,71 @@
+"""`harness agents try` and `agents new` as a user runs them: agents that work, that do not, and what is said of each."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.conftest import Finished, peer
+
+
+def harness(folder: Path, *words: str) -> Finished:
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def said(done: Finished) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Checks and figures by name."""
+    found = done.json
+    return {c["name"]: c for c in found["checks"]}, {f["figure"]: f for f in found["figures"]}
+
+
+def test_an_agent_that_works_is_told_what_will_be_measured_and_what_would_bring_the_rest(tmp_path: Path) -> None:
+    done = harness(tmp_path, "agents", "try", str(peer("raw-pcm-echo")), "--json")
+    assert done.code == 0, done.err
+    assert done.json["works"] is True
+    checks, figures = said(done)
+    assert {name: check["verdict"] for name, check in checks.items()} == {
+        "reached": "ok", "history": "ok", "sound": "ok", "greeting": "not so", "answers": "ok", "hears us": "unknown",
+        "yields": checks["yields"]["verdict"], "says of itself": "ok",
+    }  # fmt: skip
+    assert "16,000 Hz" in checks["sound"]["detail"]
+    assert figures["conversation so far (seeded)"]["there"]
+    assert not figures["TTFT"]["there"]
+    assert "llm_requested" in figures["TTFT"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raw-pcm-closes-early", "hung up"),
+        # Waits for an answer as long as a run does.
+        pytest.param("raw-pcm-never-answers", "nothing vocal within 15 s", marks=pytest.mark.long),
+        pytest.param("raw-pcm-garbage", "garbage", marks=pytest.mark.long),
+    ],
+)
+def test_one_that_does_not_says_why_and_ends_with_3(name: str, words: str, tmp_path: Path) -> None:
+    done = harness(tmp_path, "agents", "try", str(peer(name)))
+    assert done.code == 3, done.out
+    assert "failed" in done.out
+    assert words in done.out
+    assert "Traceback" not in done.err
+    assert "does not work yet" in done.err
+
+
+def test_a_wrong_address_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    assert harness(tmp_path, "agents", "new", "pipecat-eval", "--url", f"ws://127.0.0.1:{port}/ws").code == 0
+    again = harness(tmp_path, "agents", "new", "pipecat-eval")
+    assert again.code == 2
+    assert "is there already" in again.err
+    done = harness(tmp_path, "agents", "try", "pipecat-eval.toml", "--json")
+    assert done.code == 3
+    assert "nothing" in json.dumps(done.json)
+    assert harness(tmp_path, "agents", "new", "telepathy").code == 2
