@@ -10,3 +10,13 @@ def family_of(model: str) -> str | None:
         return "gpt"
     found = re.match(r"smollm\d?|[a-z]+", name)
     return found[0] if found else None
+
+
+_THINKS = re.compile(r"^(o[1-9](-|$)|gpt-5(?!.*chat))")
+"""OpenAI's models that think before they answer. Their endpoint refuses `temperature` and `top_p` (OpenAI's reference of chat
+completions), whatever the value."""
+
+
+def refuses_sampling(model: str) -> bool:
+    """Whether a model is known to refuse to be told how to sample."""
+    return _THINKS.match(model.lower().rpartition("/")[2]) is not None

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from agents.cascade.settings import CascadeSettings, LlmSettings
 from agents.connections.spec import WIRES, ConnectionSpec, kinds
-from agents.model_family import family_of
+from agents.model_family import family_of, refuses_sampling
 from agents.profile_base import AgentProfile, Seconds
 from agents.profile_spoken import PcmBot
 
@@ -67,7 +67,8 @@ class PluginProfile(PcmBot):
 
 
 class TextProfile(AgentProfile):
-    """An OpenAI-compatible endpoint asked for the next turn in writing: temperature 0, top-p 1, streamed."""
+    """An OpenAI-compatible endpoint asked for the next turn in writing, streamed: at temperature 0 and top-p 1 (HEART,
+    section 9.4) where the model lets itself be told so."""
 
     kind: Literal["text"]
     model: Annotated[str, StringConstraints(min_length=1)]
@@ -75,10 +76,27 @@ class TextProfile(AgentProfile):
     base_url: Annotated[str, StringConstraints(pattern=r"^https?://\S+$")] | None = None
     api_key_env: str | None = None
     """Name of the environment variable that holds the endpoint's key."""
-    max_tokens: Annotated[int, Field(ge=1, le=32_768)] = 120
+    temperature: Annotated[float, Field(ge=0, le=2)] | Literal["model"] | None = None
+    """`model` says nothing of it, so that the model's own holds. Left out: 0, or `model` for one that is known to refuse it."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | Literal["model"] | None = None
+    """As `temperature`; left out: 1."""
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    """How long it thinks before it answers; left out, the endpoint's own default."""
+    max_tokens: Annotated[int, Field(ge=1, le=32_768)] | None = None
+    """Left out: 120, or 4,096 for a model that thinks, because its thoughts count."""
     timeout_s: Seconds = 60.0
+    tries: Annotated[int, Field(ge=1, le=10)] = 3
+    """How often it is asked in all, where the trouble may pass: a line that does not come up, 429, 5xx."""
+    prompt: Literal["spoken", "heart"] = "spoken"
+    """`spoken`: the rules that the cascades get, so that both are judged on the same task; `heart`: no more than HEART's
+    section 9.4 tells a model."""
     system_prompt: str | None = None
-    """Replaces the rules of the task that every system gets by default."""
+    """Replaces either."""
+
+    @property
+    def thinks(self) -> bool:
+        """Whether it is one that thinks before it answers, as far as its name and its profile say."""
+        return refuses_sampling(self.model) or self.reasoning_effort not in (None, "none")
 
     @property
     def family(self) -> str | None:

@@ -1,10 +1,10 @@
 """A text system asked for the next supporter turn, as the paper asks its models.
 
-Temperature 0, top-p 1, one completion, no tools, streamed so that its time to first token is measured and not read off
-somebody's index; the rules of the task are those that the cascade gets. TTFT counts from the request to the first
-*answer* token: what a reasoning model thinks first, in a field of its own or between `<think>` tags, is waiting time to
-the person. The line to the endpoint is opened before the clock starts, because a conversation pays for that once and not
-on every turn.
+Temperature 0, top-p 1 (unless the profile says otherwise, or the model is known to refuse both), one completion, no tools,
+streamed so that its time to first token is measured and not read off somebody's index; the rules of the task are those that
+the cascade gets, or HEART's own. TTFT counts from the request to the first *answer* token: what a reasoning model thinks first,
+in a field of its own or between `<think>` tags, is waiting time to the person. The line to the endpoint is opened before the
+clock starts, because a conversation pays for that once and not on every turn.
 
 An endpoint may answer anything, or without end: whatever it does is a named failure of the one question, within the
 profile's `timeout_s` for all tries together and a bound on bytes.
@@ -23,8 +23,10 @@ from urllib.parse import urlsplit
 
 from agents.cascade.prompt import system_instruction
 from agents.cascade.settings import ReplySettings
+from agents.heart_prompt import HEART_PROMPT
 from agents.loopback import is_loopback
 from agents.message import Message
+from agents.model_family import refuses_sampling
 from agents.profile import TextProfile
 from agents.secrets import learn, learn_settings, redact_foreign
 
@@ -46,7 +48,10 @@ TextFailure = Literal[
 _MAY_PASS: Final = ("unreachable", "rate_limited", "server_error")
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Of one answer: thirty thousand tokens, each in a message of its own with all its wrapping."""
-_TRIES: Final = 3
+ANSWER_TOKENS: Final = 120
+"""Three times the forty words of a reply."""
+THINKING_TOKENS: Final = 4_096
+"""A limit counts what a model thinks; with 120 it would think and say nothing."""
 _BACKOFF_S: Final = 1.0
 _LEAST_TRY_S: Final = 0.5
 _LINE_S: Final = 5.0
@@ -58,9 +63,11 @@ _BEGIN, _END = "<think>", "</think>"
 class TextFailed(Exception):
     """The endpoint gave no answer. The message is one line for people, without any key."""
 
-    def __init__(self, message: str, kind: TextFailure) -> None:
+    def __init__(self, message: str, kind: TextFailure, wait_s: float = 0.0) -> None:
         super().__init__(" ".join(redact_foreign(message).split()))
         self.kind: TextFailure = kind
+        self.wait_s = wait_s
+        """How long the endpoint asks to be left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +119,7 @@ class _Endpoint:
 
         # Packed, a few bytes could become more than this machine holds.
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {key}"} if key else {})}
-        patience = httpx.Timeout(None, connect=self.profile.timeout_s / (_TRIES + 1))
+        patience = httpx.Timeout(None, connect=self.profile.timeout_s / (self.profile.tries + 1))
         return httpx.AsyncClient(
             headers=headers, timeout=patience, trust_env=not is_loopback(self.where), follow_redirects=True
         )
@@ -128,13 +135,14 @@ class _Endpoint:
 
     async def ask_again(self, client: "httpx.AsyncClient", history: Sequence[Message]) -> TextReply:
         last_s = time.monotonic() + self.profile.timeout_s
-        for tried in range(1, _TRIES + 1):
-            wait_s = _BACKOFF_S * 2 ** (tried - 1)
+        for tried in range(1, self.profile.tries + 1):
             try:
                 return await self._ask(client, history)
             except TextFailed as failed:
+                wait_s = max(_BACKOFF_S * 2 ** (tried - 1), failed.wait_s)
                 # No try after the end: what was wrong is worth more than that time ran out.
-                if failed.kind not in _MAY_PASS or tried == _TRIES or time.monotonic() + wait_s >= last_s - _LEAST_TRY_S:
+                last = tried == self.profile.tries
+                if failed.kind not in _MAY_PASS or last or time.monotonic() + wait_s >= last_s - _LEAST_TRY_S:
                     raise TextFailed(f"{self.where}: {failed}", failed.kind) from failed
             await asyncio.sleep(wait_s)
         raise AssertionError("the last try returns or raises")
@@ -160,7 +168,7 @@ class _Endpoint:
             raise TextFailed(_brief(str(error)) or type(error).__name__, "unreachable") from error
         ended = time.monotonic()
         if answer.first_s is None or not answer.text:
-            raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self.profile.max_tokens})", "nothing")
+            raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self._most_tokens()})", "nothing")
         return TextReply(
             text=answer.text,
             ttft_ms=(answer.first_s - began) * 1e3,
@@ -169,19 +177,28 @@ class _Endpoint:
         )
 
     def _body(self, history: Sequence[Message]) -> dict[str, Any]:
-        rules = self.profile.system_prompt or system_instruction(ReplySettings())
-        limit = "max_completion_tokens" if urlsplit(self.where).hostname == "api.openai.com" else "max_tokens"
+        p = self.profile
+        rules = p.system_prompt or (HEART_PROMPT if p.prompt == "heart" else system_instruction(ReplySettings()))
+        newer = urlsplit(self.where).hostname == "api.openai.com" or p.thinks
+        refuses = refuses_sampling(p.model)
+        told: dict[str, float | str] = {
+            "temperature": p.temperature if p.temperature is not None else "model" if refuses else 0,
+            "top_p": p.top_p if p.top_p is not None else "model" if refuses else 1,
+        }
         return {
-            "model": self.profile.model,
+            "model": p.model,
             "messages": [
                 {"role": "system", "content": rules},
                 *({"role": turn.role, "content": turn.text} for turn in history),
             ],
-            "temperature": 0,
-            "top_p": 1,
+            **{name: value for name, value in told.items() if value != "model"},
+            **({"reasoning_effort": p.reasoning_effort} if p.reasoning_effort else {}),
             "stream": True,
-            limit: self.profile.max_tokens,
+            "max_completion_tokens" if newer else "max_tokens": self._most_tokens(),
         }
+
+    def _most_tokens(self) -> int:
+        return self.profile.max_tokens or (THINKING_TOKENS if self.profile.thinks else ANSWER_TOKENS)
 
 
 async def _refuse(response: "httpx.Response") -> None:
@@ -189,10 +206,29 @@ async def _refuse(response: "httpx.Response") -> None:
     if status >= 400:
         body = b"".join([piece async for piece in _bounded(response.aiter_raw())])
         kind: TextFailure = "rate_limited" if status == 429 else "server_error" if status >= 500 else "refused"
-        raise TextFailed(f"HTTP {status}: {_brief(_error_in(body.decode('utf-8', 'replace')))}", kind)
+        words = _brief(_error_in(body.decode("utf-8", "replace")))
+        wait_s = _seconds(response.headers.get("retry-after")) if kind != "refused" else 0.0
+        raise TextFailed(f"HTTP {status}: {words}{_mend(status, words)}", kind, wait_s)
     packed = response.headers.get("content-encoding", "identity")
     if packed.lower() != "identity":
         raise TextFailed(f"sent its answer packed ({packed[:40]!r}), which was not asked for", "garbage")
+
+
+def _mend(status: int, words: str) -> str:
+    """The profile's line that would help, where the endpoint refuses a setting by its name."""
+    if status == 400:
+        for name in ("temperature", "top_p"):
+            if name in words:
+                return f' (leave it to the model: {name} = "model" in the profile)'
+        if "reasoning_effort" in words or "reasoning.effort" in words:
+            return " (remove reasoning_effort from the profile, or give one that this model has)"
+    return ""
+
+
+def _seconds(header: str | None) -> float:
+    """A `Retry-After` in seconds (RFC 9110, section 10.2.3); a date, or anything else, counts as none."""
+    text = (header or "").strip()
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0.0
 
 
 async def _bounded(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -25,6 +25,8 @@ class Endpoint(BaseHTTPRequestHandler):
     keys: ClassVar[list[str | None]] = []
     pieces: ClassVar[list[Piece]] = []
     failures: ClassVar[list[int]] = []
+    retry_after: ClassVar[str] = ""
+    words: ClassVar[str] = "slow down"
 
     def log_message(self, *_: object) -> None:
         """Nothing on the terminal."""
@@ -38,8 +40,10 @@ class Endpoint(BaseHTTPRequestHandler):
         self.keys.append(self.headers["Authorization"])
         if self.failures:
             self.send_response(self.failures.pop(0))
+            if self.retry_after:
+                self.send_header("Retry-After", self.retry_after)
             self.end_headers()
-            self.wfile.write(b'{"error": {"message": "slow down"}}')
+            self.wfile.write(json.dumps({"error": {"message": self.words}}).encode())
             return
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -55,6 +59,7 @@ class Endpoint(BaseHTTPRequestHandler):
 @pytest.fixture
 def endpoint() -> Iterator[str]:
     Endpoint.asked, Endpoint.keys, Endpoint.failures = [], [], []
+    Endpoint.retry_after, Endpoint.words = "", "slow down"
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -89,6 +94,40 @@ def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile], mo
     assert reply.total_ms - reply.ttft_ms >= 90
 
 
+def asked_of(profile: TextProfile) -> dict[str, Any]:
+    Endpoint.pieces = [(0.0, {"content": "Yes."})]
+    complete(profile, HISTORY)
+    return Endpoint.asked[-1]
+
+
+@pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-5-mini", "o3", "o4-mini"])
+def test_models_that_refuse_to_be_told_how_to_sample_are_not_told(model: str, profile: Callable[[str], TextProfile]) -> None:
+    asked = asked_of(profile("").model_copy(update={"model": model}))
+    assert {"temperature", "top_p", "max_tokens", "reasoning_effort"}.isdisjoint(asked)
+    assert asked["max_completion_tokens"] == 4_096
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-5-chat-latest", "oasis-7b", "m"])
+def test_all_others_are_asked_as_the_paper_asks(model: str, profile: Callable[[str], TextProfile]) -> None:
+    asked = asked_of(profile("").model_copy(update={"model": model}))
+    assert (asked["temperature"], asked["top_p"], asked["max_tokens"]) == (0, 1, 120)
+
+
+def test_the_profile_decides_where_it_says_so(profile: Callable[[str], TextProfile]) -> None:
+    asked = asked_of(profile('temperature = 0.7\ntop_p = "model"\nreasoning_effort = "low"\nmax_tokens = 900\n'))
+    assert (asked["temperature"], asked["reasoning_effort"], asked["max_completion_tokens"]) == (0.7, "low", 900)
+    assert "top_p" not in asked
+    forced = profile("temperature = 0.0\n").model_copy(update={"model": "gpt-5"})
+    assert asked_of(forced)["temperature"] == 0
+
+
+def test_the_paper_s_own_instruction_is_shorter_than_the_rules_for_speech(profile: Callable[[str], TextProfile]) -> None:
+    spoken, heart = (asked_of(profile(text))["messages"][0]["content"] for text in ("", 'prompt = "heart"\n'))
+    assert len(heart) < len(spoken)
+    assert "one to three sentences" in heart
+    assert asked_of(profile('prompt = "heart"\nsystem_prompt = "Mine."\n'))["messages"][0]["content"] == "Mine."
+
+
 @pytest.mark.parametrize(
     "thoughts",
     [
@@ -110,6 +149,28 @@ def test_a_busy_endpoint_is_asked_again_and_only_the_last_try_is_timed(profile: 
     reply = complete(profile(""), HISTORY)
     assert len(Endpoint.asked) == 2
     assert reply.total_ms < (time.monotonic() - began) * 1e3 - 500
+
+
+def test_an_endpoint_that_asks_for_time_is_given_it(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.pieces = [(0.0, {"content": "Yes."})]
+    Endpoint.failures, Endpoint.retry_after = [429], "2"
+    began = time.monotonic()
+    complete(profile(""), HISTORY)
+    assert time.monotonic() - began >= 2
+    Endpoint.failures = [503] * 2
+    with pytest.raises(TextFailed, match="HTTP 503"):
+        complete(profile("tries = 1\n"), HISTORY)
+    assert len(Endpoint.asked) == 3
+    # Who asks for longer than the reply may take is not waited for.
+    Endpoint.failures, Endpoint.retry_after = [429], "3600"
+    with pytest.raises(TextFailed, match="HTTP 429"):
+        complete(profile(""), HISTORY)
+
+
+def test_a_setting_that_is_refused_is_named_with_what_to_write(profile: Callable[[str], TextProfile]) -> None:
+    Endpoint.failures, Endpoint.words = [400], "Unsupported value: 'temperature' does not support 0 with this model."
+    with pytest.raises(TextFailed, match='temperature = "model" in the profile'):
+        complete(profile(""), HISTORY)
 
 
 def test_what_will_not_mend_is_not_tried_again(profile: Callable[[str], TextProfile]) -> None:
