@@ -6,7 +6,7 @@ is made for each connection and loading takes seconds, and stamps a mark where i
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,7 @@ from agents import marks
 from agents.cascade.clauses import ClauseAggregator
 from agents.cascade.llm import REQUEST
 from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import StockWhisper, TestDelays, TtsSettings, VadSettings
+from agents.cascade.settings import SettingsFailed, StockWhisper, TestDelays, TtsSettings, VadSettings
 
 _AUDIBLE: Final = 250
 """Sample value over which audio counts as sound: about -42 dB of full scale, over a voice model's idle noise."""
@@ -57,9 +57,13 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
     onnxruntime's threads spin for work by default, which on a machine of few cores takes them from the other stages.
 
     Raises:
-        agents.cascade.settings.SettingsFailed: parts are asked for, and this voice cannot give them.
+        agents.cascade.settings.SettingsFailed: parts are asked for that this voice cannot give, or CUDA that is not there.
     """
+    if settings.use_cuda:
+        _need_cuda(onnxruntime.get_available_providers(), "is built without it")
     voice = PiperVoice.load(Path(weights), use_cuda=settings.use_cuda)
+    if settings.use_cuda:
+        _need_cuda(voice.session.get_providers(), "could not load it: CUDA 12 and cuDNN 9 must be on LD_LIBRARY_PATH")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = settings.threads
     options.inter_op_num_threads = 1
@@ -70,6 +74,15 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
         return VoiceInParts(voice, Path(weights), options)
     voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=voice.session.get_providers())
     return voice
+
+
+def _need_cuda(providers: Sequence[str], why: str) -> None:
+    """onnxruntime itself falls back to the processor without a word, and a GPU box would be measured as a slow one."""
+    if "CUDAExecutionProvider" not in providers:
+        raise SettingsFailed(
+            f"tts.use_cuda: onnxruntime has no CUDA here, it {why}; install onnxruntime-gpu in place of onnxruntime "
+            "(docs/gpu.md), or remove use_cuda"
+        )
 
 
 def trim_start(pcm: bytes, rate_hz: int) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from piper import PiperVoice, SynthesisConfig
 
@@ -103,3 +104,16 @@ def test_a_decoder_that_looks_too_far_is_refused(weights: dict[str, str], monkey
     monkeypatch.setattr("agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
     with pytest.raises(SettingsFailed, match="looks too far ahead"):
         load_voice(TtsSettings(in_parts=True), weights["piper-joe"])
+
+
+@pytest.mark.skipif("CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="there is CUDA here")
+def test_cuda_that_is_not_there_is_refused_and_not_replaced(weights: dict[str, str]) -> None:
+    with pytest.raises(SettingsFailed, match="onnxruntime has no CUDA here, it is built without it"):
+        load_voice(TtsSettings(use_cuda=True), weights["piper-joe"])
+
+
+@pytest.mark.filterwarnings("ignore:Specified provider:UserWarning")
+def test_cuda_that_cannot_be_loaded_is_refused_too(weights: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: ["CUDAExecutionProvider", "CPUExecutionProvider"])
+    with pytest.raises(SettingsFailed, match="could not load it"):
+        load_voice(TtsSettings(use_cuda=True), weights["piper-joe"])
