@@ -20,6 +20,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -67,8 +68,16 @@ class AgentProcess:
     started, and `pid` is None.
     """
 
-    def __init__(self, profile: AgentProfile, weights: Mapping[str, Path], log_path: Path) -> None:
+    def __init__(
+        self,
+        profile: AgentProfile,
+        weights: Mapping[str, Path],
+        log_path: Path,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`environment`: what a user's own agent is told besides; its profile and the harness's environment come first."""
         self._profile = profile
+        self._environment = environment
         self._weights = dict(weights)
         self._log_path = log_path
         self._supervisor: subprocess.Popen[bytes] | None = None
@@ -209,7 +218,8 @@ class AgentProcess:
                 "ready_url": filled(settings.ready_url) if settings.ready_url else None,
             }
         )
-        env = {**_clean_environment(), **{name: filled(value) for name, value in settings.env.items()}}
+        told = {**self._environment, **_clean_environment()}
+        env = {**told, **{name: filled(value) for name, value in settings.env.items()}}
         return _Launch(given, self._profile.folder / settings.cwd, env, filled(url) if url else None)
 
     async def _reach_running_agent(self) -> None:

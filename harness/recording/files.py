@@ -8,6 +8,7 @@ JSON, because resampling is a method, and methods may improve after the run. Eve
 
 import io
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from harness.errors import UserError
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
+from harness.recording.span_file import load_spans
 from harness.timeline import samples_to_ns
 
 RECORDING_FILE = "recording.json"
@@ -141,7 +143,9 @@ def load(folder: Path) -> Recording:
         "departures_ns": lateness_ns + deadlines_ns(file.caller.t0_ns, file.caller.rate_hz, len(lateness_ns)),
         "arrivals": np.array(file.arrivals, np.int64),
     }
-    return put_together(arrays, file.model_dump())
+    recording = put_together(arrays, file.model_dump())
+    spans = load_spans(folder)
+    return replace(recording, marks=(*recording.marks, *(span.as_mark() for span in spans))) if spans else recording
 
 
 def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:

@@ -19,6 +19,8 @@ from agents.process import AgentFailed, AgentProcess
 from agents.profile import AgentProfile
 from harness.errors import AgentError
 from harness.progress import RunProgress
+from harness.recording.spans import Span
+from harness.run.span_receiver import SpanReceiver
 
 LOG_LINES_SHOWN = 12
 """Enough to hold a Python traceback's last frames, few enough to read."""
@@ -39,11 +41,14 @@ class RunningAgents:
         self._agents: dict[str, AgentProcess] = {}
         self._deaths: dict[str, int] = {}
         self._not_started: dict[str, str] = {}
+        self._spans = SpanReceiver()
         self.idle_cpu_percent: dict[str, float] = {}
         """Worst CPU use of each waiting agent, in percent of one core."""
 
     async def __aenter__(self) -> Self:
         self._progress.phase("Loading agents", len(self._profiles))
+        if any(profile.process_settings is not None for profile in self._profiles.values()):
+            self._spans.open()
         try:
             for name in self._profiles:
                 self._progress.status(name)
@@ -59,6 +64,10 @@ class RunningAgents:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stop_all(at_once=_is_a_stop(kind))
+
+    def spans(self, name: str, from_ns: int, until_ns: int) -> tuple[Span, ...]:
+        """The spans of an agent that began in a stretch of the monotonic clock, as far as they have come."""
+        return self._spans.between(name, from_ns, until_ns)
 
     def connection(self, name: str) -> ConnectionSpec:
         """How the caller reaches the agent of that name."""
@@ -139,7 +148,8 @@ class RunningAgents:
             self._progress.step(name)
 
     async def _start(self, name: str) -> None:
-        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log")
+        environment = self._spans.environment(name)
+        agent = AgentProcess(self._profiles[name], self._weights, self._logs / f"{name}.log", environment)
         self._agents[name] = agent
         try:
             await agent.start()
@@ -150,6 +160,7 @@ class RunningAgents:
 
     async def _stop_all(self, *, at_once: bool) -> None:
         await asyncio.gather(*(agent.stop(at_once=at_once) for agent in self._agents.values()), return_exceptions=True)
+        await asyncio.to_thread(self._spans.close)
 
 
 def _is_a_stop(kind: type[BaseException] | None) -> bool:

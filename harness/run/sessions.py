@@ -10,7 +10,7 @@ no session can fail of agents that were taken away from it: what was not finishe
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ from harness.progress import RunProgress
 from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
+from harness.recording.span_file import SPANS_FILE, save_spans
+from harness.recording.spans import Span
 from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
 from harness.run.greetings import Greetings
@@ -120,6 +122,7 @@ class SessionPlayer:
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._caller.play(plan, folder)
         track = _keep_track(watch, folder)
+        _keep_spans(self._running.spans(key.agent, started_ns, now_ns()), folder)
         outcome = await self._named(outcome, key.agent, log_end)
         try:
             recording = _read(folder)
@@ -189,7 +192,12 @@ class SessionPlayer:
 def _read(folder: Path) -> Recording | None:
     from harness.recording.files import load
 
-    return load(folder) if any(path.name != MACHINE_FILE for path in folder.iterdir()) else None
+    return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE) for path in folder.iterdir()) else None
+
+
+def _keep_spans(spans: Sequence[Span], folder: Path) -> None:
+    if spans:
+        save_spans(spans, folder)
 
 
 def _keep_track(watch: CallWatch | None, folder: Path) -> MachineTrack | None:

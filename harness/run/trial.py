@@ -18,11 +18,13 @@ from audio.speech import RenderedTurn
 from audio.vocal import silero
 from harness import models
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.clock import now_ns
 from harness.errors import AgentError
 from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.recording.files import load
 from harness.recording.record import Recording
+from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.run.event_turns import WORDS
 from harness.run.greetings import Greetings
 from harness.run.running_agents import RunningAgents
@@ -98,7 +100,10 @@ async def _call(
     log_end = running.log_end(profile.name)
     with tempfile.TemporaryDirectory(prefix="trial-") as parent:
         folder = Path(parent)
+        started_ns = now_ns()
         outcome = await caller.play(plan, folder)
+        if spans := running.spans(profile.name, started_ns, now_ns()):
+            save_spans(spans, folder)
         recording = _read(folder)
     log = running.words_since(profile.name, log_end)
     turns = measure_turns(recording, silero()) if recording is not None and recording.caller.turns else ()
@@ -107,7 +112,7 @@ async def _call(
 
 
 def _read(folder: Path) -> Recording | None:
-    return load(folder) if any(folder.iterdir()) else None
+    return load(folder) if any(path.name != SPANS_FILE for path in folder.iterdir()) else None
 
 
 async def _ask(profile: TextProfile, weights: Mapping[str, Path], logs: Path, progress: RunProgress) -> Trial:

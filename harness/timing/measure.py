@@ -27,7 +27,9 @@ from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
 from harness.timing.pacing import pacing
-from harness.timing.reported import REPORTED, reported_marks
+from harness.timing.reported import REPORTED
+from harness.timing.told import told_marks
+from harness.timing.traced import TRACED
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-5"
@@ -97,9 +99,9 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     track = replace(track, samples=without_echo(track, recording.caller))
     clock = estimate(recording.marks, recording.caller)
     said = believed(recording.marks, recording.caller, clock)
-    reported = reported_marks(said.marks, recording.arrivals)
+    told = told_marks(said.marks, recording.arrivals)
     # Those are on the caller's clock already.
-    stamps = Stamps((*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in reported)), clock.offset_ns)
+    stamps = Stamps((*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told)), clock.offset_ns)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     session = _Session(recording, track, find_sounds(track, detector, clears), clears, stamps, clock, said.refused)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
@@ -331,9 +333,9 @@ def _source(reply: Reply | None) -> _Source:
     if reply is None or not reply.steps:
         return {"stages_from": None, "stages_resolution_ms": None}
     detail = next(iter(reply.steps.values())).mark.detail
-    if detail.get("stamped") != REPORTED:
-        return {"stages_from": "marks", "stages_resolution_ms": None}
-    return {"stages_from": "reported", "stages_resolution_ms": _number(detail.get("resolution_ms"))}
+    if detail.get("stamped") == REPORTED:
+        return {"stages_from": "reported", "stages_resolution_ms": _number(detail.get("resolution_ms"))}
+    return {"stages_from": "traces" if detail.get("stamped") == TRACED else "marks", "stages_resolution_ms": None}
 
 
 def _between(reply: Reply | None, start: str, end: str) -> float | None:

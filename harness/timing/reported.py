@@ -75,7 +75,7 @@ def reported_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[
     if any(mark.name in KNOWN for mark in found):
         return ()
     told = _read(sorted((m for m in found if m.name.startswith("rtvi.")), key=lambda mark: mark.arrival_ns))
-    bursts = _bursts(arrivals)
+    bursts = bursts_of(arrivals)
     made = [Mark(name, at_ns, at_ns, {"stamped": REPORTED}) for name, at_ns in told.plain]
     led_to_a_request = {request.decided for request in told.requests}
     rest = [at for at in told.decisions if at not in led_to_a_request]
@@ -168,7 +168,7 @@ def _values(detail: Mapping[str, object], key: str, value: str) -> list[tuple[st
     ]
 
 
-def _bursts(arrivals: Sequence[Arrival]) -> list[int]:
+def bursts_of(arrivals: Sequence[Arrival]) -> list[int]:
     """When each reply's first audio arrived."""
     times = [a.arrival_ns for a in arrivals if a.count_samples]
     gap = BURST_GAP_MS * NS_PER_MS

@@ -36,6 +36,7 @@ from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.utils.time import time_now_iso8601
+from pipecat.utils.tracing.service_decorators import traced_tts
 from pipecat.workers.runner import WorkerRunner
 
 STT_S, FIRST_TOKEN_S, TTS_S = 0.06, 0.15, 0.04
@@ -80,6 +81,7 @@ class Voice(TTSService):
     def can_generate_metrics(self) -> bool:
         return True
 
+    @traced_tts
     async def run_tts(self, text: str, context_id: str) -> AsyncGenerator[Frame | None, None]:
         with wave.open(str(WORD)) as file:
             rate_hz, word = file.getframerate(), file.readframes(file.getnframes())[3_000:16_400]
@@ -100,7 +102,13 @@ async def run_bot(transport: Any, model_url: str) -> None:
     worker = PipelineWorker(
         Pipeline([transport.input(), ears, user, llm, voice, transport.output(), assistant]),
         params=PipelineParams(enable_metrics=True, audio_out_sample_rate=16_000),
+        enable_tracing=bool(os.environ.get("TRACED")),
     )
+    if os.environ.get("TRACED"):
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from pipecat.utils.tracing.setup import setup_tracing
+
+        setup_tracing("runner-bot", exporter=OTLPSpanExporter())
     runner = WorkerRunner(handle_sigint=False)
     await runner.add_workers(worker)
 

@@ -1,0 +1,51 @@
+"""The agent's spans on disk, in a file beside the recording: they come another way than the call, and perhaps after it."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from harness.errors import UserError
+from harness.recording.spans import Span
+
+SPANS_FILE: Final = "spans.json"
+
+
+class _Span(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    start_ns: int
+    end_ns: int
+    attributes: dict[str, str | float] = {}
+
+
+_FILE: Final = TypeAdapter(list[_Span])
+
+
+def save_spans(spans: Sequence[Span], folder: Path) -> None:
+    """Write a session's spans beside its recording and flush them to the disk."""
+    with (folder / SPANS_FILE).open("w", encoding="utf-8") as out:
+        json.dump([asdict(span) for span in spans], out, indent=1)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def load_spans(folder: Path) -> tuple[Span, ...]:
+    """A session's spans; none where none were kept.
+
+    Raises:
+        UserError: the file is not what `save_spans` writes.
+    """
+    path = folder / SPANS_FILE
+    if not path.exists():
+        return ()
+    try:
+        found = _FILE.validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UserError(f"{path}: the spans cannot be read ({str(error).splitlines()[0]})") from error
+    return tuple(Span(s.name, s.start_ns, s.end_ns, s.attributes) for s in found)

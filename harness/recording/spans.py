@@ -1,0 +1,39 @@
+"""The agent's spans (OpenTelemetry) of one session, as far as they are kept: what was done, when, and a few numbers.
+
+A span becomes a mark named `span.<name>`, stamped where the span begins, with its end and its numbers in the detail; what is
+made of that is the timing's affair, so that `harness retime` can make it anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from agents.connection import Mark
+
+PREFIX: Final = "span."
+OPERATION: Final = "gen_ai.operation.name"
+TTFT_ATTRIBUTES: Final = (
+    "metrics.ttfb",  # pipecat
+    "lk.response.ttft",  # LiveKit Agents
+    "gen_ai.response.time_to_first_chunk",  # GenAI conventions, in development and being renamed
+    "gen_ai.client.operation.time_to_first_chunk",
+    "gen_ai.server.time_to_first_token",
+    "gen_ai.response.time_to_first_token",
+)
+"""Seconds from the request to the first token, under every name that is in use; the first that is there counts."""
+KEPT_ATTRIBUTES: Final = frozenset({*TTFT_ATTRIBUTES, OPERATION})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One span on the machine's monotonic clock, with the attributes that are kept."""
+
+    name: str
+    start_ns: int
+    end_ns: int
+    attributes: Mapping[str, str | float] = field(default_factory=dict)
+
+    def as_mark(self) -> Mark:
+        """The span as a mark; it arrived when it had ended, at the earliest."""
+        detail = {**self.attributes, "end_ns": self.end_ns, "stamped": "span"}
+        return Mark(PREFIX + self.name, self.start_ns, self.end_ns, detail)
