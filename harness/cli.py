@@ -23,7 +23,9 @@ from harness.commands import (
     label,
     listen,
     load,
+    merge,
     models,
+    plan,
     play,
     rank,
     report,
@@ -59,6 +61,8 @@ def _root(
 
 
 app.command("run")(run.run)
+app.command("plan")(plan.plan)
+app.command("merge")(merge.merge)
 app.add_typer(agents.app, name="agents")
 app.add_typer(models.app, name="models")
 app.add_typer(scenarios.app, name="scenarios")

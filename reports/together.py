@@ -207,6 +207,11 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         judges=list(_judges(parts, judged_by)),
         cells=cells,
         boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
+        by_machine=[
+            row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
+            for p in parts
+            for row in p.summary.by_machine
+        ],
         failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
     )
 

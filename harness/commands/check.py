@@ -128,7 +128,7 @@ def _request(
     judge: list[str] | None,
     out: Path | None,
 ) -> "RunRequest":
-    from harness.commands.run import known_mode
+    from harness.commands.asked import known_mode
     from harness.run.phases import RunRequest
     from harness.run.plan import RunOptions
 

@@ -1,90 +1,112 @@
-"""`harness run`: play, time, transcribe, judge, rank, report."""
+"""`harness run`: play, time, transcribe, judge, rank, report; of a shard the first three."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from harness.commands import asked
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
 
+NO_JUDGE = "none"
+_CALLED = {"agents": "agent", "conditions": "condition", "barge_in_ms": "barge-in"}
+"""Options whose names on the line are not those inside."""
+
 if TYPE_CHECKING:
+    from harness.run.phases import RunRequest
     from harness.steps.summary import RunSummary
 
 
 def run(
-    agent: Annotated[list[str] | None, typer.Option(help="Agent: a shipped profile or a .toml file; may be repeated.")] = None,
-    pack: Annotated[str | None, typer.Option(help="Pack of contexts: a name that ships, a YAML file or a folder.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Play only the first N contexts.")] = None,
-    mode: Annotated[str | None, typer.Option(help="seeded: the last turn is spoken. replay: every seeker turn is.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help="Line condition; may be repeated.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Play each session R times.")] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Calls at once.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of every random order.")] = None,
-    barge_in: Annotated[float | None, typer.Option(help="Interrupt each reply this many ms into it.")] = None,
-    events: Annotated[
-        str | None, typer.Option(help="Sounds beside each reply: everyday, or a YAML file of sounds and instants.")
-    ] = None,
+    agent: asked.Agent = None,
+    pack: asked.Pack = None,
+    limit: asked.Limit = None,
+    mode: asked.Mode = None,
+    condition: asked.Condition = None,
+    repeats: asked.Repeats = None,
+    concurrency: asked.Concurrency = None,
+    seed: asked.Seed = None,
+    barge_in: asked.BargeIn = None,
+    events: asked.Events = None,
     judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Play what `harness plan` fixed in this file.")] = None,
+    shard: Annotated[str | None, typer.Option(help="Play only the I-th of N equal parts, as in 2/4.")] = None,
     wait_for_quiet: Annotated[
         float | None, typer.Option(help="Wait at most so many seconds until other programs rest; 0: do not ask.", min=0)
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; by default a new one under runs/.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out; with --plan begin it where there is none.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Speak contexts to agents and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary
-    from harness.run.phases import RunRequest, options_to_resume
     from harness.run.phases import run as run_all
-    from harness.run.plan import RunOptions
     from reports.listening.results import human_rows
 
-    named: dict[str, object] = {
-        name: value
-        for name, value in (
-            ("agents", tuple(agent) if agent else None),
-            ("pack", pack),
-            ("limit", limit),
-            ("mode", known_mode(mode)),
-            ("conditions", tuple(condition) if condition else None),
-            ("repeats", repeats),
-            ("concurrency", concurrency),
-            ("seed", seed),
-            ("barge_in_ms", barge_in),
-            ("events", events),
-        )
-        if value is not None
-    }
-    if resume and out is None:
-        raise UserError("--resume: name the run's folder with --out")
-    options = options_to_resume(out, named) if resume and out else RunOptions(**named)  # type: ignore[arg-type]
-    request = RunRequest(
-        options, out=out, resume=resume, judges=tuple(judge) if judge else ("embedded",), wait_for_quiet_s=wait_for_quiet
-    )
+    named = asked.named(
+        agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
+        seed=seed, barge_in=barge_in, events=events,
+    )  # fmt: skip
+    request = _request(named, judge, plan, shard, out, resume, wait_for_quiet)
     with RunProgress() as progress:
         store, summary = run_all(request, progress, human_rows)
-        progress.phase("Writing the report")
-        from reports.joint import write_joint_report
-
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
-            summary = write_joint_report([(store, summary)], store.folder).summary
+            if request.options.shard is None:
+                progress.phase("Writing the report")
+                from reports.joint import write_joint_report
+
+                summary = write_joint_report([(store, summary)], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     if as_json:
         print(summary.to_json())
         return 3 if summary.failures else 0
     print_summary(summary, Console())
+    if request.options.shard is not None:
+        number, of = request.options.shard
+        print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")
     return _outcome(summary)
 
 
-def known_mode(mode: str | None) -> Literal["seeded", "replay"] | None:
-    """The mode that was named; None where none was. Raises UserError: there is no such mode."""
-    match mode:
-        case None | "seeded" | "replay":
-            return mode
-    raise UserError(f"--mode {mode}: unknown; choose seeded or replay")
+def _request(
+    named: Mapping[str, object],
+    judges: list[str] | None,
+    plan: Path | None,
+    shard: str | None,
+    out: Path | None,
+    resume: bool,
+    wait_for_quiet: float | None,
+) -> "RunRequest":
+    """What the line asks for. Raises UserError: options that do not go together, or a plan's file that is none."""
+    from harness.run.dealing import parse_shard
+    from harness.run.fixed_plan import options_from, read_plan
+    from harness.run.phases import RunRequest, options_to_resume
+    from harness.run.plan import RunOptions
+    from harness.store.database import DATABASE
+
+    if resume and out is None:
+        raise UserError("--resume: name the run's folder with --out")
+    if plan is not None and named:
+        first = next(iter(named))
+        raise UserError(f"--{_CALLED.get(first, first)}: the plan says what is played; leave it out, or leave out --plan")
+    part = parse_shard(shard) if shard is not None else None
+    fixed = read_plan(plan) if plan is not None else None
+    resume = resume and (fixed is None or (out is not None and (out / DATABASE).exists()))
+    if fixed is not None and plan is not None:
+        options = options_from(fixed, plan, part)
+    elif resume and out is not None:
+        options = options_to_resume(out, {**named, **({"shard": part} if part else {})})
+    else:
+        options = RunOptions(**named, shard=part)  # type: ignore[arg-type]
+    if options.shard is not None and judges and list(judges) != [NO_JUDGE]:
+        raise UserError(f"--judge {judges[0]}: a shard is judged once it is merged with the others; leave it out")
+    names = (NO_JUDGE,) if options.shard is not None else tuple(judges) if judges else ("embedded",)
+    return RunRequest(options, out=out, resume=resume, judges=names, fixed=fixed, wait_for_quiet_s=wait_for_quiet)
 
 
 def _outcome(summary: "RunSummary") -> int:

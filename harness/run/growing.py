@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.errors import AgentError
+from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
@@ -36,6 +36,8 @@ def plan_to_grow(store: RunStore) -> RunPlan:
         UserError: the pack, an agent or a setting is not what the run began with.
     """
     manifest = store.manifest
+    if manifest.fleet is not None:
+        raise UserError(f"{store.folder}: is of a plan for many machines, and only a run of its own can grow")
     began = options_of(manifest, ())
     refuse_changes(make_plan(began), manifest, store.contexts_as_played())
     return make_plan(replace(began, limit=None))

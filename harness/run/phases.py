@@ -12,12 +12,13 @@ from pathlib import Path
 
 from agents.process import IMPATIENT_S
 from audio.vocal import silero
-from harness import models
 from harness.caller import CallerProcess
+from harness.errors import UserError
 from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
+from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
 from harness.run.room import how_to_go_on, refuse_without_room
@@ -32,6 +33,7 @@ from harness.steps.transcribe import transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.disk import storage_named
 from harness.store.events import EventSettings
+from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 
@@ -54,6 +56,8 @@ class RunRequest:
     resume: bool = False
     judges: tuple[str, ...] = ("embedded",)
     runs_folder: Path = Path("runs")
+    fixed: FixedPlan | None = None
+    """The plan that the options are from, where it was fixed before."""
     wait_for_quiet_s: float | None = None
     """How long to wait for other programs to rest before the first call; None: ask a person at a terminal, else go on."""
 
@@ -69,9 +73,10 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
         StorageError: the disk has no room for the run, or takes no more; finished sessions are kept.
     """
     plan, folder = _decide(request)
+    fleet = fleet_of(plan)
     require_local("speaking to an agent and hearing it")
     judges = request.judges if load_judges(request.judges) else ()
-    store = _open(request, plan, folder)
+    store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         weights = weights_of(plan, progress)
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
@@ -89,6 +94,8 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
 def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     plan = make_plan(request.options)
     folder = request.out or default_folder(plan, request.runs_folder)
+    if request.fixed is not None:
+        refuse_another_plan(plan, request.fixed, plan.options.plan_file)
     return plan, folder
 
 
@@ -106,14 +113,25 @@ def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
     return RunOptions(**{**{f: getattr(began, f) for f in began.__dataclass_fields__}, **named})
 
 
-def _open(request: RunRequest, plan: RunPlan, folder: Path) -> RunStore:
+def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | None) -> RunStore:
     if not request.resume:
         refuse_without_room(plan, (), folder)
-        return RunStore.create(folder, new_manifest(plan), plan.contexts)
+        return RunStore.create(folder, new_manifest(plan).model_copy(update={"fleet": fleet}), plan.contexts)
     store = RunStore.open(folder, to_resume=True)
-    refuse_changes(plan, store.manifest, store.contexts_as_played())
+    manifest = store.manifest
+    if (fleet is None) != (manifest.fleet is None):
+        was, today = _is_shard(manifest.fleet), _is_shard(fleet)
+        raise UserError(f"--resume: {folder} was begun as {was}, and is now {today}; leave --shard as it was")
+    refuse_changes(plan, manifest, store.contexts_as_played())
+    if manifest.fleet is not None:
+        refuse_another_plan(plan, manifest.fleet.plan, f"{folder}, a shard")
+        refuse_another_machine(manifest, folder, any(s.status == "finished" for s in store.sessions()))
     refuse_without_room(plan, store.finished_ids(), folder)
     return store
+
+
+def _is_shard(fleet: FleetEntry | None) -> str:
+    return "a whole run" if fleet is None else f"shard {fleet.shard}/{fleet.of}"
 
 
 def _given_up(store: RunStore, plan: RunPlan) -> str:
@@ -174,7 +192,7 @@ async def _call(
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": caller.priority,
-                "models": {name: _pin(name) for name in weights},
+                "models": {name: pin_of(name) for name in weights},
             }
         )
     )
@@ -183,11 +201,6 @@ async def _call(
 
 def _with_voices(settings: EventSettings | None, voices: Mapping[str, str]) -> EventSettings | None:
     return settings.model_copy(update={"voices": dict(voices)}) if settings is not None else None
-
-
-def _pin(name: str) -> str:
-    weight = next(w for w in models.catalogue() if w.name == name)
-    return f"{weight.version} {weight.files[0].name} {weight.files[0].sha256}"
 
 
 def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:

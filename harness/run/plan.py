@@ -14,7 +14,9 @@ from typing import Literal
 
 from agents.profile import AgentProfile, ProfileError, load_profile
 from audio.conditions import CLEAN, ConditionError, parse_condition
+from harness.calibrate.result import machine_id
 from harness.errors import UserError
+from harness.run.dealing import deal
 from harness.run.events_file import load_events
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
@@ -40,11 +42,16 @@ class RunOptions:
     barge_in_ms: float | None = None
     events: str | None = None
     """A set that ships or a file (`harness.run.events_file`)."""
+    shard: tuple[int, int] | None = None
+    """(which, of how many), from 1; None for the whole run."""
+    plan_file: str = ""
+    """The file that these options were read from, for whoever is told how to play another shard."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A checked plan: which sessions, in which order."""
+    """A checked plan: which sessions, in which order. `contexts` are those that are played here, `whole` those of the run that
+    a shard is a part of: orders and events are of the whole, so that a shard plays what the run would have played."""
 
     options: RunOptions
     pack: Pack
@@ -52,6 +59,7 @@ class RunPlan:
     context_hashes: dict[str, str]
     profiles: tuple[AgentProfile, ...]
     events: EventSettings | None = None
+    whole: tuple[Context, ...] = ()
 
     def profile(self, name: str) -> AgentProfile:
         """The profile of one agent of the plan."""
@@ -65,7 +73,7 @@ class RunPlan:
         """What sounds beside the reply of one session; None in a run without events."""
         if self.events is None:
             return None
-        return self.events.dealt([c.id for c in self.contexts], key.context_id, key.repeat, self.options.seed)
+        return self.events.dealt([c.id for c in self.whole or self.contexts], key.context_id, key.repeat, self.options.seed)
 
     def session_keys(self) -> tuple[SessionKey, ...]:
         """Every session in playing order: contexts in order, agents in random order within a context (seeded).
@@ -74,13 +82,15 @@ class RunPlan:
         while paired comparisons stay close in time.
         """
         order = random.Random(self.options.seed)
+        here = {context.id for context in self.contexts}
         keys: list[SessionKey] = []
-        for context in self.contexts:
+        for context in self.whole or self.contexts:
             for condition in self.options.conditions:
                 for repeat in range(self.options.repeats):
                     profiles = list(self.profiles)
                     order.shuffle(profiles)
-                    keys += [self._key(context, profile, condition, repeat) for profile in profiles]
+                    if context.id in here:
+                        keys += [self._key(context, profile, condition, repeat) for profile in profiles]
         return tuple(keys)
 
     def _key(self, context: Context, profile: AgentProfile, condition: str, repeat: int) -> SessionKey:
@@ -130,8 +140,12 @@ def make_plan(options: RunOptions) -> RunPlan:
         raise UserError(
             f"--agent {asked[0]}: is asked in text, and replay speaks every turn; leave it out or use --mode seeded"
         )
-    contexts = tuple(pack.contexts[: options.limit])
-    wordless = [c.id for c in contexts if c.timing_alone]
+    whole = tuple(pack.contexts[: options.limit])
+    contexts = whole
+    if options.shard is not None:
+        number, of = options.shard
+        contexts = deal(whole, of, options.mode)[number - 1]
+    wordless = [c.id for c in whole if c.timing_alone]
     if asked and wordless:
         raise UserError(
             f"--agent {asked[0]}: is asked in text, and {wordless[0]} of {pack.name} is a recording without text; leave it out"
@@ -143,6 +157,7 @@ def make_plan(options: RunOptions) -> RunPlan:
         context_hashes={c.id: context_hash(c) for c in contexts},
         profiles=profiles,
         events=events,
+        whole=whole,
     )
 
 
@@ -176,6 +191,7 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         barge_in_ms=plan.options.barge_in_ms,
         events=plan.events,
         machine=machine_facts(),
+        machine_id=machine_id(),
         versions=package_versions(),
     )
 
@@ -215,11 +231,20 @@ def _shown_events(settings: EventSettings | None) -> str | None:
 
 
 def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
-    """The options a run was begun with, for `--resume` without repeating them."""
+    """The options a run was begun with, for `--resume` without repeating them.
+
+    Raises:
+        UserError: the run was merged from shards, so nobody began it.
+    """
+    fleet = manifest.fleet
+    if fleet is not None and fleet.shard is None:
+        raise UserError(
+            "--resume: the run was merged from shards and cannot go on by itself; play what is missing as a shard and merge it"
+        )
     return RunOptions(
         agents=tuple(agents) or tuple(a.source or a.name for a in manifest.agents),
         pack=manifest.pack_source,
-        limit=len(manifest.context_ids),
+        limit=len(manifest.context_ids if fleet is None else fleet.plan.contexts),
         mode=manifest.mode,
         conditions=tuple(manifest.conditions),
         repeats=manifest.repeats,
@@ -227,6 +252,8 @@ def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
         seed=manifest.seed,
         barge_in_ms=manifest.barge_in_ms,
         events=manifest.events.source if manifest.events is not None else None,
+        shard=(fleet.shard, fleet.of) if fleet is not None and fleet.shard is not None else None,
+        plan_file=fleet.plan_file if fleet is not None else "",
     )
 
 
@@ -234,7 +261,8 @@ def default_folder(plan: RunPlan, under: Path) -> Path:
     """`runs/<time>-<agents>`: sorts by time, says what it is."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = "+".join(p.name for p in plan.profiles)[:60]
-    return under / f"{stamp}-{names}"
+    part = f"-shard-{plan.options.shard[0]}-of-{plan.options.shard[1]}" if plan.options.shard else ""
+    return under / f"{stamp}-{names}{part}"
 
 
 def _condition_name(condition: str) -> str:

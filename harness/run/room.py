@@ -33,10 +33,14 @@ MB: Final = 1_000_000
 
 def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
     """Bytes that these sessions of a plan will take."""
-    by_context = {context.id: _lasting_s(context, plan) for context in plan.contexts}
-    lasting_s = [by_context[key.context_id] for key in keys]
+    lasting_s = _each_lasts_s(plan, keys)
     passing_s = max(lasting_s, default=0.0) * plan.options.concurrency
     return round(sum(lasting_s) * KEPT_BYTES_PER_S + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
+
+
+def calls_last_s(plan: RunPlan, keys: Iterable[SessionKey]) -> float:
+    """How long these sessions of a plan will be on the line, one after another."""
+    return sum(_each_lasts_s(plan, keys))
 
 
 def refuse_without_room(plan: RunPlan, finished: Collection[str], folder: Path) -> None:
@@ -66,6 +70,11 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
         f"{len(keys) - len(left)} of {len(keys)} sessions are finished and kept; what is left needs about "
         f"{room_needed(plan, left) / MB:.1f} MB{free}; make room, then: harness run --resume --out {folder}"
     )
+
+
+def _each_lasts_s(plan: RunPlan, keys: Iterable[SessionKey]) -> list[float]:
+    by_context = {context.id: _lasting_s(context, plan) for context in plan.contexts}
+    return [by_context[key.context_id] for key in keys]
 
 
 def _lasting_s(context: Context, plan: RunPlan) -> float:

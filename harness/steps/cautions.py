@@ -14,8 +14,9 @@ from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.steps.onset_error import OnsetError, largest
+from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, MOST_LOST, NO_REPLY_TEXT, StagesFrom
-from harness.wording import counted
+from harness.wording import counted, milliseconds
 
 if TYPE_CHECKING:
     from harness.steps.summary import JudgeSummary, RunSummary
@@ -24,7 +25,7 @@ Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
     "judged_across_conditions", "unsure_clock", "reported_stages", "contended", "throttled", "length_tells",
-    "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
+    "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
@@ -60,6 +61,12 @@ class Circumstances(BaseModel):
     """CPU of each agent while it waited, in percent of one core."""
     unfinished: dict[str, int] = Field(default_factory=dict)
     """Planned sessions that are not finished, by the run's folder."""
+    merged: frozenset[str] = frozenset()
+    """Folders of runs that were merged from shards."""
+    machines_differ: int = 0
+    """Kinds of machine of a merged run, where there are several."""
+    machines_pooled: bool = False
+    """Their latencies stand together, because the user said so."""
     unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
     """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
     reported_stages: dict[str, tuple[StagesFrom, float]] = Field(default_factory=dict)
@@ -101,6 +108,9 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         silent=sum(one.silent for one in each),
         idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
         unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
+        merged=frozenset[str]().union(*(one.merged for one in each)),
+        machines_differ=max((one.machines_differ for one in each), default=0),
+        machines_pooled=any(one.machines_pooled for one in each),
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
         reported_stages={name: found for one in each for name, found in one.reported_stages.items()},
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
@@ -125,6 +135,7 @@ def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]
             *_size(summary, known),
             *_losses(summary, known),
             *_callers(known),
+            *_machines(summary, known),
             *_machine(known),
             *_standing(known),
         ]
@@ -243,7 +254,8 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "Other programs, or other machines on the same host, held the processor that an agent needed, more than "
             f"{MOST_LOST * 100:.0f} % of its time: {', '.join(contended)}. Such turns take no part in latencies.",
         )
-    dropped = [f"{summary.name(c)} {sum(c.discarded.values())} of {c.turns}" for c in summary.whole if c.discarded]
+    lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
+    dropped = [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]
     if dropped:
         yield _said(
             "discarded",
@@ -263,7 +275,12 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "unfinished",
             "warn",
             "Unfinished",
-            f"{count} of the planned sessions are not finished; `harness run --resume --out {folder}` plays them.",
+            f"{count} of the planned sessions are not finished; "
+            + (
+                "play them as a shard of the plan and merge it into the run."
+                if folder in known.merged
+                else f"`harness run --resume --out {folder}` plays them."
+            ),
         )
 
     for folder, count in known.not_analysed.items():
@@ -274,6 +291,24 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `harness retime {folder}` "
             f"times them again, `harness run --resume --out {folder}` does the rest.",
         )
+
+
+def _machines(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+    if known.machines_differ < 2:
+        return
+    each = "; ".join(
+        f"{cell.agent} ({cell.condition}) on {cell.machine}: TTFA p50 {milliseconds(cell.ttfa_ms.p50)}, "
+        f"TTFT p50 {milliseconds(cell.ttft_ms.p50)}, {counted(cell.turns, 'turn')}"
+        for cell in summary.by_machine
+    )
+    if known.machines_pooled:
+        text = f"Latencies of {known.machines_differ} kinds of machine stand together here, as --pool-machines asked."
+    else:
+        text = (
+            f"This run was played on {known.machines_differ} kinds of machine, so no latency is pooled over them and no point "
+            "is drawn in the joint figure; `harness merge … --pool-machines` would."
+        )
+    yield _said("machines_differ", "warn", "Machines differ", f"{text} {each}." if each else text)
 
 
 def _machine(known: Circumstances) -> Iterator[Caution]:

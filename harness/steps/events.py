@@ -67,13 +67,13 @@ class _Call:
 def events_of(selection: Selection, agent: str, condition: str, contexts: Collection[str]) -> list[EventRow]:
     """The rows of one spoken agent in one condition, in the order of the settings; none for a run without events."""
     settings, manifest = selection.manifest.events, selection.manifest
-    if settings is None:
+    if settings is None or selection.apart:
         return []
     calls: dict[CallerEvent, list[_Call]] = {event: [] for event in settings.events}
     for session in selection.of(agent, condition):
         key = session.key
         if session.status == "finished" and key.context_id in contexts:
-            calls[settings.dealt(manifest.context_ids, key.context_id, key.repeat, manifest.seed)].append(_call(session))
+            calls[settings.dealt(manifest.planned_contexts, key.context_id, key.repeat, manifest.seed)].append(_call(session))
     return [_row(settings.source, event, found, manifest.seed) for event, found in calls.items() if found]
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.store.fleet import Facts
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.wording import counted
 
@@ -26,6 +27,8 @@ class MachineSummary(BaseModel):
     instruction_sets: str | None = None
     recogniser_held_to: str | None = None
     """`CT2_FORCE_CPU_ISA`, where it was set."""
+    machines: int = 1
+    """Machines of this kind; more than one only in a merged run."""
     threads: dict[str, dict[str, int]] = Field(default_factory=dict)
     """Agent that ran here → part → threads; empty for an agent of the user's own, of which they are not known."""
 
@@ -40,6 +43,8 @@ class MachineSummary(BaseModel):
         if self.cores is not None:
             facts.append(counted(self.cores, "core"))
         facts.append(self.instruction_sets or "instruction sets not known")
+        if self.machines > 1:
+            facts.append(f"{self.machines} machines alike")
         if self.recogniser_held_to:
             facts.append(f"recogniser held to {self.recogniser_held_to}")
         alike: dict[str, list[str]] = defaultdict(list)
@@ -54,17 +59,31 @@ def thread_words(parts: dict[str, int]) -> str:
 
 
 def machine_of(manifest: RunManifest) -> MachineSummary | None:
-    """What the local agents of a run ran on; None where all ran elsewhere."""
+    """What the local agents of a run ran on; None where all ran elsewhere. Of several machines, what they have in common."""
+    return _summary(manifest, manifest.machine, len(manifest.fleet.machines) if manifest.fleet is not None else 1)
+
+
+def machines_of(manifest: RunManifest) -> list[MachineSummary]:
+    """What the local agents of a run ran on, one for each kind of machine; empty where all ran elsewhere."""
+    fleet = manifest.fleet
+    if fleet is None or not fleet.machines:
+        found = [machine_of(manifest)]
+    else:
+        found = [_summary(manifest, fleet.machines[names[0]].facts, len(names)) for names in fleet.kinds.values()]
+    return [machine for machine in found if machine is not None]
+
+
+def _summary(manifest: RunManifest, facts: Facts, machines: int) -> MachineSummary | None:
     local = {agent.name: agent.threads for agent in manifest.agents if ran_here(agent)}
     if not local:
         return None
-    facts = manifest.machine
     cores = facts.get("cores")
     return MachineSummary(
         processor=_text(facts.get("processor")),
         cores=cores if isinstance(cores, int) else None,
         instruction_sets=_text(facts.get("instruction_sets")),
         recogniser_held_to=_text(facts.get("recogniser_held_to")),
+        machines=max(1, machines),
         threads=local,
     )
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from harness.judging.trust import trust_in
 from harness.ranking import Board
+from harness.steps.by_machine import by_machine
 from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import endpointing_of
 from harness.steps.events import events_of
 from harness.steps.latency import FIGURES, summarise_latency
-from harness.steps.machine import machine_of
+from harness.steps.machine import machines_of
 from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
 from harness.steps.summary import (
@@ -58,10 +59,11 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
-        machines=[machine] if (machine := machine_of(manifest)) is not None else [],
+        machines=machines_of(manifest),
         judges=_judges(store, main),
         cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
         boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
+        by_machine=by_machine(selection),
         failures=[
             Failure(
                 context=s.key.context_id,
@@ -265,7 +267,9 @@ def _pacing(manifest: RunManifest) -> PacingSummary:
 def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
     manifest, contexts = selection.manifest, selection.contexts
     verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
-    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
+    contexts_planned = manifest.planned_contexts if merged else manifest.context_ids
+    planned = len(contexts_planned) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
     unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
@@ -281,6 +285,9 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
         silent=sum(is_rule(row.judge) for row in rows),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        merged=frozenset({str(selection.store.folder)}) if merged else frozenset(),
+        machines_differ=len(merged.kinds) if merged and len(merged.kinds) > 1 else 0,
+        machines_pooled=merged is not None and merged.pool_machines,
         length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
         timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
         to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},

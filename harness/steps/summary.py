@@ -159,6 +159,29 @@ class Cell(AgentSummary):
     """Reference → difference on this board."""
 
 
+class MachineCell(_Model):
+    """What one kind of machine of a merged run measured of one agent in one condition."""
+
+    agent: str
+    condition: str
+    machine: str
+    """The kind, in words."""
+    machines: int
+    """How many of that kind."""
+    turns: int
+    no_reply: int
+    contended: int
+    ttft_ms: Quantiles
+    ttfa_ms: Quantiles
+    within_budget: WithinBudget
+    cut_in_rate: float | None = None
+    pauses_cut: tuple[int, int] = (0, 0)
+    measurement_error_ms: float | None = None
+    """Of TTFA, the largest in the calibrations of these machines; None where one was not calibrated."""
+    pacing_p99_error_ms: float | None = None
+    """The largest of these machines."""
+
+
 _KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
 _ALWAYS_KNOWN = frozenset({"kind", "family"})
 
@@ -195,6 +218,8 @@ class RunSummary(_Model):
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
+    by_machine: list[MachineCell] = Field(default_factory=list)
+    """Of a merged run whose machines differ: the latencies of each kind of machine; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)

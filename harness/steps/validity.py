@@ -15,7 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.store.manifest import Pacing, RunManifest
+from harness.store.manifest import RunManifest
+from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.step_failure import StepFailure, attempt

@@ -45,7 +45,7 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
 
 def nothing_but_a_killed_start(folder: Path) -> bool:
     """Whether a folder is empty but for what a run makes before it has a database; one killed there has nothing to lose."""
-    begun = (f"{DATABASE}.new", f"{DATABASE}.new-journal")
+    begun = (f"{DATABASE}.new", f"{DATABASE}.new-journal", _LOCK)
     return all(
         (entry.is_dir() and not any(entry.iterdir())) if entry.name in (SESSIONS, "logs") else entry.name in begun
         for entry in folder.iterdir()

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
 from harness.store.events import EventSettings
+from harness.store.fleet import FleetEntry
+from harness.store.pacing import Pacing
 from harness.timing.figures import BUDGET_MS
 
 SCHEMA_VERSION = 1
@@ -59,16 +61,6 @@ class AgentEntry(_Model):
     """Threads of each part that computes on the processor, where the harness knows them."""
 
 
-class Pacing(_Model):
-    """How exactly frames left, over all sessions of the run. Written by the run itself, from its own departures."""
-
-    p99_error_ms: float
-    max_error_ms: float
-    realtime_ratio: float | None
-    frames: int
-    loop_lag_max_ms: float | None = None
-
-
 class RunManifest(_Model):
     """See the module's head."""
 
@@ -92,6 +84,11 @@ class RunManifest(_Model):
     """What sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     machine: dict[str, str | int | float] = Field(default_factory=dict)
+    """Of a merged run what all its machines have in common; each stands in `fleet`."""
+    machine_id: str = ""
+    """Says nothing about the machine, but whether two runs are of the same one."""
+    fleet: FleetEntry | None = None
+    """Where this is a shard of a run, or a run merged from shards."""
     versions: dict[str, str] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
     """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
@@ -108,6 +105,11 @@ class RunManifest(_Model):
     """What is known of the error of TTFA on this machine; `harness.calibrate` writes it."""
     not_calibrated: str = ""
     """Why a calibration failed; empty where there is one, or none was tried."""
+
+    @property
+    def planned_contexts(self) -> list[str]:
+        """The contexts of the whole run that this is, or is a shard of, in its order: events are dealt among these."""
+        return self.context_ids if self.fleet is None else list(self.fleet.plan.contexts)
 
 
 def read_manifest(text: str, run: Path) -> RunManifest:

@@ -22,7 +22,7 @@ CREATE TABLE sessions (
   profile_hash TEXT NOT NULL, mode TEXT NOT NULL, condition TEXT NOT NULL, repeat INTEGER NOT NULL,
   status TEXT NOT NULL, failure_kind TEXT, failure_detail TEXT NOT NULL DEFAULT '',
   written_text TEXT, understood_text TEXT, heard_text TEXT, heard_words TEXT, timing TEXT, started_ns INTEGER,
-  turn_timings TEXT);
+  turn_timings TEXT, machine TEXT);
 CREATE TABLE judgments (id INTEGER PRIMARY KEY, judge TEXT NOT NULL, context TEXT NOT NULL, json TEXT NOT NULL);
 CREATE INDEX judgments_by_judge ON judgments (judge);
 CREATE TABLE judge_checks (judge TEXT PRIMARY KEY, json TEXT NOT NULL);
@@ -103,7 +103,12 @@ def _silence_for_each_judge(database: sqlite3.Connection) -> None:
     database.execute("DELETE FROM judgments WHERE judge = 'rule:no-reply'")
 
 
-_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition,)
+def _several_machines(database: sqlite3.Connection) -> None:
+    """2 → 3: a session of a merged run says which machine played it. Before there were merged runs, there was one machine."""
+    database.execute("ALTER TABLE sessions ADD COLUMN machine TEXT")
+
+
+_STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition, _several_machines)
 """The n-th takes layout n to n + 1."""
 
 VERSION: Final = len(_STEPS) + 1

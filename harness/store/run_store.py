@@ -90,6 +90,8 @@ class Session:
     started_ns: int | None
     """On the machine's monotonic clock, as recordings and telemetry are."""
     folder: Path
+    machine: str = ""
+    """Of a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
 
 
 _P = ParamSpec("_P")
@@ -258,6 +260,43 @@ class RunStore:
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
+    def adopt(self, other: "RunStore", session: Session, machine: str) -> None:
+        """Take over a session of another run, its files first, with what later steps have said of it.
+
+        One that is here already keeps its files, and is brought up to date with what those steps say now.
+        """
+        final = self.folder / SESSIONS / session.id
+        if not final.is_dir() or not self._is_here(session, machine):
+            partial = self.partial_folder(session.key)
+            shutil.copytree(session.folder, partial, dirs_exist_ok=True)
+            flush_tree(partial)
+            if final.exists():
+                shutil.rmtree(final)
+            partial.rename(final)
+            flush(final.parent)
+        row = {**other._db.execute("SELECT * FROM sessions WHERE id = ?", (session.id,)).fetchone()} | {"machine": machine}
+        with self._db:
+            self._db.execute(
+                f"INSERT OR REPLACE INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+            )
+            self._db.execute("DELETE FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,))
+            failures = other._db.execute(
+                "SELECT session, step, kind, detail FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,)
+            )
+            self._db.executemany("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", failures.fetchall())
+
+    def _is_here(self, session: Session, machine: str) -> bool:
+        row = self._db.execute("SELECT machine, started_ns FROM sessions WHERE id = ?", (session.id,)).fetchone()
+        return row is not None and (row["machine"], row["started_ns"]) == (machine, session.started_ns)
+
+    def set_contexts(self, placed: Iterable[tuple[int, Context]]) -> None:
+        """Keep these contexts at these places, for a run that is laid together out of order; those that are there stay."""
+        with self._db:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO contexts VALUES (?, ?, ?)",
+                [(place, c.id, c.model_dump_json(exclude_defaults=True)) for place, c in placed],
+            )
+
     @_reads
     def sessions(self) -> list[Session]:
         """Every played session, finished or failed, in the order of contexts, then agents."""
@@ -410,6 +449,7 @@ class RunStore:
             turn_timings=_TIMINGS.validate_json(row["turn_timings"]) if row["turn_timings"] else (),
             started_ns=row["started_ns"],
             folder=self.folder / "sessions" / row["id"],
+            machine=row["machine"] or "",
         )
 
 

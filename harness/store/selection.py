@@ -11,11 +11,13 @@ The rules, once for all boards and tables:
   It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or late.
   Missing is what the harness did, or what it could not tell (its own process died, an analysis failed, no word was
   understood, nothing was heard while others held the agent's machine): such a session gives no figure and is counted.
+* Turns that were timed on machines that differ are not laid together: they give figures for each kind of machine, and none
+  for the whole run unless its user asked for that.
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -35,6 +37,9 @@ ENDPOINT_FAULT: Final = "endpoint_"
 NOT_TIMED: Final = "lost"
 """`TurnTiming.method` of a turn that stands for a session lost before it could be timed."""
 
+MACHINES_DIFFER: Final = "machines_differ"
+"""`TurnTiming.discarded` of every turn of a merged run whose machines differ, where its user did not lay them together."""
+
 Fate = Literal["answered", "lost", "missing"]
 Texts = dict[tuple[str, str, int], str]
 """(context, system, repeat) → the reply as judged."""
@@ -53,12 +58,22 @@ class Reply:
 
 
 class Selection:
-    """What counts of one run. `votes` are people's that are kept outside the store (a listening test's)."""
+    """What counts of one run. `votes` are people's that are kept outside the store (a listening test's), `machines` those whose
+    sessions count; None: all."""
 
-    def __init__(self, store: RunStore, votes: Sequence[Judgment] = (), *, keep_excluded: bool = False) -> None:
+    def __init__(
+        self,
+        store: RunStore,
+        votes: Sequence[Judgment] = (),
+        *,
+        keep_excluded: bool = False,
+        machines: frozenset[str] | None = None,
+    ) -> None:
         self.store = store
         self.manifest = store.manifest
-        self.sessions = tuple(store.sessions())
+        self.sessions = tuple(s for s in store.sessions() if machines is None or s.machine in machines)
+        self.apart = machines is None and self.manifest.fleet is not None and self.manifest.fleet.apart
+        """Whether its turns are of machines that differ, so that they give no figure together."""
         self._votes = tuple(votes)
         self._keep_excluded = keep_excluded
 
@@ -114,6 +129,8 @@ class Selection:
                 found.append((session, session.turn_timings))
             elif spoken and is_agents_fault(session.failure_kind):
                 found.append((session, (_lost_turn(session),)))
+        if self.apart:
+            found = [(session, tuple(replace(t, discarded=MACHINES_DIFFER) for t in timed)) for session, timed in found]
         return [(session, timed) for session, timed in found if timed]
 
     def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:

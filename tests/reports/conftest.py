@@ -18,7 +18,8 @@ from harness.recording.record import Arrival, CallerTrack, Pause, Recording, Spo
 from harness.steps.cautions import Circumstances
 from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
-from harness.store.manifest import AgentEntry, Pacing, RunManifest
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore, SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 from scenarios.context import Context, Reference, Turn

@@ -31,8 +31,8 @@ def _row(calls: Mapping[str, Sequence[EventTaken | None]], sound: str = "cough",
         for context, events in calls.items()
         for k, event in enumerate(events)
     ]
-    manifest = SimpleNamespace(events=settings, context_ids=list(calls), seed=1)
-    selection: Any = SimpleNamespace(manifest=manifest, of=lambda *_: sessions)
+    manifest = SimpleNamespace(events=settings, planned_contexts=list(calls), seed=1)
+    selection: Any = SimpleNamespace(manifest=manifest, apart=False, of=lambda *_: sessions)
     (row,) = events_of(selection, "a", "clean", set(calls))
     return row
 

@@ -1,0 +1,43 @@
+"""`harness merge`: lay the shards of one plan together into one run."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.progress import RunProgress
+
+
+def merge(
+    shards: Annotated[list[Path], typer.Argument(help="Folders of shards, in any order.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run: a new one, or one that shards were merged into before.")],
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without what is not played; a later merge adds it.")
+    ] = False,
+    pool_machines: Annotated[
+        bool, typer.Option("--pool-machines", help="Lay latencies of differing machines together; the run says so.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Lay the shards of one plan together, to be judged, ranked and reported once."""
+    from harness.steps.merge import merge as lay_together
+    from harness.wording import counted
+
+    with RunProgress() as progress:
+        found = lay_together(shards, out, progress, pool_machines=pool_machines, allow_missing=allow_missing)
+    kinds = found.fleet.kinds
+    if as_json:
+        machines = {name: {"kind": kind, "shards": found.fleet.machines[name].shards} for kind in kinds for name in kinds[kind]}
+        told = {"schema": 1, "run": str(found.folder), "plan": found.fleet.plan.id, "sessions": found.sessions}
+        print(json.dumps({**told, "added": found.added, "left": found.left, "machines": machines}, indent=2))
+        return
+    print(f"{counted(found.sessions, 'session')} of plan {found.fleet.plan.id}, {found.added} of them added")
+    for kind, names in kinds.items():
+        shards_of = sorted(number for name in names for number in found.fleet.machines[name].shards)
+        print(f"{counted(len(names), 'machine')} ({kind}): shards {', '.join(map(str, shards_of))}")
+    if found.fleet.apart:
+        print("machines differ, so no latency is pooled over them; --pool-machines would")
+    if found.left:
+        print(f"{counted(found.left, 'session')} of the plan not played yet; merge their shards into the same --out")
+    print(f"now: harness judge {out}, then harness report {out}")

@@ -1,0 +1,197 @@
+"""What the shards of one run have in common, and what each machine added: the part of a manifest that only fleets have.
+
+Shards are played far from each other and laid together later, so the experiment is fixed before any of them starts: every
+seed, hash, version and weight that could change a figure. Two shards belong together when their plans are the same in all of
+that, and the first thing that differs is named. Where things lie (paths) differs from machine to machine and does not count.
+
+Machines are of one *kind* when nothing differs that latencies are known to depend on: processor, cores, the instruction sets
+that models compute with. Latencies of one kind stand together; those of differing kinds do so only where the user said so.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.store.events import CallerEvent
+from harness.store.pacing import Pacing, worst
+
+KIND_OF: Final = ("processor", "cores", "instruction_sets", "recogniser_held_to")
+"""The facts of a machine that a latency is quoted with (harness/steps/machine.py)."""
+LONG_AS_A_HASH: Final = 64
+"""SHA-256 in hexadecimal: nobody reads two of them side by side."""
+Facts = Mapping[str, str | int | float]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlannedAgent(_Model):
+    """An agent of the plan. `source`: as the user named it, a profile that ships or a path."""
+
+    name: str
+    source: str
+    profile_hash: str
+
+
+class FixedPlan(_Model):
+    """Everything that is the same for all shards of a run; what `harness plan` writes."""
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    harness_version: str
+    timing_method: str
+    versions: dict[str, str]
+    """Packages whose behaviour shows in the figures."""
+    agents: tuple[PlannedAgent, ...]
+    pack: str
+    pack_source: str
+    pack_hash: str
+    mode: Literal["seeded", "replay"]
+    conditions: tuple[str, ...]
+    repeats: int
+    concurrency: int
+    seed: int
+    barge_in_ms: float | None = None
+    events_source: str | None = None
+    events: tuple[CallerEvent, ...] = ()
+    voices: dict[str, str]
+    """Context → who speaks for it."""
+    weights: dict[str, str]
+    """Weights of the agents and of the transcriber, each with its pin."""
+    contexts: dict[str, str]
+    """Context → its hash, in the order of the run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    @property
+    def id(self) -> str:
+        """The plan's name: the same for the same experiment, wherever its files lie."""
+        return hashlib.sha256(json.dumps(self._counts(), ensure_ascii=False).encode()).hexdigest()[:12]
+
+    def difference(self, other: "FixedPlan", here: str = "here", there: str = "there") -> str | None:
+        """The first thing in which two plans differ, in words (`seed is 1 here and 2 there`); None where nothing does.
+
+        Args:
+            here: how the words call this plan's side, `there` the other's.
+        """
+        theirs = other._counts()
+        for field, mine in self._counts().items():
+            its = theirs[field]
+            if mine == its and not (isinstance(mine, dict) and isinstance(its, dict) and list(mine) != list(its)):
+                continue
+            if isinstance(mine, dict) and isinstance(its, dict):
+                only = sorted(mine.keys() ^ its.keys())
+                if only:
+                    return f"{field}: {_listed(only)} only {here if only[0] in mine else there}"
+                names = [name for name in mine if mine[name] != its[name]]
+                if not names:
+                    return f"{field} stand in another order"
+                return f"{field}: {names[0]} {_values(mine[names[0]], its[names[0]], here, there)}"
+            return f"{field} {_values(mine, its, here, there)}"
+        return None
+
+    def _counts(self) -> dict[str, object]:
+        facts = self.model_dump(mode="json", exclude={"schema_version", "pack_source", "events_source", "agents"})
+        agents = {agent.name: agent.profile_hash for agent in self.agents}
+        counts = {name.removesuffix("_hash"): value for name, value in {**facts, "agents": agents}.items() if name != "pack"}
+        # Only of the contexts does the order say anything: they are played in it.
+        return {n: dict(sorted(v.items())) if isinstance(v, dict) and n != "contexts" else v for n, v in counts.items()}
+
+
+class PartEntry(_Model):
+    """One shard as one machine played it: how well the machine kept time meanwhile. `contexts` are those of the shard."""
+
+    shard: int
+    contexts: tuple[str, ...]
+    calibration: dict[str, float | str | None] | None = None
+    not_calibrated: str = ""
+    pacing: Pacing | None = None
+    idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
+    caller_priority: str | None = None
+
+
+class MachineEntry(_Model):
+    """One machine of a merged run: what it is, and the shards that it played, by number and the instant they began."""
+
+    facts: dict[str, str | int | float]
+    parts: dict[str, PartEntry]
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """The numbers of the shards that it played."""
+        return tuple(sorted({part.shard for part in self.parts.values()}))
+
+    @property
+    def pacing(self) -> Pacing | None:
+        """The worst of its shards."""
+        return worst([part.pacing for part in self.parts.values() if part.pacing is not None])
+
+
+class FleetEntry(_Model):
+    """Of a shard: which it is. Of a merged run (`shard` is None): the machines that played it."""
+
+    plan: FixedPlan
+    of: int
+    shard: int | None = None
+    plan_file: str = ""
+    """The file that the plan was read from; empty where its options were given."""
+    machines: dict[str, MachineEntry] = Field(default_factory=dict)
+    """By `machine_key`, as sessions name them."""
+    pool_machines: bool = False
+    """Latencies of differing machines stand together, because the user said so."""
+
+    @property
+    def dealt(self) -> dict[int, tuple[str, ...]]:
+        """The contexts of every shard that was merged."""
+        return {part.shard: part.contexts for machine in self.machines.values() for part in machine.parts.values()}
+
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """Kind of machine → the ids of the machines of that kind, both in order."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name, entry in sorted(self.machines.items(), key=lambda item: (kind_of(item[1].facts), item[0])):
+            kind = kind_of(entry.facts)
+            found[kind] = (*found.get(kind, ()), name)
+        return found
+
+    @property
+    def apart(self) -> bool:
+        """Whether latencies of this run must not be laid together."""
+        return len(self.kinds) > 1 and not self.pool_machines
+
+
+def kind_of(facts: Facts) -> str:
+    """The kind of a machine, in words: `Xeon, 8 cores, AVX2`."""
+    cores = facts.get("cores")
+    words = [str(facts.get("processor") or "processor not known"), f"{cores} cores" if cores is not None else "cores not known"]
+    held = facts.get("recogniser_held_to")
+    words += [str(facts.get("instruction_sets") or "instruction sets not known"), *([f"held to {held}"] if held else [])]
+    return ", ".join(words)
+
+
+def machine_key(machine_id: str, facts: Facts) -> str:
+    """The name of a machine in a merged run. One that lent its shards differing numbers of cores was several."""
+    return hashlib.sha256(f"{machine_id}|{kind_of(facts)}".encode()).hexdigest()[:16]
+
+
+def in_common(each: Iterable[Facts]) -> dict[str, str | int | float]:
+    """The facts that all machines share."""
+    first, *rest = each
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in rest)}
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+
+
+def _values(mine: object, its: object, here: str, there: str) -> str:
+    if any(isinstance(value, str) and len(value) >= LONG_AS_A_HASH for value in (mine, its)):
+        return f"is not the same {here} and {there}"
+    return f"is {_shown(mine)} {here} and {_shown(its)} {there}"
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)

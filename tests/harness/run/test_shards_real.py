@@ -1,0 +1,113 @@
+"""Shards that are really played, merged and judged: to the last digit the run that was not dealt, in all that has no clock."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli import _run as command
+from harness.judging.labelled import load_pairs
+from harness.store.run_store import RunStore
+from tests.harness.conftest import PEERS, peer
+
+OF = 4
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[str]:
+    """A judge and a text agent that answer by rule."""
+    better = tmp_path / "better.json"
+    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl"), "--better", str(better)]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        yield f"{serving.stdout.readline().strip()}/shards/v1"
+        serving.kill()
+
+
+def judged(folder: Path, judge: Path, capsys: pytest.CaptureFixture[str], *reads: str) -> Any:
+    assert command(["judge", str(folder), "--judge", str(judge), *reads, "--json"]) == 0
+    capsys.readouterr()
+    assert command(["rank", str(folder), "--json"]) == 0
+    ranking = json.loads(capsys.readouterr().out)
+    store = RunStore.open(folder)
+    try:
+        sessions = [(s.id, s.key, s.status, s.failure_kind, s.written_text, s.understood_text) for s in store.sessions()]
+        manifest = store.manifest
+        plan = [manifest.context_ids, manifest.voices, manifest.agents, manifest.models, manifest.conditions, manifest.events]
+        return ranking, sessions, plan, [row.model_dump() for row in store.judgments()], store.contexts()
+    finally:
+        store.close()
+
+
+@pytest.mark.models
+@pytest.mark.parametrize("voice", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_four_shards_merged_are_the_whole_run_to_the_last_digit(
+    endpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], voice: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    judge, writer = tmp_path / "judge.toml", tmp_path / "writer.toml"
+    judge.write_text(f'id = "by-rule"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nbase_url = "{endpoint}"\n')
+    writer.write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{endpoint}"\n')
+    what = ["--agent", str(writer), *(["--agent", str(peer("scripted"))] if voice else []), "--limit", "9", "--repeats", "2"]
+    assert command(["plan", *what, "--out", "plan.json", "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["calls"] == (36 if voice else 18)
+    assert command(["run", *what, "--judge", "none", "--out", "whole", "--json"]) == 0
+    folders = []
+    for k in (3, 1, 4, 2):
+        folders.append(f"s{k}")
+        assert command(["run", "--plan", "plan.json", "--shard", f"{k}/{OF}", "--out", f"s{k}", "--json"]) == 0
+    capsys.readouterr()
+    assert command(["merge", *folders, "--out", "merged", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["plan"], told["sessions"], told["left"]) == (planned["id"], planned["calls"], 0)
+    assert [machine["shards"] for machine in told["machines"].values()] == [[1, 2, 3, 4]]
+    reads = ("--reads", "written") if voice else ()
+    ranking, *rest = judged(Path("whole"), judge, capsys, *reads)
+    again, *merged = judged(Path("merged"), judge, capsys, *reads)
+    assert merged == rest
+    if voice:  # where a point lies in the joint figure hangs on the clock
+        for found in (ranking, again):
+            found.pop("joint")
+    assert again == ranking
+    assert {"writer"} < set(ranking["systems"])
+    assert command(["report", "merged", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["valid"]
+
+
+def test_options_that_do_not_go_together_are_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(["plan", "--agent", "baseline", "--limit", "4", "--out", "plan.json"]) in (0, None)
+    capsys.readouterr()
+    fixed = json.loads(Path("plan.json").read_text())
+    Path("other.json").write_text(json.dumps({**fixed, "versions": {**fixed["versions"], "numpy": "0.1"}}))
+    Path("broken.json").write_text("{}")
+    for line, said in (
+        (["--plan", "plan.json", "--shard", "5/4"], "--shard 5/4: must be I/N"),
+        (["--plan", "plan.json", "--shard", "1/9"], "deal it to at most 4 shards"),
+        (["--plan", "plan.json", "--agent", "patient"], "--agent: the plan says what is played"),
+        (["--plan", "plan.json", "--barge-in", "5"], "--barge-in: the plan says what is played"),
+        (["--plan", "none.json"], "--plan none.json: cannot be read"),
+        (["--plan", "broken.json"], "--plan broken.json: is no plan of this harness"),
+        (
+            ["--plan", "other.json", "--shard", "1/2"],
+            "this machine would play something else: versions: numpy is",
+        ),
+        (["--agent", "baseline", "--shard", "1/2", "--judge", "embedded"], "--judge embedded: a shard is judged once"),
+    ):
+        assert command(["run", *line]) == 2
+        err = capsys.readouterr().err
+        assert said in err, err
+        assert len(err.strip().splitlines()) == 1
+    assert command(["merge", "nowhere", "--out", "x"]) == 2
+    assert "nowhere: holds no run" in capsys.readouterr().err
+    assert command(["plan", "--agent", "baseline", "--out", "no/such/folder/plan.json"]) == 2
+    assert "--out no/such/folder/plan.json: cannot be written" in capsys.readouterr().err
+    assert not Path("runs").exists()
