@@ -104,3 +104,45 @@ def test_a_refit_costs_a_fraction_of_a_librarys(simulate: Simulate) -> None:
         evalica.bradley_terry(*sides, winner, weights=draw[votes.context].tolist(), limit=1000)
     theirs = (time.process_time() - start) / 10
     assert theirs > 5 * ours
+
+
+def _skewed(seed: int = 0, *, systems: int = 26, contexts: int = 89, rows: int = 8_000) -> Votes:
+    """A board of very unequal conversations, each between few systems: some draws have half of its verdicts, some have none."""
+    rng = np.random.default_rng(seed)
+    theta = rng.permutation(np.linspace(-3.0, 3.0, systems))
+    share = 1 / np.arange(1, contexts + 1) ** 1.5
+    often_seen = 1 / np.arange(1, systems + 1) ** 1.2
+    first, second, context = [], [], []
+    for c, part in enumerate(share / share.sum()):
+        here = rng.choice(systems, 4 if c else 8, replace=False, p=often_seen / often_seen.sum())
+        pair = rng.choice(here, (max(3, int(rows * part)), 2))
+        pair = pair[pair[:, 0] != pair[:, 1]]
+        first.append(pair[:, 0])
+        second.append(pair[:, 1])
+        context.append(np.full(len(pair), c))
+    a, b, where = (np.concatenate(part) for part in (first, second, context))
+    shown, judge = rng.choice([-1, 1], a.size), rng.integers(0, 3, a.size)
+    lean = rng.normal(0, 1, (contexts, systems))
+    y = (theta + lean[where])[np.arange(a.size), a] - (theta + lean[where])[np.arange(a.size), b] + 0.3 * shown
+    y = y + rng.logistic(size=a.size)
+    level = np.sign(y).astype(int) * (1 + np.searchsorted([0.5, 1.0, 1.8, 3.0], np.abs(y)))
+    met, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+    return Votes(
+        tuple(f"s{k:02}" for k in met), tuple(f"c{k:02}" for k in range(contexts)), ("j0", "j1", "j2"), place[: a.size],
+        place[a.size :], level, where, judge, np.zeros(a.size, dtype=np.int64), shown, np.zeros(a.size),
+    )  # fmt: skip
+
+
+def test_a_skewed_board_is_refitted_without_one_full_fit_and_each_draw_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = _skewed()
+    fitted = ordinal.fit(ordinal.design(votes))
+    often = draw_contexts(len(votes.contexts), 200, np.random.default_rng(1))
+
+    def alone(*_: object, **__: object) -> None:
+        raise AssertionError("a draw was fitted alone")
+
+    monkeypatch.setattr(ordinal, "fit", alone)
+    found = ordinal_bootstrap.refit(fitted, votes, often)
+    monkeypatch.undo()
+    exact = np.array([_alone(fitted, votes, often[k]) for k in range(0, 200, 20)])
+    assert ELO_PER_LOGIT * np.abs(found[::20] - exact).max() < WITHIN_ELO
