@@ -11,12 +11,15 @@ who use other scales. Each judge has a position term (people share one), so that
 not lend that lean to a system. With three levels this is the model of Rao and Kupper (1967). The log-likelihood is concave.
 
 Its derivatives need only σ at the finite cuts around each verdict: it is a logistic regression with one row for each
-such cut (`Design.rows`), plus one term for each level that has a cut on both sides (`Design.spans`).
+such cut (`Design.rows`), plus one term for each level that has a cut on both sides (`Design.spans`). A row says which two
+systems met, in which order, before which judge, at which cut, and nothing of the context; so a million verdicts have some
+thousands of distinct rows, each with few entries, and what a context adds is how often it has each of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array, dia_array, issparse
 from scipy.special import expit
 
 from harness.ranking.bradley_terry import wins_by_context
@@ -51,12 +54,15 @@ class Design:
     contexts: int
     names: tuple[str, ...]
     """Of the parameters: systems, then cuts, then position and length terms."""
-    rows: Floats
-    """(cuts around verdicts, parameters): derivative of cut − η."""
-    upper: Bools
-    """Whether the cut is the upper one of its verdict."""
-    count: Floats
-    context: Ints
+    rows: csr_array
+    """(distinct rows, parameters): derivative of cut − η."""
+    columns: csr_array
+    """The same, transposed."""
+    squares: "Squares"
+    seen: csr_array
+    """(distinct rows, contexts + 1): how many verdicts have this cut beside them."""
+    raised: csr_array
+    """… as their upper cut."""
     spans: Floats
     """(levels with two cuts, parameters): derivative of upper cut − lower cut."""
     span_count: Floats
@@ -68,6 +74,50 @@ class Design:
     def size(self) -> int:
         """Number of parameters."""
         return int(self.rows.shape[1])
+
+    def slope(self, pull: Floats) -> Floats:
+        """(parameters, …): Σ of rows times `pull` (distinct rows, …)."""
+        return np.asarray(self.columns @ pull, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Squares:
+    """Products of two entries of each row: minus the Hessian is a weighted sum of these."""
+
+    products: csr_array
+    """(pairs of parameters, distinct rows); pairs as in `first`, `second`."""
+    first: Ints
+    second: Ints
+    size: int
+
+    @classmethod
+    def of(cls, rows: csr_array) -> "Squares":
+        """Of sparse rows (rows, parameters)."""
+        held, size = np.diff(rows.indptr), rows.shape[1]
+        most = int(held.max())
+        pairs: list[Ints] = []
+        values: list[Floats] = []
+        owner: list[Ints] = []
+        for i in range(most):
+            for j in range(i, most):
+                here = np.flatnonzero(held > j)
+                one, other = rows.indptr[here] + i, rows.indptr[here] + j
+                low = np.minimum(rows.indices[one], rows.indices[other]).astype(np.int64)
+                pairs.append(low * size + np.maximum(rows.indices[one], rows.indices[other]))
+                values.append(rows.data[one] * rows.data[other])
+                owner.append(here)
+        used, place = np.unique(np.concatenate(pairs), return_inverse=True)
+        products = csr_array((np.concatenate(values), (place, np.concatenate(owner))), shape=(used.size, rows.shape[0]))
+        return cls(products, used // size, used % size, size)
+
+    def sums(self, curve: Floats | csr_array) -> Floats:
+        """(…, parameters, parameters): the products times `curve` (distinct rows, …), summed."""
+        found = self.products @ curve
+        half = found.toarray() if issparse(found) else np.asarray(found)
+        whole = np.zeros((*half.shape[1:], self.size, self.size))
+        whole[..., self.first, self.second] = half.T
+        whole[..., self.second, self.first] = half.T
+        return whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,17 +210,10 @@ def design(votes: Votes, penalty: Penalty = Penalty(), *, position: bool = True,
     key = np.stack([votes.context, low, high, votes.source, level + 5, column + 1, shown + 1])
     base = (places, size, size, len(SOURCES), 11, len(position_names) + 1, 3)
     _, at, count = np.unique(np.ravel_multi_index(tuple(key), base), return_index=True, return_counts=True)
-
-    eta = np.zeros((at.size, total))
-    each = np.arange(at.size)
-    eta[each, low[at]] = 1.0
-    eta[each, high[at]] = -1.0
-    placed = column[at] >= 0
-    eta[each[placed], first_position + column[at][placed]] = shown[at][placed]
-    if with_length:
-        eta[:, -1] = ratio[at]
-
-    rows: list[Floats] = []
+    del key
+    met = _Meetings.of(low[at], high[at], column[at], shown[at], ratio[at] if with_length else None, size, column.max() + 2)
+    edges = 2 * (cuts + 1)  # every cut on either side, and the cut at zero
+    rows: list[Ints] = []
     uppers: list[Bools] = []
     counts: list[Floats] = []
     where: list[Ints] = []
@@ -181,20 +224,16 @@ def design(votes: Votes, penalty: Penalty = Penalty(), *, position: bool = True,
 
     def add(chosen: Bools, edge: tuple[int, int], upper: bool, mirrored: bool) -> None:
         # Mirrored: a loss at strength s lies between minus the cuts of a win at s.
-        side = -1.0 if mirrored else 1.0
-        for member, weight, place, x in (
-            (chosen, count[chosen].astype(float), context[chosen], eta[chosen]),
-            (None, np.array([penalty.level]), np.array([places]), np.zeros((1, total))),
-        ):
-            if member is None and penalty.level == 0:
-                continue
-            block = -x.copy()
-            if edge[0] >= 0:
-                block[:, size + edge[0]] = side * edge[1]
-            rows.append(block)
-            uppers.append(np.full(block.shape[0], upper != mirrored))
-            counts.append(weight)
-            where.append(place)
+        side = -edge[1] if mirrored else edge[1]
+        code = 2 * (edge[0] + 1) + (side > 0 and edge[0] >= 0)
+        rows.append(met.which[chosen] * edges + code)
+        counts.append(count[chosen].astype(np.float64))
+        where.append(context[chosen])
+        if penalty.level:
+            rows.append(np.array([met.nobody * edges + code]))
+            counts.append(np.array([penalty.level]))
+            where.append(np.array([places]))
+        uppers.append(np.full(sum(r.size for r in rows) - sum(u.size for u in uppers), upper != mirrored))
 
     for group in groups:
         member = votes.source[at] == group.group
@@ -232,20 +271,70 @@ def design(votes: Votes, penalty: Penalty = Penalty(), *, position: bool = True,
     ridge[first_position:] = penalty.nuisance
     cut_names = [f"cut:{SOURCES[g.group]}:{k + 1}" for g in groups for k in range(g.cuts)]
     names = (*votes.systems, *cut_names, *position_names, *(["length"] if with_length else []))
-    order = np.argsort(np.concatenate(where), kind="stable")
+    keys, which = np.unique(np.concatenate(rows), return_inverse=True)
+    sparse = met.rows(keys // edges, keys % edges, size, first_position, total)
+    place, raised, shape = np.concatenate(where), np.concatenate(uppers), (keys.size, places + 1)
+    weight = np.concatenate(counts)
     return Design(
         systems=size,
         contexts=places,
         names=names,
-        rows=np.concatenate(rows)[order],
-        upper=np.concatenate(uppers)[order],
-        count=np.concatenate(counts)[order],
-        context=np.concatenate(where)[order],
+        rows=sparse,
+        columns=csr_array(sparse.T),
+        squares=Squares.of(sparse),
+        seen=csr_array((weight, (which, place)), shape=shape),
+        raised=csr_array((weight[raised], (which[raised], place[raised])), shape=shape),
         spans=np.array(spans).reshape(-1, total),
         span_count=np.array(span_counts).reshape(-1, places + 1).T,
         ridge=ridge,
         start=start,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Meetings:
+    """The distinct η of a board: who met whom, shown in which order, to whom, at which lengths."""
+
+    low: Ints
+    high: Ints
+    column: Ints
+    shown: Ints
+    ratio: Floats
+    which: Ints
+    """Of each verdict: its meeting."""
+
+    @property
+    def nobody(self) -> int:
+        """The number of the imagined meeting of equals."""
+        return int(self.low.size)
+
+    @classmethod
+    def of(cls, low: Ints, high: Ints, column: Ints, shown: Ints, ratio: Floats | None, size: int, columns: int) -> "_Meetings":
+        key = np.ravel_multi_index((low, high, column + 1, shown + 1), (size, size, columns, 3))
+        if ratio is not None:
+            key = key * (ratio.size + 1) + np.unique(ratio, return_inverse=True)[1]
+        _, at, which = np.unique(key, return_index=True, return_inverse=True)
+        lengths = np.zeros(at.size) if ratio is None else ratio[at]
+        return cls(low[at], high[at], column[at], shown[at], lengths, which)
+
+    def rows(self, meeting: Ints, edge: Ints, size: int, first_position: int, total: int) -> csr_array:
+        """(rows, parameters): derivative of cut − η, of each meeting at each edge."""
+        each = np.arange(meeting.size)
+        real = each[meeting < self.nobody]
+        here = meeting[real]
+        placed = self.column[here] >= 0
+        cut = edge // 2 - 1
+        at_cut = cut >= 0
+        entries = [
+            (real, self.low[here], np.full(real.size, -1.0)),
+            (real, self.high[here], np.full(real.size, 1.0)),
+            (real[placed], first_position + self.column[here[placed]], -self.shown[here[placed]].astype(np.float64)),
+            (real, np.full(real.size, total - 1), -self.ratio[here]),
+            (each[at_cut], size + cut[at_cut], np.where(edge[at_cut] % 2, 1.0, -1.0)),
+        ]
+        row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+        kept = value != 0
+        return csr_array((value[kept], (row[kept], column[kept])), shape=(meeting.size, total))
 
 
 def pin(bread: Floats, systems: int) -> Floats:
@@ -255,13 +344,13 @@ def pin(bread: Floats, systems: int) -> Floats:
     return pinned
 
 
-def _value(d: Design, beta: Floats, count: Floats, span_count: Floats) -> float:
+def _value(d: Design, beta: Floats, seen: Floats, raised: Floats, span_count: Floats) -> float:
     z = d.rows @ beta
     gap = d.spans @ beta
     if (gap <= 0).any():
         return -np.inf
-    inside = -np.logaddexp(0.0, np.where(d.upper, -z, z))
-    total = count @ inside + span_count @ np.log(-np.expm1(-gap)) - 0.5 * float(d.ridge @ beta**2)
+    inside = raised @ np.logaddexp(0.0, -z) + (seen - raised) @ np.logaddexp(0.0, z)
+    total = -inside + span_count @ np.log(-np.expm1(-gap)) - 0.5 * float(d.ridge @ beta**2)
     return float(total)
 
 
@@ -271,18 +360,18 @@ def fit(d: Design, *, weights: Floats | None = None, start: Floats | None = None
     `weights`: (contexts,), how often each context counts (a bootstrap draw); default once each.
     """
     if ridge is not None:
-        d = Design(**{name: getattr(d, name) for name in d.__slots__} | {"ridge": ridge})
+        d = replace(d, ridge=ridge)
     often = np.ones(d.contexts + 1) if weights is None else np.append(weights, 1.0)
-    count = d.count * often[d.context]
+    seen, raised = np.asarray(d.seen @ often), np.asarray(d.raised @ often)
     span_count = often @ d.span_count
     beta = d.start if start is None else start
-    value = _value(d, beta, count, span_count)
+    value = _value(d, beta, seen, raised, span_count)
     bread = np.eye(d.size)
     for _ in range(STEPS):
         chance = expit(d.rows @ beta)
         gap = d.spans @ beta
-        slope = d.rows.T @ (count * (d.upper - chance)) + d.spans.T @ (span_count / np.expm1(gap)) - d.ridge * beta
-        bread = (d.rows * (count * chance * (1 - chance))[:, None]).T @ d.rows + np.diag(d.ridge)
+        slope = d.slope(raised - seen * chance) + d.spans.T @ (span_count / np.expm1(gap)) - d.ridge * beta
+        bread = d.squares.sums(seen * chance * (1 - chance)) + np.diag(d.ridge)
         bread += (d.spans * (span_count / (4 * np.sinh(gap / 2) ** 2))[:, None]).T @ d.spans
         step = np.linalg.solve(pin(bread, d.systems), slope)
         if np.abs(step).max() < TOLERANCE:
@@ -290,7 +379,7 @@ def fit(d: Design, *, weights: Floats | None = None, start: Floats | None = None
         scale = 1.0
         while True:
             tried = beta + scale * step
-            reached = _value(d, tried, count, span_count)
+            reached = _value(d, tried, seen, raised, span_count)
             if reached >= value - 1e-12 * abs(value) or scale < 1e-8:
                 break
             scale /= 2
@@ -303,11 +392,9 @@ def fit(d: Design, *, weights: Floats | None = None, start: Floats | None = None
 def scores_by_context(fitted: OrdinalFit) -> Floats:
     """(contexts, parameters): what each context adds to the slope of the log-likelihood."""
     d = fitted.design
-    pull = d.count * (d.upper - expit(d.rows @ fitted.beta))
-    starts = np.searchsorted(d.context, np.arange(d.contexts + 1))
-    scores = np.add.reduceat(np.vstack([d.rows * pull[:, None], np.zeros((1, d.size))]), starts, axis=0)[: d.contexts]
-    # reduceat gives the row itself for a context that has none.
-    scores[starts[1:] == starts[:-1]] = 0.0
+    chance = dia_array((expit(d.rows @ fitted.beta)[None], [0]), shape=(d.rows.shape[0],) * 2)
+    pull = (d.raised - chance @ d.seen)[:, :-1]
+    scores = (d.columns @ pull).toarray().T
     return np.asarray(scores + (d.span_count[:-1] / np.expm1(d.spans @ fitted.beta)) @ d.spans, dtype=np.float64)
 
 
@@ -315,12 +402,9 @@ def breads_by_context(fitted: OrdinalFit) -> Floats:
     """(contexts, parameters, parameters): what each context adds to minus the Hessian."""
     d = fitted.design
     chance = expit(d.rows @ fitted.beta)
-    curve = d.count * chance * (1 - chance)
+    curve = dia_array(((chance * (1 - chance))[None], [0]), shape=(d.rows.shape[0],) * 2) @ d.seen
     gap = d.spans @ fitted.beta
     outer = d.spans[:, :, None] * d.spans[:, None, :] / (4 * np.sinh(gap / 2) ** 2)[:, None, None]
-    found = np.tensordot(d.span_count[:-1], outer, axes=1)
-    edges = np.searchsorted(d.context, np.arange(d.contexts + 1))
-    for c in range(d.contexts):
-        block = d.rows[edges[c] : edges[c + 1]]
-        found[c] += (block * curve[edges[c] : edges[c + 1], None]).T @ block
+    found = d.squares.sums(csr_array(curve)[:, :-1])
+    found += np.tensordot(d.span_count[:-1], outer, axes=1)
     return np.asarray(found, dtype=np.float64)

@@ -14,7 +14,6 @@ not settle either.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from harness.ranking import ordinal
 from harness.ranking.bradley_terry import wins_by_context
@@ -48,11 +47,10 @@ def refit_all(fitted: OrdinalFit, votes: Votes, often: Floats) -> Floats:
         held = ~_are_bounded(votes, often)
         ridge[held, : d.systems] = PRIOR_PRECISION
     found = np.empty((often.shape[0], d.size))
-    shared = _shared(d)
-    at_once = max(1, CELLS_AT_ONCE // shared.rows.shape[0])
+    at_once = max(1, CELLS_AT_ONCE // d.rows.shape[0])
     for low in range(0, often.shape[0], at_once):
         part = slice(low, low + at_once)
-        found[part] = _refit_some(fitted, shared, often[part], ridge[part])
+        found[part] = _refit_some(fitted, often[part], ridge[part])
     found[:, : d.systems] -= found[:, : d.systems].mean(axis=1, keepdims=True)
     return found
 
@@ -62,79 +60,11 @@ def _are_bounded(votes: Votes, often: Floats) -> np.ndarray[tuple[int, ...], np.
     return are_bounded((often @ wins.reshape(wins.shape[0], -1)).reshape(-1, *wins.shape[1:]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shared:
-    """The distinct rows of a likelihood, and how often each context has them. The last context is the imagined one."""
-
-    rows: csr_array
-    """(distinct rows, parameters)."""
-    columns: csr_array
-    """The same, transposed."""
-    seen: csr_array
-    """(distinct rows, contexts + 1): how often a verdict has this cut beside it."""
-    raised: csr_array
-    """… as its upper cut."""
-    squares: csr_array
-    """(pairs of parameters, distinct rows): products of two entries of a row; pairs as in `first`, `second`."""
-    first: Ints
-    second: Ints
-
-
-def _shared(d: Design) -> _Shared:
-    rows, which = _distinct(d.rows)
-    shape = (rows.shape[0], d.contexts + 1)
-    sparse = csr_array(rows)
-    squares, first, second = _squares(sparse)
-    return _Shared(
-        rows=sparse,
-        columns=csr_array(sparse.T),
-        seen=csr_array((d.count, (which, d.context)), shape=shape),
-        raised=csr_array((d.count * d.upper, (which, d.context)), shape=shape),
-        squares=squares,
-        first=first,
-        second=second,
-    )
-
-
-def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """The rows that differ, and which of them each row is."""
-    # Told apart by a sum of their bits with odd factors, in integers, where order does not matter; two rows that differ share
-    # one in 2⁶⁴, and comparing a whole row with its neighbours in order would take twenty times as long.
-    bits = (rows + 0.0).view(np.int64)
-    factors = np.random.default_rng(0).integers(-(2**62), 2**62, rows.shape[1]) * 2 + 1
-    with np.errstate(over="ignore"):
-        key = (bits ^ (bits >> 29)) @ factors
-    _, at, which = np.unique(key, return_index=True, return_inverse=True)
-    return rows[at], which
-
-
-def _squares(rows: csr_array) -> tuple[csr_array, Ints, Ints]:
-    """For every row the products of two of its entries: minus the Hessian is a weighted sum of these."""
-    size = rows.shape[1]
-    most = int(np.diff(rows.indptr).max())
-    pairs: list[Ints] = []
-    values: list[Floats] = []
-    owner: list[Ints] = []
-    held = np.diff(rows.indptr)
-    for i in range(most):
-        for j in range(i, most):
-            here = np.flatnonzero(held > j)
-            one, other = rows.indptr[here] + i, rows.indptr[here] + j
-            low = np.minimum(rows.indices[one], rows.indices[other]).astype(np.int64)
-            pairs.append(low * size + np.maximum(rows.indices[one], rows.indices[other]))
-            values.append(rows.data[one] * rows.data[other])
-            owner.append(here)
-    used, place = np.unique(np.concatenate(pairs), return_inverse=True)
-    matrix = csr_array((np.concatenate(values), (place, np.concatenate(owner))), shape=(used.size, rows.shape[0]))
-    return matrix, used // size, used % size
-
-
 @dataclass(slots=True, eq=False)
 class _Draws:
     """Some draws on their way. Arrays over distinct rows have the draws in their columns, as sparse products like them."""
 
     d: Design
-    shared: _Shared
     seen: Floats
     raised: Floats
     span_count: Floats
@@ -153,7 +83,7 @@ class _Draws:
 
     def chance(self) -> Floats:
         # σ(z) = (1 + tanh(z/2)) / 2: numpy's tanh is four times as fast as scipy's expit, which is most of the time here.
-        chance = self.shared.rows @ (self.beta.T / 2)
+        chance = self.d.rows @ (self.beta.T / 2)
         np.tanh(chance, out=chance)
         chance += 1.0
         chance *= 0.5
@@ -170,18 +100,15 @@ class _Draws:
         # Cuts far apart pull with exactly nothing.
         with np.errstate(over="ignore"):
             push = self.span_count / np.expm1(self.gap())
-        return np.asarray((self.shared.columns @ pull).T + push @ self.d.spans - self.ridge * self.beta, dtype=np.float64)
+        return np.asarray(self.d.slope(pull).T + push @ self.d.spans - self.ridge * self.beta, dtype=np.float64)
 
     def inverses(self) -> Floats:
         """(draws, parameters, parameters): of minus the Hessian, pinned."""
-        d, shared = self.d, self.shared
+        d = self.d
         chance = self.chance()
         curve = chance * (1.0 - chance)
         curve *= self.seen
-        half = np.asarray(shared.squares @ curve).T
-        bread = np.zeros((self.beta.shape[0], d.size, d.size))
-        bread[:, shared.first, shared.second] = half
-        bread[:, shared.second, shared.first] = half
+        bread = d.squares.sums(curve)
         with np.errstate(over="ignore"):
             curve = self.span_count / (4 * np.sinh(self.gap() / 2) ** 2)
         bread += np.einsum("bs,si,sj->bij", curve, d.spans, d.spans, optimize=True)
@@ -190,14 +117,13 @@ class _Draws:
         return np.asarray(np.linalg.inv(pin(bread, d.systems)), dtype=np.float64)
 
 
-def _refit_some(fitted: OrdinalFit, shared: _Shared, often: Floats, ridge: Floats) -> Floats:
+def _refit_some(fitted: OrdinalFit, often: Floats, ridge: Floats) -> Floats:
     d, draws = fitted.design, often.shape[0]
     all_often = np.hstack([often, np.ones((draws, 1))])
     whole = _Draws(
         d,
-        shared,
-        np.asarray(shared.seen @ all_often.T),
-        np.asarray(shared.raised @ all_often.T),
+        np.asarray(d.seen @ all_often.T),
+        np.asarray(d.raised @ all_often.T),
         all_often @ d.span_count,
         ridge,
         np.tile(fitted.beta, (draws, 1)),
