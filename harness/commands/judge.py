@@ -33,6 +33,7 @@ class _Asked:
     until: "Goal | None"
     keep_excluded: bool
     dry_run: bool
+    shard: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ def judge(
         typer.Option(help="With --completions: the judgments go here (.jsonl or .csv); by default beside the file."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
+    shard: Annotated[
+        str | None, typer.Option(help="Put only the I-th of N parts of the questions, as in 2/4; then judge RUN as a whole.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Judge replies pairwise, blind."""
@@ -95,7 +99,9 @@ def judge(
             raise UserError(f"{option} {value}: must be at least 1")
     if run is not None and completions is not None:
         raise UserError(f"{run} and --completions {completions}: one of them at a time")
-    asked = _Asked(names, Design(cells=pairs, replicates=replicates), seed, _goal(until_separated), keep_excluded, dry_run)
+    part = _shard(shard, run, check or dry_run or until_separated is not None)
+    design = Design(cells=pairs, replicates=replicates)
+    asked = _Asked(names, design, seed, _goal(until_separated), keep_excluded, dry_run, part)
     if against is not None and (not check or run is not None or dry_run):
         raise UserError("--against: holds judges against people's ratings with --check, without a run and without --dry-run")
     if against is not None:
@@ -104,6 +110,8 @@ def judge(
         found = _check(run, asked)
     elif completions is not None:
         found = _judge_file(completions, pack, asked, out)
+    elif run is not None and part is not None:
+        found = _judge_shard(run, asked, "heard_text" if reads == "heard" else "written")
     elif run is not None:
         found = _judge_run(run, asked, "heard_text" if reads == "heard" else "written")
     else:
@@ -115,6 +123,28 @@ def judge(
     else:
         _say(found, told)
     return 3 if told["missing"] or told["failed"] else 0
+
+
+def _shard(text: str | None, run: Path | None, something_else: bool) -> tuple[int, int] | None:
+    from harness.run.dealing import parse_shard
+
+    if text is not None and (run is None or something_else):
+        raise UserError(
+            f"--shard {text}: judges a part of a run; leave out --completions, --check, --dry-run, --until-separated"
+        )
+    return parse_shard(text) if text is not None else None
+
+
+def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
+    from harness.steps.judge import RunJudging, judge_shard
+    from harness.store.run_store import RunStore
+
+    store = RunStore.open(run)
+    how = RunJudging(asked.judges, asked.seed, presentation, asked.design, shard=asked.shard)
+    with RunProgress() as progress:
+        outcomes = asyncio.run(judge_shard(store, how, progress))
+        progress.note(f"when all shards are judged: harness judge {run}, with the same options and without --shard")
+    return _Found(outcomes)
 
 
 def _scale(text: str) -> tuple[float, float]:

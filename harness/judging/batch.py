@@ -124,6 +124,7 @@ async def judge_pairs_async(
     presentation: Presentation = "written",
     canaries: int = 0,
     enough: Callable[[Sequence[Judgment]], bool] | None = None,
+    only: Callable[[str], bool] | None = None,
 ) -> JudgingOutcome:
     """Judge every chosen pair of replies.
 
@@ -139,15 +140,19 @@ async def judge_pairs_async(
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
         enough: asked with the rows so far at each planned look (`stopping.planned_looks`), contexts in an order drawn by
             lot; True ends the batch early. The rest is counted in `unasked`.
+        only: whether the question whose answer is kept under a key is put here; the rest of the plan is somebody else's, and
+            what needs no question is left to whoever lays the answers together.
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
     replies = _replies(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
-    portions = [tasks] if enough is None else _portions(tasks, blocks, seed)
     own_cache = cache if cache is not None else VerdictCache()
     asker = _Asker(by_id, replies, own_cache, progress, judges, tasks)
+    if only is not None:
+        tasks = asker.leave_to_others(tasks, only)
+    portions = [tasks] if enough is None else _portions(tasks, blocks, seed)
     extra = {id(j): draw_canaries(canaries, seed) for j in judges}
     finished: dict[int, _Done] = {}
     heard: dict[int, list[bool | None]] = {id(j): [] for j in judges}
@@ -188,6 +193,16 @@ class _Asker:
         self._contexts, self._replies, self._cache = contexts, replies, cache
         self._progress, self._total, self._done = progress, len(tasks), 0
         self._batches = {id(judge): self._name_of_batch(judge, tasks) for judge in judges}
+
+    def leave_to_others(self, tasks: Sequence[_Task], only: Callable[[str], bool]) -> list[_Task]:
+        """The tasks that are put here."""
+        mine = [t for t in tasks if not self._needs_no_question(t) and only(self._put(t)[1])]
+        self._total = len(mine)
+        return mine
+
+    def _needs_no_question(self, task: _Task) -> bool:
+        a, b = self._sides(task)
+        return bool(a.lost or b.lost) or (identical(a.text, b.text) and a.turns == b.turns)
 
     async def ask_all(
         self, judge: Judge, tasks: Sequence[_Task], canaries: Sequence[Canary]

@@ -9,6 +9,7 @@ are not kept, so that a later run may do better.
 import hashlib
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
@@ -47,6 +48,22 @@ class VerdictCache:
             return _VERDICT.validate_json(row[0]) if row else None
         except ValidationError:
             return None
+
+    def keys(self) -> frozenset[str]:
+        """The keys of all verdicts kept."""
+        return frozenset(key for (key,) in self._db.execute("SELECT key FROM verdicts"))
+
+    def take_in(self, other: Path) -> int:
+        """Keep the verdicts of another file too; one that is here stays. Returns how many were added.
+
+        Raises sqlite3.DatabaseError: the file is damaged.
+        """
+        with closing(sqlite3.connect(f"{other.resolve().as_uri()}?mode=ro", uri=True)) as there:
+            rows = there.execute("SELECT key, json FROM verdicts").fetchall()
+        before = self._db.total_changes
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", rows)
+        return self._db.total_changes - before
 
     def put(self, key: str, verdict: Verdict) -> None:
         """Keep one verdict, at once."""

@@ -10,6 +10,7 @@ single people.)
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
@@ -74,6 +75,27 @@ class Agreement:
     equivalence: Equivalence | None
     judges_per_pair: Mapping[int, int]
     """Number of judges → how many pairs of replies had so many."""
+
+
+NOTHING_KNOWN: Final = Agreement(
+    judge_human=None,
+    judge_human_ambiguous=None,
+    inter_human=None,
+    judges_with_one_human=None,
+    cross_judge={},
+    cross_judge_kappa={},
+    three_way={},
+    fleiss_kappa_humans=None,
+    fleiss_kappa_judges=None,
+    fleiss_kappa_by_axis={},
+    krippendorff_alpha_humans=None,
+    krippendorff_alpha_judges=None,
+    cohen_kappa=None,
+    subsampling={},
+    equivalence=None,
+    judges_per_pair={},
+)
+"""Of rows that were not compared with each other."""
 
 
 def three_way_from_pairwise(ab: float, ac: float, bc: float) -> float:

@@ -4,10 +4,9 @@ A flip is a verdict that changes its winner when the two replies change places; 
 design keeps a tenth of the pairs swapped and a twentieth repeated for this. Both are shares of pairs, each pair counted once.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
 
 from harness.store.judgment import Judgment
 
@@ -21,6 +20,18 @@ class Consistency:
     swapped_pairs: int
     self_consistency: float | None
     repeated_pairs: int
+
+
+def _pairs(n: int) -> int:
+    return n * (n - 1) // 2
+
+
+def _couples_within(known: Counter[tuple[str, str | None]], part: int) -> int:
+    """Couples of answers that agree in one part: 0 which reply was shown first, 1 who won."""
+    together: Counter[str | None] = Counter()
+    for answer, n in known.items():
+        together[answer[part]] += n
+    return sum(map(_pairs, together.values()))
 
 
 def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
@@ -37,12 +48,13 @@ def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
     for judge, pairs in sorted(asked.items()):
         flips, same = [], []
         for answers in pairs.values():
-            known = [(s, w) for s, w in answers if s is not None]
-            couples = list(combinations(known, 2))
-            swapped = [one[1] != two[1] for one, two in couples if one[0] != two[0]]
-            repeated = [one[1] == two[1] for one, two in couples if one[0] == two[0]]
-            flips += [sum(swapped) / len(swapped)] if swapped else []
-            same += [sum(repeated) / len(repeated)] if repeated else []
+            known = Counter((shown, winner) for shown, winner in answers if shown is not None)
+            repeated = _couples_within(known, 0)
+            swapped = _pairs(known.total()) - repeated
+            # Couples with the same winner, less those of them that were shown alike.
+            kept_winner = _couples_within(known, 1) - sum(map(_pairs, known.values()))
+            flips += [1 - kept_winner / swapped] if swapped else []
+            same += [sum(map(_pairs, known.values())) / repeated] if repeated else []
         found.append(
             Consistency(
                 judge,

@@ -22,6 +22,27 @@ from harness.ranking.verdicts import Source, Votes, axis_rows, each_once, parts,
 from harness.store.judgment import Judgment
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Rows as a rating reads them: the verdicts, and the plain shares that stand beside."""
+
+    votes: Votes
+    presentation: str
+    shares: Mapping[str, float]
+    """System → share won."""
+    axes: Mapping[str, Mapping[str, float]]
+    """System → axis → share won."""
+    own_family: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedBoard:
+    """All rows of a board, and the same by sets of systems that met, largest first."""
+
+    whole: Counted
+    parts: tuple[Counted, ...]
+
+
 def leaderboard(
     judgments: Iterable[Judgment],
     model: RatingModel = PRIMARY,
@@ -39,13 +60,19 @@ def leaderboard(
     """
     given = select(judgments, presentation=presentation, source=source, subset=subset)
     rows = each_once(given)
-    notes = [_repeats(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
+    notes = repeats_in_notes(given, rows)
     if axis is not None:
         rows = axis_rows(rows, axis)
     return rate(rows, model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 
-def _repeats(count: int, of: int) -> str:
+def repeats_in_notes(given: Sequence[Judgment], rows: Sequence[Judgment]) -> list[str]:
+    """What is said where some of the given rows stand there more than once; nothing where none does."""
+    return [repeats_in_words(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
+
+
+def repeats_in_words(count: int, of: int) -> str:
+    """What is said of rows that stand in a file more than once."""
     return (
         f"{count} of {of} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
         "number the rows of a voter who was asked again in `repeat`."
@@ -59,10 +86,30 @@ def rate(
 
     Raises harness.errors.UserError: no rows, or bad axis weights.
     """
+    return rate_counted(count(rows, model), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
+
+
+def count(rows: Sequence[Judgment], model: RatingModel) -> CountedBoard:
+    """Rows as every model of the same axis weights reads them. Raises UserError: no rows, or bad axis weights."""
     rows = model.rows(rows)
     if not rows:
         model.votes(rows)
-    found = [_part(part, model, bootstrap_draws, seed) for part in parts(rows)]
+    each = parts(rows)
+    whole = _counted(rows, model)
+    return CountedBoard(whole, (whole,) if len(each) == 1 else tuple(_counted(part, model) for part in each))
+
+
+def _counted(rows: Sequence[Judgment], model: RatingModel) -> Counted:
+    votes = model.votes(rows)
+    return Counted(votes, rows[0].presentation, win_rates(rows), axis_win_rates(rows), sum(row.own_family for row in rows))
+
+
+def rate_counted(
+    counted: CountedBoard, model: RatingModel, *, notes: Sequence[str] = (), bootstrap_draws: int = 0, seed: int = 0
+) -> Board:
+    """Rate the systems of counted rows."""
+    whole = counted.whole
+    found = [_part(part, model, bootstrap_draws, seed) for part in counted.parts]
     if len(found) > 1:
         shown = "; ".join(", ".join(sorted(part.votes.systems)) for part in found)
         notes = [
@@ -75,14 +122,13 @@ def rate(
         for k, part in enumerate(found, start=1)
         for name, value in part.fitted.terms.items()
     }
-    votes = model.votes(rows)
     return Board(
         method=model.title(name for part in found for name in part.fitted.terms),
         systems=tuple(row for k, part in enumerate(found, start=1) for row in part.ratings(k)),
-        warnings=(*notes, *_warnings(rows, votes, found)),
-        presentation=rows[0].presentation,
-        judgments=len(rows),
-        contexts=len(votes.contexts),
+        warnings=(*notes, *_warnings(whole, found)),
+        presentation=whole.presentation,
+        judgments=len(whole.votes),
+        contexts=len(whole.votes.contexts),
         terms=terms,
         names=tuple(name for part in found for name in part.votes.systems),
         covariance=_together([part.covariance for part in found]),
@@ -97,8 +143,7 @@ def rate(
 class _Part:
     """Systems that met, on a scale of their own: log-odds from the mean of the core (of all, where there is none)."""
 
-    rows: Sequence[Judgment]
-    votes: Votes
+    counted: Counted
     fitted: Fitted
     wins: Floats
     stands: edge.Standing
@@ -106,6 +151,11 @@ class _Part:
     covariance: Covariance
     draws: Floats | None
     """(2, systems): ends of the bootstrap's intervals in Elo."""
+
+    @property
+    def votes(self) -> Votes:
+        """Its verdicts."""
+        return self.counted.votes
 
     def ratings(self, number: int) -> list[SystemRating]:
         """Best first."""
@@ -120,8 +170,8 @@ class _Part:
         return {(names[i], names[j]): _contexts_between(self.votes, i, j) for i, j in sorted(met)}
 
 
-def _part(rows: Sequence[Judgment], model: RatingModel, draws: int, seed: int) -> _Part:
-    votes = model.votes(rows)
+def _part(counted: Counted, model: RatingModel, draws: int, seed: int) -> _Part:
+    votes = counted.votes
     fitted = fit_votes(votes, model.method)
     wins = bradley_terry.wins_by_context(votes, weighted=False).sum(axis=0)
     stands = edge.standing(wins)
@@ -133,7 +183,7 @@ def _part(rows: Sequence[Judgment], model: RatingModel, draws: int, seed: int) -
     if draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS and stands.core.all():
         often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
         ends = percentile_interval(to_elo(refits(votes, model.method, often)), len(votes.contexts))
-    return _Part(rows, votes, fitted, wins, stands, theta, covariance, ends)
+    return _Part(counted, fitted, wins, stands, theta, covariance, ends)
 
 
 def _together(each: Sequence[Covariance]) -> Covariance:
@@ -154,7 +204,7 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
     half = error * part.covariance.quantile()
     at = np.flatnonzero(core)
     wide = error * max_t(Covariance(part.covariance.matrix[np.ix_(at, at)], part.covariance.freedom)) if at.size else error
-    shares, axes = win_rates(part.rows), axis_win_rates(part.rows)
+    shares, axes = part.counted.shares, part.counted.axes
     found = []
     for k, system in enumerate(votes.systems):
         mine = int(((votes.first == k) | (votes.second == k)).sum())
@@ -215,7 +265,8 @@ def _contexts_between(votes: Votes, one: int, other: int) -> int:
     return int(np.unique(votes.context[here]).size)
 
 
-def _warnings(rows: Sequence[Judgment], votes: Votes, found: Sequence[_Part]) -> tuple[str, ...]:
+def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
+    votes = whole.votes
     notes = [text for part in found for text in reach.explain(part.wins, part.votes.systems)]
     contexts = len(votes.contexts)
     if contexts < FEWEST_CONTEXTS:
@@ -226,7 +277,6 @@ def _warnings(rows: Sequence[Judgment], votes: Votes, found: Sequence[_Part]) ->
     rare = [name for name, count in seen.items() if count < FEWEST_CONTEXTS <= contexts]
     if rare:
         notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
-    own = sum(row.own_family for row in rows)
-    if own:
-        notes.append(f"{own} of {len(rows)} verdicts come from a judge of one side's own model family.")
+    if whole.own_family:
+        notes.append(f"{whole.own_family} of {len(votes)} verdicts come from a judge of one side's own model family.")
     return tuple(notes)

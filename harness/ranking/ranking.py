@@ -124,7 +124,7 @@ def rank(
         structure=_structure(rows),
         joint=figure,
         joint_variants=tuple(figures),
-        external=_external(board, {**_printed(), **(external or {})}),
+        external=external_correlations(board, external or {}),
         reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
         checks=checks or {},
     ).with_notes(_unmeasured(rows, checks or {}))
@@ -147,10 +147,13 @@ def _printed() -> dict[str, dict[str, float | None]]:
     }
 
 
-def _external(board: Board, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[Correlation, Correlation]]:
+def external_correlations(
+    board: Board, scores: Mapping[str, Mapping[str, float | None]]
+) -> dict[str, tuple[Correlation, Correlation]]:
+    """Score → Pearson and Spearman of Elo with it; the paper's printed scores take part, by system name."""
     # Ratings of two parts are on two scales, so only the largest part is correlated with anything.
     ratings = {row.system: row.elo for row in board.systems if row.part == 1}
-    found = {name: with_external(ratings, values) for name, values in scores.items()}
+    found = {name: with_external(ratings, values) for name, values in {**_printed(), **scores}.items()}
     return {name: both for name, both in found.items() if both is not None}
 
 

@@ -12,9 +12,9 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.leaderboard import count, leaderboard, rate_counted, repeats_in_notes
 from harness.ranking.model import PRIMARY, Method, RatingModel
-from harness.ranking.verdicts import Lengths, Source
+from harness.ranking.verdicts import Lengths, Source, each_once, select
 from harness.store.judgment import Judgment
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
@@ -60,19 +60,24 @@ def variants(
                     board = leaderboard(judgments, model, presentation=presentation, source=source, subset=subset)
                 except UserError:
                     continue
-            found.append(Variant(f"{source_name}, {subset_name}", board, False, _kendall(first, board)))
+            found.append(Variant(f"{source_name}, {subset_name}", board, False, kendall(first, board)))
     if model.method == "ordinal" and not model.lengths and lengths:
         board = leaderboard(judgments, replace(model, lengths=lengths), presentation=presentation)
         if "length" in board.terms:
-            found.append(Variant(WITH_LENGTH, board, True, _kendall(first, board)))
+            found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
+    given = select(judgments, presentation=presentation)
+    rows = each_once(given)
+    notes = repeats_in_notes(given, rows)
+    counted = count(rows, replace(model, lengths=None))
     for other in EXPLORATORY:
         if other != model.method:
-            board = leaderboard(judgments, replace(model, method=other), presentation=presentation)
-            found.append(Variant(f"exploratory: {board.method}", board, True, _kendall(first, board)))
+            board = rate_counted(counted, replace(model, method=other), notes=notes)
+            found.append(Variant(f"exploratory: {board.method}", board, True, kendall(first, board)))
     return tuple(found)
 
 
-def _kendall(one: Board, other: Board) -> float | None:
+def kendall(one: Board, other: Board) -> float | None:
+    """Rank correlation of two boards over the systems that both have."""
     there = {row.system: row.elo for row in other.systems}
     shared = [row for row in one.systems if row.system in there]
     if len(shared) < 3 or one.parts > 1 or other.parts > 1:

@@ -41,7 +41,9 @@ from harness.judging.stopping import Goal, UntilSeparated
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.steps.conversations import conversation_of
+from harness.steps.judge_shards import falls_to, folder_of, take_in
 from harness.steps.word_errors import heard_wer
+from harness.store.database import locked
 from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
@@ -68,6 +70,8 @@ class RunJudging:
     """End early once this is told apart."""
     keep_excluded: bool = False
     """Ask judges too that got half or more of the pairs with known answers wrong."""
+    shard: tuple[int, int] | None = None
+    """(which, of how many): put only the questions of this part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,8 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         progress.note(_why_nothing(store.contexts()))
         return []
     with VerdictCache(store.folder / VERDICTS) as cache:
+        if taken := take_in(store.folder, cache):
+            progress.note(f"{taken} answers of shards taken in")
         judges = await _judges_that_count(store, how, progress, cache)
         if not judges:
             return []
@@ -154,6 +160,40 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
             here = [b for b in batches if b.condition == condition]
             outcomes += await _ask(store, how, judges, here, progress, cache)
     return outcomes
+
+
+async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
+    """Put the questions of one shard and keep the answers in its own file; nothing else of the run is written.
+
+    Raises:
+        UserError: the run was dealt otherwise before, or this shard is being judged by another process.
+    """
+    shard = how.shard
+    if shard is None or not load_judges(how.judges):
+        return []
+    folder = folder_of(store.folder, shard)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder), VerdictCache(folder / VERDICTS) as cache:
+        known: frozenset[str] = frozenset()
+        if (store.folder / VERDICTS).exists():
+            with VerdictCache(store.folder / VERDICTS) as answered:
+                known = answered.keys()
+        judges = [open_judge(name, weights_for(name, progress)) for name in how.judges]
+        progress.phase(f"Judging shard {shard[0]} of {shard[1]} ({', '.join(judge.id for judge in judges)})")
+        return [
+            await judge_pairs_async(
+                store.contexts(),
+                batch.competing,
+                judges,
+                how.design,
+                how.seed,
+                lambda done, total, _: progress.count(done, total),
+                cache=cache,
+                presentation=how.presentation,
+                only=lambda key: key not in known and falls_to(key, shard),
+            )
+            for batch in _batches(store, how.presentation)
+        ]
 
 
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:

@@ -15,6 +15,7 @@ from harness.judging.record import read_records, stops_in_words
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import leaderboard
+from harness.ranking.many import MANY, rank_many
 from harness.ranking.model import RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
@@ -23,6 +24,7 @@ from harness.steps.latency import FIGURES, latency_values
 from harness.steps.summary import Subset
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.judgment_columns import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.timing.figures import BUDGET_MS
@@ -163,6 +165,9 @@ def rank_target(
     chosen, a condition that the run does not have.
     """
     table = scores or Scores({}, {})
+    if not path.is_dir() and lines_in(path) > MANY:
+        known = {name: options[name] for name in ("model", "draws", "seed") if name in options}
+        return rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
     if not path.is_dir():
         rows = files.read(path)
         if condition is not None:

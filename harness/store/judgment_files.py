@@ -9,7 +9,7 @@ import csv
 import difflib
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -51,17 +51,29 @@ def _json_lines(text: str, path: Path) -> Iterator[Judgment]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        try:
-            given = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise UserError(f"{path}, line {number}: not JSON ({_one_line(error)})") from None
-        if not isinstance(given, dict):
-            raise UserError(f"{path}, line {number}: a judgment is a JSON object, not {type(given).__name__}")
-        yield _row(given, f"{path}, line {number}")
+        where = f"{path}, line {number}"
+        yield row_of(object_of(line, where), where)
+
+
+def object_of(line: str, where: str) -> Any:
+    """What a line of JSON says. Raises UserError: it is none."""
+    try:
+        return json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(f"{where}: not JSON ({_one_line(error)})") from None
 
 
 def _csv(text: str, path: Path) -> Iterator[Judgment]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    for given, where in csv_rows(io.StringIO(text, newline=""), path):
+        yield row_of(given, where)
+
+
+def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str], str]]:
+    """The cells of each row by column, those left empty left out, and where the row stands.
+
+    Raises UserError: not CSV, a column is missing, unknown or there twice, or a row of another width.
+    """
+    reader = csv.reader(lines, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
         _check_names(header, f"{path}, line 1")
@@ -77,12 +89,15 @@ def _csv(text: str, path: Path) -> Iterator[Judgment]:
                 continue
             if len(cells) != len(header):
                 raise UserError(f"{where}: {len(cells)} cells where the header has {len(header)}")
-            yield _row({n: c for n, c in zip(header, cells, strict=True) if c != "" or n not in OPTIONAL_EMPTY}, where)
+            yield {n: c for n, c in zip(header, cells, strict=True) if c != "" or n not in OPTIONAL_EMPTY}, where
     except csv.Error as error:
         raise UserError(f"{path}, line {reader.line_num}: not CSV ({_one_line(error)})") from None
 
 
-def _row(given: Mapping[str, Any], where: str) -> Judgment:
+def row_of(given: Any, where: str) -> Judgment:
+    """One row from its names and values. Raises UserError: says which field is wrong, and where."""
+    if not isinstance(given, dict):
+        raise UserError(f"{where}: a judgment is a JSON object, not {type(given).__name__}")
     _check_names(given, where)
     flat = {name: value for name, value in given.items() if name in PLAIN or name in EXTRA}
     axes: dict[str, Any] = dict(given["axes"]) if isinstance(given.get("axes"), dict) else {}

@@ -1,0 +1,54 @@
+"""Very many judgments as columns of numbers.
+
+A row of a file becomes an object of a kilobyte when it is kept whole, and a million of them need more memory and time than the
+fits they feed. What a rating reads of a row is its names and its verdict, and names repeat; so a row is some sixty bytes here.
+Reasons in words are not kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Column = NDArray[np.integer[Any]]
+NOT_MARKED: Final = -128
+"""In `axes`: the judge marked other axes, or none, and not this one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgmentTable:
+    """n rows. Index columns point into the sorted tuples of names; `winner` is 1 (first), −1 or 0 (tie)."""
+
+    contexts: tuple[str, ...]
+    systems: tuple[str, ...]
+    judges: tuple[str, ...]
+    subsets: tuple[str, ...]
+    presentations: tuple[str, ...]
+    conditions: tuple[str, ...]
+    columns: Mapping[str, Column]
+    axes: NDArray[np.int8]
+    """(n, axes): signed strength of each mark, 0 for a tie, or `NOT_MARKED`."""
+
+    def __len__(self) -> int:
+        return int(self.axes.shape[0])
+
+    def __getitem__(self, column: str) -> Column:
+        return self.columns[column]
+
+    def where(self, kept: NDArray[np.bool_]) -> "JudgmentTable":
+        """The rows that are kept, with all names."""
+        if kept.all():
+            return self
+        columns = {name: column[kept] for name, column in self.columns.items()}
+        return JudgmentTable(
+            self.contexts,
+            self.systems,
+            self.judges,
+            self.subsets,
+            self.presentations,
+            self.conditions,
+            columns,
+            self.axes[kept],
+        )

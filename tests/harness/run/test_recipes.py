@@ -1,0 +1,94 @@
+"""The recipes of docs/recipes do what they say: their own lines are run here, with two local machines for a fleet."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.harness.conftest import PEERS, Finished
+
+RECIPES = Path(__file__).parents[3] / "docs" / "recipes"
+
+
+@pytest.fixture
+def plan(tmp_path: Path, pack: Path, harness_command: Callable[..., Finished]) -> Iterator[Path]:
+    """A plan of two contexts and a text agent, and a `harness` on the path."""
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    (commands / "harness").write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
+    # What stands for the network: a host is a folder, and its commands run in it.
+    (commands / "ssh").write_text(f'#!/bin/sh\ncd "{tmp_path}/$1" && exec sh -c "$2"\n')
+    (commands / "scp").write_text(
+        "#!/bin/bash\nargs=()\n"
+        f'for a in "$@"; do case $a in -q) ;; *:*) args+=("{tmp_path}/${{a/://}}");; *) args+=("$a");; esac; done\n'
+        'exec cp "${args[@]}"\n'
+    )
+    for command in commands.iterdir():
+        command.chmod(0o755)
+    line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl")]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        url = serving.stdout.readline().strip()
+        (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
+        path = tmp_path / "plan.json"
+        done = harness_command("plan", "--agent", tmp_path / "writer.toml", "--pack", pack, "--out", path)
+        assert done.code == 0, done.err
+        yield path
+        serving.kill()
+
+
+def run_here(tmp_path: Path, line: list[str], environment: Mapping[str, str]) -> None:
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        line, cwd=tmp_path, env={**os.environ, "PATH": path, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def merged_whole(harness_command: Callable[..., Finished], shards: Path, tmp_path: Path) -> None:
+    done = harness_command("merge", *sorted(shards.iterdir()), "--out", tmp_path / "run", "--json")
+    assert done.code == 0, done.err
+    assert (done.json["sessions"], done.json["left"]) == (2, 0)
+
+
+def asked(tmp_path: Path) -> int:
+    return len([line for line in (tmp_path / "asked.jsonl").read_text().splitlines() if json.loads(line)["to"] == "agent"])
+
+
+@pytest.mark.models
+def test_slurm(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+    for task in ("1", "2"):
+        environment = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
+        run_here(tmp_path, ["bash", str(RECIPES / "slurm.sh"), "plan.json", "shards"], environment)
+    merged_whole(harness_command, tmp_path / "shards", tmp_path)
+    assert plan.exists()
+
+
+@pytest.mark.models
+@pytest.mark.long
+def test_kubernetes(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+    job = yaml.safe_load((RECIPES / "kubernetes.yaml").read_text())
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    (line,) = container["args"]
+    assert f'/{job["spec"]["completions"]}"' in line, "as many shards as pods"
+    assert plan.name in line
+    for index in ("0", "1"):
+        here = [*container["command"], line.replace(f'/{job["spec"]["completions"]}"', '/2"')]
+        run_here(tmp_path, here, {"JOB_COMPLETION_INDEX": index, "HOSTNAME": f"heart-{index}"})
+    merged_whole(harness_command, tmp_path / "shards", tmp_path)
+
+
+@pytest.mark.models
+@pytest.mark.long
+def test_ssh(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
+    for host in ("one", "two"):
+        (tmp_path / host).mkdir()
+    for _ in range(2):
+        run_here(tmp_path, ["bash", str(RECIPES / "ssh.sh"), str(plan), "shards", "one", "two"], {})
+    assert asked(tmp_path) == 2, "nothing was played twice"
+    merged_whole(harness_command, tmp_path / "shards", tmp_path)
