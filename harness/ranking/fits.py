@@ -13,6 +13,7 @@ import numpy as np
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ties
 from harness.ranking.bootstrap import refit
 from harness.ranking.model import Method
+from harness.ranking.ordinal import OrdinalFit
 from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.scale import Floats, Ints
 from harness.ranking.verdicts import Votes
@@ -25,6 +26,8 @@ class Fitted:
     theta: Floats
     covariance: Covariance
     terms: Mapping[str, float]
+    whole: OrdinalFit | None = None
+    """The ordinal fit itself, where it is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +37,7 @@ class _Fit:
     bread: Floats
     scores: Floats
     breads: Floats
+    whole: OrdinalFit | None = None
     repeated: float = 1.0
     """By how much the fit overstates what independent verdicts tell, because it counts each several times."""
 
@@ -57,13 +61,17 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
             _fit(_relabelled(votes, both), method).covariance(),
         )
     independent = fit.repeated * unclustered(fit.bread, fit.theta.size)
-    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms)
+    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms, fit.whole)
 
 
-def refits(votes: Votes, method: Method, often: Floats) -> Floats:
-    """Log-odds in every draw: (draws, systems), each with mean zero. `often`: (draws, contexts)."""
+def refits(votes: Votes, method: Method, often: Floats, fitted: Fitted | None = None) -> Floats:
+    """Log-odds in every draw: (draws, systems), each with mean zero.
+
+    `often`: (draws, contexts). `fitted`: the fit of these very votes, where it is there already.
+    """
     if method == "ordinal":
-        return ordinal_bootstrap.refit(ordinal.fit(ordinal.design(votes)), votes, often)
+        known = fitted.whole if fitted is not None else None
+        return ordinal_bootstrap.refit(known or ordinal.fit(ordinal.design(votes)), votes, often)
     if method == "rao-kupper":
         signs = ties.signs(votes)
         return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs, ordinal.Penalty())), signs, often)
@@ -82,12 +90,12 @@ def _relabelled(votes: Votes, label: Ints) -> Votes:
 def _fit(votes: Votes, method: Method) -> _Fit:
     if method == "ordinal":
         fit = ordinal.fit(ordinal.design(votes))
-        return _Fit(fit.theta, fit.terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit))
+        return _Fit(fit.theta, fit.terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit), fit)
     if method in ("strength", "plain"):
         wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
         theta, bread = (found := bradley_terry.fit(wins.sum(axis=0))).theta, found.bread
         scores, breads = bradley_terry.scores_by_context(theta, wins), bradley_terry.breads_by_context(theta, wins)
         weight = np.maximum(np.abs(votes.level), 1) if method == "strength" else np.ones(len(votes))
-        return _Fit(theta, {}, bread, scores, breads, float((weight**2).sum() / weight.sum()))
+        return _Fit(theta, {}, bread, scores, breads, repeated=float((weight**2).sum() / weight.sum()))
     tied = ties.fit(votes, "davidson" if method == "davidson" else "rao-kupper")
     return _Fit(tied.theta, {"tie": tied.tie}, tied.bread, tied.scores, tied.breads)

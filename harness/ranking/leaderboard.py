@@ -182,7 +182,7 @@ def _part(counted: Counted, model: RatingModel, draws: int, seed: int) -> _Part:
     ends = None
     if draws > 0 and len(votes.contexts) >= FEWEST_CONTEXTS and stands.core.all():
         often = draw_contexts(len(votes.contexts), draws, np.random.default_rng(seed))
-        ends = percentile_interval(to_elo(refits(votes, model.method, often)), len(votes.contexts))
+        ends = percentile_interval(to_elo(refits(votes, model.method, often, fitted)), len(votes.contexts))
     return _Part(counted, fitted, wins, stands, theta, covariance, ends)
 
 
@@ -204,11 +204,11 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
     half = error * part.covariance.quantile()
     at = np.flatnonzero(core)
     wide = error * max_t(Covariance(part.covariance.matrix[np.ix_(at, at)], part.covariance.freedom)) if at.size else error
-    shares, axes = part.counted.shares, part.counted.axes
+    shares, axes, contexts = part.counted.shares, part.counted.axes, _contexts_by_system(votes)
     found = []
     for k, system in enumerate(votes.systems):
         mine = int(((votes.first == k) | (votes.second == k)).sum())
-        seen = _contexts_of(votes, k)
+        seen = contexts[k]
         known = seen >= FEWEST_CONTEXTS and bool(core[k])
         drawn = known and part.draws is not None
         found.append(
@@ -254,8 +254,12 @@ def _around(centre: float, half: float) -> Interval:
     return float(centre - half), float(centre + half)
 
 
-def _contexts_of(votes: Votes, system: int) -> int:
-    return int(np.unique(votes.context[(votes.first == system) | (votes.second == system)]).size)
+def _contexts_by_system(votes: Votes) -> list[int]:
+    """How many contexts each system was judged in."""
+    seen = np.zeros((len(votes.contexts), len(votes.systems)), dtype=bool)
+    seen[votes.context, votes.first] = True
+    seen[votes.context, votes.second] = True
+    return [int(count) for count in seen.sum(axis=0)]
 
 
 def _contexts_between(votes: Votes, one: int, other: int) -> int:
@@ -273,8 +277,8 @@ def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
         notes.append(f"{contexts} contexts are too few for an interval (at least {FEWEST_CONTEXTS}).")
     elif contexts < SMALL_SAMPLE:
         notes.append(f"{contexts} contexts: intervals rest on a small-sample correction.")
-    seen: Mapping[str, int] = {name: _contexts_of(votes, k) for k, name in enumerate(votes.systems)}
-    rare = [name for name, count in seen.items() if count < FEWEST_CONTEXTS <= contexts]
+    seen = zip(votes.systems, _contexts_by_system(votes), strict=True)
+    rare = [name for name, count in seen if count < FEWEST_CONTEXTS <= contexts]
     if rare:
         notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
     if whole.own_family:

@@ -19,7 +19,7 @@ from harness.ranking.board import Board, Ends
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.leaderboard import rate, repeats_in_notes
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
 from harness.ranking.people import HumanRatings, people_ratings
@@ -104,8 +104,9 @@ def rank(
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
     given = list(judgments)
-    board = leaderboard(given, model, presentation=presentation, bootstrap_draws=draws, seed=seed)
-    rows = each_once(select(given, presentation=presentation))
+    chosen = select(given, presentation=presentation)
+    rows = each_once(chosen)
+    board = rate(rows, model, notes=repeats_in_notes(chosen, rows), bootstrap_draws=draws, seed=seed)
     lengths = lengths_of(texts or {})
     figure, figures = None, []
     known = {row.system for row in board.systems}

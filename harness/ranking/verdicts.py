@@ -108,7 +108,7 @@ def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
 
 
 def _identity(row: Judgment) -> tuple[object, ...]:
-    marks = tuple(sorted((axis, mark.winner, mark.strength) for axis, mark in row.axes.items()))
+    marks = tuple(sorted((axis, mark.winner, mark.strength) for axis, mark in row.axes.items())) if row.axes else ()
     who = (row.context, row.system_a, row.system_b, row.source, row.judge, row.presentation, row.condition, row.replicate)
     return (*who, row.repeat, row.purpose, row.winner, row.strength, row.shown_first, marks)
 

