@@ -125,7 +125,7 @@ def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | 
     refuse_changes(plan, manifest, store.contexts_as_played())
     if manifest.fleet is not None:
         refuse_another_plan(plan, manifest.fleet.plan, f"{folder}, a shard")
-        refuse_another_machine(manifest, folder, any(s.status == "finished" for s in store.sessions()))
+        refuse_another_machine(manifest, folder, bool(store.finished_ids()))
     refuse_without_room(plan, store.finished_ids(), folder)
     return store
 

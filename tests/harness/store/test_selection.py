@@ -169,6 +169,8 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
 
 PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
+    "harness/steps/merge.py",
+    "harness/steps/merge_checks.py",
     "harness/steps/transcribe.py",
     "harness/steps/retime.py",
     "harness/steps/summarise.py",
@@ -176,7 +178,7 @@ QUEUES = {
     "reports/shown_runs.py",
     "reports/play.py",
 }
-"""Work on every session alike (transcribe it, time it, check its pacing, show it), and so read them all."""
+"""Work on every session alike (transcribe it, time it, show it, lay it beside others), and so read them all."""
 
 
 def test_no_reader_of_the_store_picks_sessions_by_itself() -> None:
