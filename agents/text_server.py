@@ -10,8 +10,8 @@ import json
 import signal
 import sys
 
-from agents.cascade.llm_server import LlmServer, ServerFailed, ServerOptions
 from agents.cascade.settings import LlmSettings
+from agents.llm_server import LlmServer, ServerFailed, ServerOptions
 
 
 def main() -> None:

@@ -57,9 +57,9 @@ async def observe(
     out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path
 ) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
-    from agents.cascade.llm_server import LlmServer, ServerOptions
     from agents.cascade.settings import StreamingWhisper
     from agents.cascade.short_context_whisper import ShortContextWhisper
+    from agents.llm_server import LlmServer, ServerOptions
     from harness.models.store import resolve
     from harness.run.voices import open_voices
     from scenarios.pack import load_pack

@@ -1,17 +1,24 @@
 """What a person sees while a run goes on: the phase, the context, the agent, the last TTFA.
 
 Everything goes to standard error, so that standard output stays for results. On a terminal one live line moves; elsewhere
-(CI logs, pipes) each finished step is one plain line. Nothing is drawn by the process that paces audio.
+(CI logs, pipes) each finished step is one plain line, and what is only counted says once a minute how far it is and how much
+time is left, so that an overnight judging can be followed in its log. Nothing is drawn by the process that paces audio.
 """
 
 import sys
+import time
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.prompt import Confirm
+
+LINE_EVERY_S: Final = 60.0
+"""Of what is counted, where no live line moves: often enough to see that it goes on, 600 lines in a night."""
+_TELLS_FROM: Final = 3
+"""Things counted before time left is said: the first is slow, because something is loaded for it."""
 
 
 class RunProgress:
@@ -33,6 +40,7 @@ class RunProgress:
         self._phase = ""
         self._done = 0
         self._total: int | None = None
+        self._began_s = self._said_s = 0.0
 
     def __enter__(self) -> Self:
         if self._live:
@@ -48,6 +56,7 @@ class RunProgress:
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._phase, self._done, self._total = name, 0, total
+        self._began_s = self._said_s = time.monotonic()
         self._task = self._bar.add_task(escape(name), total=total, status="")
         if not self._live:
             self._line(name if total is None else f"{name} ({total})")
@@ -68,8 +77,13 @@ class RunProgress:
     def count(self, done: int, total: int | None) -> None:
         """Progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
         self._done, self._total = done, total
+        now_s = time.monotonic()
+        left = time_left(done, total, now_s - self._began_s)
         if self._task is not None:
-            self._bar.update(self._task, completed=done, total=total)
+            self._bar.update(self._task, completed=done, total=total, status=left)
+        if not self._live and left and now_s - self._said_s >= LINE_EVERY_S:
+            self._said_s = now_s
+            self._line(f"  {done}/{total}, {left}")
 
     def note(self, text: str) -> None:
         """A line that stays."""
@@ -91,3 +105,15 @@ class RunProgress:
         # A line of its own in a log must be whole even when the reader tails it.
         self._console.print(text, markup=False, soft_wrap=True)
         sys.stderr.flush()
+
+
+def time_left(done: int, total: int | None, elapsed_s: float) -> str:
+    """How long the rest takes at the pace so far, in words; empty where that cannot be said."""
+    if total is None or done < _TELLS_FROM or done >= total:
+        return ""
+    left_s = elapsed_s / done * (total - done)
+    if left_s < 90:
+        return f"about {left_s:.0f} s left"
+    if left_s < 90 * 60:
+        return f"about {left_s / 60:.0f} min left"
+    return f"about {left_s / 3600:.1f} h left"

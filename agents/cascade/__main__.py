@@ -36,9 +36,9 @@ async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int,
 
     logger.remove()
     logger.add(sys.stderr, level="DEBUG" if verbose else "WARNING")
-    from agents.cascade.llm_server import ServerFailed
     from agents.cascade.models import load_models
     from agents.cascade.server import serve
+    from agents.llm_server import ServerFailed
 
     try:
         models = await load_models(settings, weights)

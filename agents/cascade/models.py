@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.cascade.llm import Endpoint
-from agents.cascade.llm_server import LlmServer, ServerOptions
 from agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper
+from agents.llm_server import LlmServer, ServerOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
     Raises:
         SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice cannot be decoded in
             parts though it should.
-        agents.cascade.llm_server.ServerFailed: the language-model server did not come up.
+        agents.llm_server.ServerFailed: the language-model server did not come up.
     """
     from agents.cascade import stock
 

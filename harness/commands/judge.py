@@ -50,7 +50,12 @@ class _Found:
 
 def judge(
     run: Annotated[Path | None, typer.Argument(help="Folder of a run.")] = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Judge: a shipped name, local, or a .toml file; may be repeated.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="With --judge local: a language model's name (harness models) or a .gguf file.")
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
@@ -89,7 +94,7 @@ def judge(
     from harness.judging.text_board import as_object
     from harness.steps.judge import load_judges
 
-    names = tuple(judge) if judge else ("embedded",)
+    names = _with_model(tuple(judge) if judge else ("embedded",), model)
     if not load_judges(names):
         raise UserError("--judge none: leaves nothing to do")
     if reads not in ("heard", "written"):
@@ -147,6 +152,14 @@ def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found
     return _Found(outcomes)
 
 
+def _with_model(names: tuple[str, ...], model: str | None) -> tuple[str, ...]:
+    if model is None:
+        return names
+    if "local" not in names:
+        raise UserError(f"--model {model}: is for --judge local; add it")
+    return tuple(f"local:{model}" if name == "local" else name for name in names)
+
+
 def _scale(text: str) -> tuple[float, float]:
     low, dash, high = text.partition("-")
     try:
@@ -160,9 +173,8 @@ def _scale(text: str) -> tuple[float, float]:
 
 def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_json: bool) -> int:
     from harness.judging.peoples_labels import read_labels
-    from harness.judging.trust import people_sentence
+    from harness.judging.trust import people_details, people_sentence
     from harness.steps.judge import check_against_people
-    from harness.wording import share
 
     labels = read_labels(path, scale)
     with RunProgress() as progress:
@@ -172,11 +184,8 @@ def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_js
         return 3 if any(check.missing for check in checks) else 0
     for check in checks:
         print(f"{people_sentence(check)}.")
-        print("by the gap people saw (of the scale): " + ", ".join(f"{gap} {share(at)}" for gap, at in check.by_gap.items()))
-        longer = share(check.judge_prefers_longer), share(check.people_prefer_longer)
-        print(f"chose the longer reply on {longer[0]} of pairs, people on {longer[1]}")
-        if check.board_correlation is not None:
-            print(f"rank correlation with people's order of replies: {check.board_correlation:.2f}")
+        for line in people_details(check):
+            print(line)
         if check.missing:
             print(f"{check.missing} pairs were not answered")
     return 3 if any(check.missing for check in checks) else 0

@@ -32,7 +32,9 @@ def run(
     seed: asked.Seed = None,
     barge_in: asked.BargeIn = None,
     events: asked.Events = None,
-    judge: Annotated[list[str] | None, typer.Option(help="Judge: a shipped name or a .toml file; may be repeated.")] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Judge: a name, local:FILE.gguf, or a .toml file; may be repeated.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="Play what `harness plan` fixed in this file.")] = None,
     shard: Annotated[str | None, typer.Option(help="Play only the I-th of N equal parts, as in 2/4.")] = None,
     wait_for_quiet: Annotated[

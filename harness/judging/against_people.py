@@ -2,8 +2,12 @@
 
 Asked are all clear pairs and as many of the closer ones as make the plan whole, each in both orders. Accuracy is of clear
 pairs; its interval resamples conversations. Beside it stand what a rule without any understanding reaches on the very same
-pairs (the longer reply wins, the reply with more question marks wins), and how often one rater agrees with all others: no judge
-can be expected to do better. A judge below a rule of one line has not learnt what people value, whatever its accuracy.
+pairs (`baselines`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a rule
+of one line has not learnt what people value, whatever its accuracy. How often it is right at each
+strength is told of all pairs.
+
+Where a file has one reply a context there are no pairs. Then replies to different conversations are compared, each with its
+own conversation, and only the rank correlation with people's order is told: it can give no trust.
 """
 
 import asyncio
@@ -17,11 +21,12 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.stats import spearmanr
 
-from harness.judging.cache import VerdictCache
-from harness.judging.checks import ask_pair
-from harness.judging.judge import Judge
-from harness.judging.labelled import LabelledPair
+from harness.judging.asking import ask
+from harness.judging.baselines import BASELINES, LONGER, by_rule, leanings
+from harness.judging.cache import VerdictCache, cache_key
+from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
+from harness.judging.reliability import reliability
 from harness.ranking.clustered import clustered_share
 from harness.store.judgment import PeopleCheck
 
@@ -29,10 +34,6 @@ MOST_PAIRS: Final = 1_000
 """Asked of one file: an interval of ±3 points at worst, were all conversations different. Drawn by lot beyond that."""
 GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third"), (CLEAR, 1.01, "a third and more"))
 """From, to (exclusive), of the scale."""
-BASELINES: Final[dict[str, Callable[[str], int]]] = {
-    "the longer reply wins": lambda text: len(text.split()),
-    "more question marks win": lambda text: text.count("?"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,10 @@ class _Answer:
     pair: PeoplesPair
     score: float
     """1 right, 0 wrong, ½ where the orders disagree."""
+    said: tuple[tuple[Verdict, bool], ...] = ()
+    """The verdict in either order, the better reply first and then second, and whether it was right."""
+    kept: int = 0
+    """Of these, how many were there already."""
 
 
 async def check_against(
@@ -47,24 +52,54 @@ async def check_against(
     labels: PeoplesLabels,
     seed: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
+    *,
+    under_way: Path | None = None,
 ) -> PeopleCheck:
-    """Ask a judge of people's pairs, in both orders, and say how far it agrees with them."""
-    asked = _drawn(labels.pairs(), seed)
-    with VerdictCache() as cache:
+    """Ask a judge of people's pairs, in both orders, and say how far it agrees with them.
+
+    `under_way`: a file that keeps the answers, so that a check that was stopped goes on where it was; who gave it deletes it
+    once the check is done, because the next one asks anew.
+    """
+    pairs = labels.pairs()
+    # Questions on one conversation follow one another, because a local model keeps what it read of the last.
+    asked = sorted(_drawn(pairs or labels.across(seed), seed), key=lambda pair: pair.context)
+    with VerdictCache(under_way) as cache:
         gate, done, answers = asyncio.Semaphore(judge.concurrency), 0, []
 
         async def one(pair: PeoplesPair) -> _Answer | None:
             nonlocal done
             async with gate:
-                checked = await ask_pair(judge, _as_labelled(pair), cache)
+                answer = await _ask(judge, pair, cache)
             done += 1
             if progress is not None:
                 progress(done, len(asked), pair.context)
-            return None if checked.score is None else _Answer(pair, checked.score)
+            return answer
 
         async with judge:
             answers = [a for a in await asyncio.gather(*(one(pair) for pair in asked)) if a is not None]
-    return figures(judge, labels, answers, seed, missing=len(asked) - len(answers))
+    check = figures(judge, labels, answers if pairs else (), seed, missing=len(asked) - len(answers))
+    if pairs:
+        return check
+    correlation, replies = _board_correlation(answers, labels)
+    kept_before = sum(answer.kept for answer in answers)
+    return check.model_copy(
+        update={
+            "one_reply_a_context": True, "board_correlation": correlation, "replies": replies, "answers_kept": kept_before,
+        }
+    )  # fmt: skip
+
+
+async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer | None:
+    question = Question(pair.turns, pair.better, pair.worse, pair.worse_turns)
+    said, kept_before = [], 0
+    try:
+        for shown, place in ((question, "first"), (question.swapped(), "second")):
+            verdict, was_kept = await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check"))
+            said.append((verdict, verdict.winner == place))
+            kept_before += was_kept
+    except JudgeFailure:
+        return None
+    return _Answer(pair, sum(right for _, right in said) / len(said), tuple(said), kept_before)
 
 
 def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], seed: int, *, missing: int = 0) -> PeopleCheck:
@@ -72,14 +107,16 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
     clear = [a for a in answers if a.pair.clear]
     accuracy, interval = _share([(a.pair.context, a.score) for a in clear], seed)
     reached = {
-        name: _share([(a.pair.context, _by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
+        name: _share([(a.pair.context, by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
     }
     best = max(reached, key=lambda name: reached[name] or 0.0)
     by_gap = {}
     for low, high, name in GAPS:
         share, _ = _share([(a.pair.context, a.score) for a in answers if low <= a.pair.gap < high], seed)
         by_gap[name] = share
-    longer = [(a.pair, a.score) for a in answers if len(a.pair.better.split()) != len(a.pair.worse.split())]
+    leaning = leanings([(a.pair, a.score) for a in answers])
+    first = [float(verdict.winner == "first") for a in answers for verdict, _ in a.said]
+    correlation, replies = _board_correlation(answers, labels)
     return PeopleCheck(
         judge=judge.id,
         fingerprint=judge.fingerprint,
@@ -95,10 +132,15 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         best_baseline=best,
         raters=len(labels.raters),
         raters_agree=raters_agree(labels, seed),
-        board_correlation=_board_correlation(answers, labels),
-        judge_prefers_longer=_mean([_prefers_longer(pair, score) for pair, score in longer]),
-        people_prefer_longer=_mean([_prefers_longer(pair, 1.0) for pair, _ in longer]),
+        board_correlation=correlation,
+        judge_prefers_longer=leaning[LONGER][0],
+        people_prefer_longer=leaning[LONGER][1],
         missing=missing,
+        reliability=reliability([pair for a in answers for pair in a.said]),
+        leanings=leaning,
+        judge_prefers_first=sum(first) / len(first) if first else None,
+        replies=replies,
+        answers_kept=sum(a.kept for a in answers),
     )
 
 
@@ -137,38 +179,20 @@ def _drawn(pairs: Sequence[PeoplesPair], seed: int) -> Sequence[PeoplesPair]:
     return sorted(shuffled, key=lambda pair: not pair.clear)[:MOST_PAIRS]
 
 
-def _as_labelled(pair: PeoplesPair) -> LabelledPair:
-    return LabelledPair(
-        id=pair.context[:80], conversation_id=pair.context, escalation=None, turns=pair.turns, better=pair.better,
-        worse=pair.worse, axis="E", difficulty="medium",
-    )  # fmt: skip
-
-
 def _share(values: Sequence[tuple[str, float]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
     return clustered_share(values, seed=seed) if values else (None, None)
 
 
-def _by_rule(rule: Callable[[str], int], pair: PeoplesPair) -> float:
-    return 0.5 + 0.5 * float(np.sign(rule(pair.better) - rule(pair.worse)))
-
-
-def _prefers_longer(pair: PeoplesPair, score: float) -> float:
-    return score if len(pair.better.split()) > len(pair.worse.split()) else 1 - score
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-def _board_correlation(answers: Sequence[_Answer], labels: PeoplesLabels) -> float | None:
-    """Spearman's rank correlation of the replies' share of pairs won with the judge and their worth to people."""
+def _board_correlation(answers: Sequence[_Answer], labels: PeoplesLabels) -> tuple[float | None, int]:
+    """Spearman's rank correlation of the replies' share of pairs won with the judge and their worth to people; how many."""
     won: dict[tuple[str, str], list[float]] = {}
     for answer in answers:
         pair = answer.pair
+        of_worse = pair.context if pair.worse_turns is None else pair.worse_context
         won.setdefault((pair.context, pair.better), []).append(answer.score)
-        won.setdefault((pair.context, pair.worse), []).append(1 - answer.score)
+        won.setdefault((of_worse, pair.worse), []).append(1 - answer.score)
     shares = [sum(scores) / len(scores) for scores in won.values()]
     if len(set(shares)) < 2:
-        return None
+        return None, len(shares)
     worth = worths(labels.ratings, labels.scale)
-    return float(spearmanr(shares, [worth[key] for key in won]).statistic)
+    return float(spearmanr(shares, [worth[key] for key in won]).statistic), len(shares)

@@ -27,7 +27,7 @@ from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
 from scenarios.context import Turn
 
-METHOD = "head-1"
+METHOD = "head-2"
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
 """Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
 AXIS_IS_CLEAR_FROM = 1.7

@@ -53,7 +53,7 @@ def estimate(
         c
         for c in plan
         if c.purpose == "main"
-        or (settings.api != "embedded" and not any(replies[c.context_id][s].lost for s in (c.system_a, c.system_b)))
+        or (not settings.orders_itself and not any(replies[c.context_id][s].lost for s in (c.system_a, c.system_b)))
     ]
 
     def both(c: Comparison) -> tuple[Completion, Completion]:
@@ -93,10 +93,9 @@ def total(parts: Sequence[Estimate]) -> Estimate:
 
 def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -> Estimate:
     """`prompts`: characters of each question that would be asked."""
-    embedded = settings.api == "embedded"
-    tokens_in = 0 if embedded else round(sum(prompts) / CHARACTERS_PER_TOKEN)
-    tokens_out = 0 if embedded else VERDICT_TOKENS * len(prompts)
-    if embedded:
+    tokens_in = 0 if settings.runs_here else round(sum(prompts) / CHARACTERS_PER_TOKEN)
+    tokens_out = 0 if settings.runs_here else VERDICT_TOKENS * len(prompts)
+    if settings.runs_here:
         cost: float | None = 0.0
     elif settings.price_in is None or settings.price_out is None:
         cost = None

@@ -64,6 +64,8 @@ class Verdict:
     rationale: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    log_odds: float | None = None
+    """ln P(first is better) − ln P(second is better), of a judge that knows its own; what they are worth, a check says."""
 
 
 class JudgeFailure(Exception):

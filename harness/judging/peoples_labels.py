@@ -13,6 +13,7 @@ conversations on one prompt are pairs, the supporter's turns joined.
 import csv
 import hashlib
 import json
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ CLEAR: Final = 1 / 3
 """Of the scale: closer replies are a matter of the rater, and figures of them stand apart."""
 EXPERTS: Final = "expert"
 """Files of people with training begin so in the published folder; crowd and models stand beside and are not read."""
+ROUNDS: Final = 4
+"""Times that each reply meets two others where there is one reply a context: eight opponents separate nine shares of pairs won,
+for four questions a reply."""
 PUBLISHED: Final = Path("annotations") / "lend_an_ear"
 PUBLISHED_SCALE: Final = (1.0, 5.0)
 
@@ -54,6 +58,9 @@ class PeoplesPair:
     better: str
     worse: str
     gap: float
+    worse_turns: tuple[Turn, ...] | None = None
+    """The conversation that the worse reply answers, where it is not the better one's; `worse_context` is its text."""
+    worse_context: str = ""
 
     @property
     def clear(self) -> bool:
@@ -81,6 +88,25 @@ class PeoplesLabels:
             for (a, worth_a), (b, worth_b) in combinations(sorted(replies), 2)
             if worth_a != worth_b
         )
+
+    def across(self, seed: int) -> tuple[PeoplesPair, ...]:
+        """Pairs of replies to different conversations, each reply in about `2 * ROUNDS` of them, by lot.
+
+        For files with one reply a context: what wins such a pair is the reply that serves its own conversation better, and
+        only the order of all replies means something.
+        """
+        worth = worths(self.ratings, self.scale)
+        rng, found = random.Random(f"across {seed}"), {}
+        for _ in range(ROUNDS):
+            order = rng.sample(sorted(worth), len(worth))
+            for one, other in zip(order, order[1:] + order[:1], strict=True):
+                better, worse = (one, other) if worth[one] > worth[other] else (other, one)
+                if worth[one] != worth[other]:
+                    gap = worth[better] - worth[worse]
+                    found[better, worse] = PeoplesPair(
+                        better[0], conversation(better[0]), better[1], worse[1], gap, conversation(worse[0]), worse[0]
+                    )
+        return tuple(found.values())
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -118,7 +144,7 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
     """Read a file, or the published folder, whose scores lie on `scale` (its lowest and highest score).
 
     Raises:
-        UserError: unreadable, unknown columns, a score off the scale, or no two replies to one conversation.
+        UserError: unreadable, unknown columns, a score off the scale, or no two replies that people rated differently.
     """
     if path.is_dir():
         rows, scale, source = tuple(_published(path)), PUBLISHED_SCALE, path / PUBLISHED
@@ -131,11 +157,8 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
             raise UserError(f"--against {path}: cannot be read ({error})") from error
         rows = tuple(_rows(path, text, scale))
     labels = PeoplesLabels(path.name, hashlib.sha256(content).hexdigest(), rows, scale)
-    if not labels.pairs():
-        raise UserError(
-            f"--against {path}: holds no two replies to the same context that people rated differently; a judge of pairs "
-            "cannot be held against one reply a context"
-        )
+    if len(set(worths(rows, scale).values())) < 2:
+        raise UserError(f"--against {path}: holds no two replies that people rated differently; give a file of several replies")
     return labels
 
 

@@ -7,7 +7,6 @@ was written against the label); and the nearness of the nearest and the furthest
 A vector belongs to one reply alone, so a difference of two is antisymmetric by construction.
 """
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from harness.judging.discourse import FEATURES, discourse_features
 from harness.judging.rubric import spoken_words
 from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, sentences
+from harness.judging.spoken_to_judge import addresses_judge as addresses_judge
 from scenarios.context import Turn
 
 BLOCKS: tuple[tuple[str, int], ...] = (
@@ -26,18 +26,6 @@ BLOCKS: tuple[tuple[str, int], ...] = (
     ("nearness", 2),
 )
 SIZE = sum(size for _, size in BLOCKS)
-_TO_THE_JUDGE = re.compile(
-    r"\b(ignore|disregard|forget)\b.{0,30}\b(instruction|prompt|rubric|above|previous|other (reply|response))|"
-    r"\b(choose|pick|select|prefer|rate|score|rank|vote for)\b.{0,25}\b(me|this|my|reply|response|answer|option|a\b|b\b)|"
-    r"\b(reply|response|option|answer|candidate) [ab]\b|\b(winner|judge|grader|evaluator|rubric|system prompt|json)\b|"
-    r"\b(empathic responsiveness|human alignment|attunement|task-?following)\b|\bstrength\W{0,3}[1-5]\b|[{}<>]",
-    re.IGNORECASE,
-)
-
-
-def addresses_judge(sentence: str) -> bool:
-    """Whether a sentence speaks to whoever scores, and not to the seeker."""
-    return bool(_TO_THE_JUDGE.search(sentence))
 
 
 def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: SentenceEncoder) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """Judges on file: one TOML per judge, shipped or the user's own.
 
+`local:NAME` and `local:FILE.gguf` need no file: such a judge is known by its model's bytes.
+
 A judge's identity is part of every verdict and of the cache key, so the file names id, family and version, and a file
 that says something this program would ignore is refused. Keys are named by environment variable and never held here.
 """
@@ -13,12 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.secrets import learn_file
 from harness.errors import UserError
+from harness.judging.local_model import LOCAL, identify
 
 _SHIPPED = "judges"
 
 
 class JudgeSettings(BaseModel):
-    """One judge. `api = "embedded"` runs here; the others are asked over HTTP."""
+    """One judge. `api = "embedded"` runs here, `"local"` too or on a llama.cpp server; the others are asked over HTTP."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,9 +29,10 @@ class JudgeSettings(BaseModel):
     family: Annotated[str, Field(min_length=1, max_length=40)]
     version: Annotated[str, Field(min_length=1, max_length=60)]
     about: str = ""
-    api: Literal["openai", "anthropic", "embedded"] = "openai"
+    api: Literal["openai", "anthropic", "embedded", "local"] = "openai"
     base_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
     model: str = ""
+    """What the server calls it; for `local` a weight's name or the path of a GGUF file."""
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the key; none for a local server."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
@@ -41,9 +45,25 @@ class JudgeSettings(BaseModel):
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
+    threads: Annotated[int, Field(ge=1, le=256)] | None = None
+    """Of a local model; None takes every core that this process may use."""
+    gpu_layers: Annotated[int, Field(ge=0, le=999)] = 0
+    """Of a local model: so many of its layers are put on a GPU, where llama.cpp was built for one."""
+    context_tokens: Annotated[int, Field(ge=512, le=1_000_000)] = 8_192
+    """What a local model can read at once: instructions, conversation and both replies."""
     price_in: Annotated[float, Field(ge=0)] | None = None
     """US dollars per million prompt tokens; null when not known, then the dry run prints no cost."""
     price_out: Annotated[float, Field(ge=0)] | None = None
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether it costs this machine's time and no money."""
+        return self.api in ("embedded", "local")
+
+    @property
+    def orders_itself(self) -> bool:
+        """Whether its verdict cannot depend on the order shown, so that it is asked no audits of that."""
+        return self.api in ("embedded", "local")
 
 
 def shipped_judges() -> tuple[str, ...]:
@@ -53,18 +73,21 @@ def shipped_judges() -> tuple[str, ...]:
 
 
 def load_judge_settings(name_or_path: str) -> JudgeSettings:
-    """Settings of a shipped judge by name, or of the TOML file at a path.
+    """Settings of a shipped judge by name, of a local model (`local:NAME`, `local:FILE.gguf`), or of the TOML file at a path.
 
     Raises:
-        UserError: no such judge, unreadable TOML (with its line), or a field that is wrong (with its name).
+        UserError: no such judge or model, unreadable TOML (with its line), or a field that is wrong (with its name).
     """
+    if name_or_path == LOCAL or name_or_path.startswith(f"{LOCAL}:"):
+        return _local(name_or_path.partition(":")[2])
     if name_or_path in shipped_judges():
         text, where = (resources.files("harness.judging") / _SHIPPED / f"{name_or_path}.toml").read_text(), name_or_path
     else:
         path = Path(name_or_path)
         if path.suffix != ".toml" or not path.is_file():
             raise UserError(
-                f"judge {name_or_path!r}: no such judge; choose one of {', '.join(shipped_judges())}, or give a .toml file"
+                f"judge {name_or_path!r}: no such judge; choose one of {', '.join(shipped_judges())}, local:FILE.gguf, "
+                "or give a .toml file"
             )
         try:
             text, where = path.read_text(encoding="utf-8"), str(path)
@@ -78,6 +101,17 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
     except ValidationError as error:
         first = error.errors()[0]
         raise UserError(f"judge file {where}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from error
-    if settings.api != "embedded" and not (settings.base_url and settings.model):
+    if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
+        raise UserError(
+            f"judge file {where}: a local judge needs model (a GGUF file) or base_url (a llama.cpp server), one of them"
+        )
+    if not settings.runs_here and not (settings.base_url and settings.model):
         raise UserError(f"judge file {where}: a judge asked over HTTP needs base_url and model")
     return settings
+
+
+def _local(model: str) -> JudgeSettings:
+    if not model:
+        raise UserError(f"--judge {LOCAL}: needs --model NAME or FILE.gguf (or in one word: --judge {LOCAL}:FILE.gguf)")
+    found = identify(model)
+    return JudgeSettings(id=LOCAL, family=found.family, version=found.version, api="local", model=model, timeout_s=600)

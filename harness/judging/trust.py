@@ -80,6 +80,12 @@ def agrees_with_people(check: PeopleCheck) -> bool:
 
 def people_sentence(check: PeopleCheck) -> str:
     """How far a judge agrees with people, in one line without its stop."""
+    if check.one_reply_a_context:
+        found = "none can be told" if check.board_correlation is None else f"{check.board_correlation:.2f}"
+        return (
+            f"{check.judge} against people ({check.source}): one reply a context, so no pairs, no accuracy, and it "
+            f"cannot give trust; rank correlation with people's order of {counted(check.replies, 'reply', 'replies')}: {found}"
+        )
     if check.accuracy is None:
         return f"{check.judge} against people ({check.source}): no clear pair was answered"
     band = f" ({share_band(check.accuracy_interval)})" if check.accuracy_interval else ", too few conversations for an interval"
@@ -91,6 +97,32 @@ def people_sentence(check: PeopleCheck) -> str:
         f"{check.judge} against people ({check.source}): right on {share(check.accuracy)} of {of}{band}; "
         f"\u201c{check.best_baseline}\u201d reaches {share(best)}{below}{ceiling}"
     )
+
+
+def people_details(check: PeopleCheck) -> list[str]:
+    """What else a check against people found, a line each."""
+    if check.one_reply_a_context:
+        return []
+    lines = ["by the gap people saw (of the scale): " + ", ".join(f"{gap} {share(at)}" for gap, at in check.by_gap.items())]
+    lines.append(
+        "rules without understanding on the same clear pairs: "
+        + ", ".join(f"\u201c{rule}\u201d {share(at)}" for rule, at in check.baselines.items())
+    )
+    lines += [
+        f"chose the side of \u201c{rule}\u201d on {share(judge)} of pairs, people on {share(people)}"
+        for rule, (judge, people) in check.leanings.items()
+        if judge is not None
+    ]
+    if check.judge_prefers_first is not None:
+        lines.append(f"chose the reply shown first on {share(check.judge_prefers_first)} (each pair was shown in both orders)")
+    for point in check.reliability:
+        stated = "" if point.expected is None else f" (it states {share(point.expected)})"
+        lines.append(f"{point.stated}: right on {share(point.right)} of {counted(point.verdicts, 'verdict')}{stated}")
+    if check.board_correlation is not None:
+        lines.append(
+            f"people's order of {counted(check.replies, 'reply', 'replies')}: rank correlation {check.board_correlation:.2f}"
+        )
+    return lines
 
 
 def trust_in(check: JudgeCheck) -> Trust:

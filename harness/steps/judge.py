@@ -20,7 +20,6 @@ from harness import models
 from harness.errors import UserError
 from harness.judging import (
     DEFAULT_JUDGE,
-    EMBEDDED_WEIGHTS,
     Completion,
     Design,
     JudgingOutcome,
@@ -30,6 +29,7 @@ from harness.judging import (
     load_judge_settings,
     open_judge,
     reference_completions,
+    weights_of,
 )
 from harness.judging.against_people import check_against, keep, kept
 from harness.judging.checks import with_people
@@ -108,15 +108,27 @@ def validations_folder() -> Path:
 async def check_against_people(
     names: Sequence[str], labels: PeoplesLabels, seed: int, progress: RunProgress
 ) -> list[PeopleCheck]:
-    """Hold each judge against people's ratings; kept for later runs by the same judge on this machine."""
+    """Hold each judge against people's ratings; kept for later runs by the same judge on this machine.
+
+    Answers of a check that is under way are kept too, so that one that was killed asks again only what was on its way.
+    """
     checks = []
     for name in names:
         judge = open_judge(name, weights_for(name, progress))
         progress.phase(f"Holding the judge against people ({judge.id})")
-        check = await check_against(judge, labels, seed, lambda done, total, _: progress.count(done, total))
+        under_way = validations_folder() / f"{judge.fingerprint}-{labels.sha256[:16]}.answers.sqlite"
+        check = await check_against(
+            judge, labels, seed, lambda done, total, _: progress.count(done, total), under_way=under_way
+        )
         keep(check, validations_folder())
+        if not check.missing:
+            _forget(under_way)
         checks.append(check)
     return checks
+
+
+def _forget(answers: Path) -> None:
+    answers.unlink(missing_ok=True)
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
@@ -368,7 +380,8 @@ def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
 
 def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:
     """What a judge needs on disk, brought if need be; nothing for one behind an endpoint."""
-    if load_judge_settings(name).api != "embedded":
+    needed = weights_of(load_judge_settings(name))
+    if not needed:
         return {}
-    progress.phase("Judge's weights", len(EMBEDDED_WEIGHTS))
-    return {weight: models.resolve(weight) for weight in EMBEDDED_WEIGHTS}
+    progress.phase("Judge's weights", len(needed))
+    return {weight: Path(weight) if weight.lower().endswith(".gguf") else models.resolve(weight) for weight in needed}

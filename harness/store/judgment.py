@@ -83,6 +83,20 @@ class Judgment(BaseModel):
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
 
 
+class Reliability(BaseModel):
+    """How often a judge was right at one level of what it states: a point of its reliability curve."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stated: str
+    """The level, in words."""
+    verdicts: int
+    """Each pair is asked in both orders and counts twice."""
+    right: float
+    expected: float | None = None
+    """Mean of the probabilities that it stated; None for a strength, which promises none."""
+
+
 class PeopleCheck(BaseModel):
     """How far a judge agrees with people on replies that this project did not write (`harness judge --check --against`)."""
 
@@ -112,6 +126,18 @@ class PeopleCheck(BaseModel):
     judge_prefers_longer: float | None
     people_prefer_longer: float | None
     missing: int = 0
+    reliability: tuple[Reliability, ...] = ()
+    """Of all pairs asked, clear and close."""
+    leanings: dict[str, tuple[float | None, float | None]] = {}
+    """Per rule without understanding: how often the judge, and how often people, chose the side that the rule chooses."""
+    judge_prefers_first: float | None = None
+    """How often it chose the reply shown first; each pair is shown in both orders, so one half is no preference."""
+    one_reply_a_context: bool = False
+    """Then replies to different conversations were compared, and nothing but the rank correlation is told."""
+    replies: int = 0
+    """Replies that the rank correlation is over."""
+    answers_kept: int = 0
+    """Verdicts taken over from a check of these ratings that was stopped in the middle."""
 
 
 class JudgeCheck(BaseModel):

@@ -100,7 +100,7 @@ async def test_a_check_is_kept_for_exactly_that_judge_and_a_damaged_one_is_none(
         ({"score": 9}, "off the scale 1 to 5"),
         ({"score": "much"}, "is no number"),
         ({"mood": 1}, "has the unknown mood"),
-        ({"reply": "the same"}, "no two replies to the same context"),
+        ({"score": 3, "dimension": "empathy"}, "no two replies that people rated differently"),
         ({"reply": " "}, "must both say something"),
     ],
 )
@@ -125,3 +125,21 @@ def test_a_line_that_cannot_be_is_refused(harness_command: Any, line: tuple[str,
     done: Finished = harness_command("judge", *line)
     assert done.code == 2
     assert "Traceback" not in done.err
+
+
+async def test_one_reply_a_context_gives_a_rank_correlation_and_no_trust(tmp_path: Path) -> None:
+    lines = ["context,reply,rater,dimension,score", *(f"Seeker: talk {n},Reply {n},a,empathy,{1 + n % 5}" for n in range(5))]
+    (tmp_path / "r.csv").write_text("\n".join(lines), encoding="utf-8")
+    found = await checked(tmp_path / "r.csv", Prefers())
+    assert (found.one_reply_a_context, found.accuracy, found.replies) == (True, None, 5)
+    assert found.board_correlation is not None
+    assert found.board_correlation > 0.7
+    assert "one reply a context" in people_sentence(found)
+
+
+async def test_strength_and_leanings_stand_beside_peoples_own(tmp_path: Path) -> None:
+    found = await checked(rated(tmp_path / "r.csv", 40, longer_is_better=0.9), Prefers(by_length=True))
+    judge, people = found.leanings["the longer reply wins"]
+    assert (judge, people) == (1.0, found.accuracy)
+    assert [(p.stated, p.verdicts, p.right) for p in found.reliability] == [("strength 3", 80, found.accuracy)]
+    assert found.judge_prefers_first == 0.5

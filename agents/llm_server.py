@@ -79,7 +79,7 @@ class LlmServer:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "agents.cascade.llm_server",
+            "agents.llm_server",
             json.dumps(asdict(self._options)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -161,7 +161,11 @@ def _serve(options: ServerOptions) -> None:
     params.cache_idle_slots = False
     params.ui = False
     params.verbosity = 1
-    server = xllamacpp.Server(params)
+    try:
+        server = xllamacpp.Server(params)
+    except RuntimeError:
+        # The parent says in one line what a model that cannot be loaded means.
+        sys.exit(1)
     print(json.dumps({"url": server.listening_address}), flush=True)
     signal.pause()
 
