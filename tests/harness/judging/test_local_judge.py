@@ -36,6 +36,7 @@ def model() -> Path:
     return resolve(MODEL)
 
 
+@pytest.mark.long
 async def test_a_real_model_gives_the_same_verdict_whichever_reply_stands_first_and_reads_a_conversation_once(
     model: Path,
 ) -> None:
