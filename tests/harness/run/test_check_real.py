@@ -28,7 +28,7 @@ def answering(folder: Path, name: str, answers_after_s: float) -> Iterator[Path]
         try:
             url = json.loads(running.stdout.readline())["url"]
             path = folder / f"{name}.toml"
-            path.write_text(f'kind = "raw-pcm"\naccepts_history = true\nurl = "{url}"\n', encoding="utf-8")
+            path.write_text(f'kind = "raw-pcm"\naccepts_history = true\ngreets = false\nurl = "{url}"\n', encoding="utf-8")
             yield path
         finally:
             running.kill()

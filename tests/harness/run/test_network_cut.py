@@ -45,7 +45,7 @@ def begin(folder: Path, pack: Path, profile: Path) -> "subprocess.Popen[str]":
 
 def elsewhere(name: str, port: str, folder: Path) -> Path:
     profile = folder / f"{name}.toml"
-    profile.write_text(f'kind = "raw-pcm"\naccepts_history = true\nurl = "ws://127.0.0.1:{port}/ws"\n')
+    profile.write_text(f'kind = "raw-pcm"\naccepts_history = true\ngreets = false\nurl = "ws://127.0.0.1:{port}/ws"\n')
     return profile
 
 

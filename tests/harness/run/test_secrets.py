@@ -118,7 +118,8 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     for ending in ("answers", "crashes"):
         words = command % (PEERS / "leaks.py", ending, key("command"), key("flag"))
         (tmp_path / f"{ending}.toml").write_text(
-            f'# api_key = "{key("comment")}"\nkind = "raw-pcm"\naccepts_history = true\n{process}command = {words}\n'
+            f'# api_key = "{key("comment")}"\nkind = "raw-pcm"\naccepts_history = true\ngreets = false\n'
+            f"{process}command = {words}\n"
         )
     (tmp_path / "away.toml").write_text(
         'kind = "twilio"\n'

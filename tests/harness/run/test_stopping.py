@@ -79,7 +79,8 @@ def test_calls_at_once_end_and_nobody_is_blamed(pack: Path, tmp_path: Path, how:
     deaf.write_text(DEAF_TO_SIGTERM.format(peers=str(PEERS), agent=str(PEERS / "agent.py")))
     profile = tmp_path / "deaf.toml"
     profile.write_text(
-        'kind = "raw-pcm"\naccepts_history = true\n[process]\nready_timeout_s = 30\ncommand = ["{python}", "deaf.py"]\n'
+        'kind = "raw-pcm"\naccepts_history = true\ngreets = false\n'
+        '[process]\nready_timeout_s = 30\ncommand = ["{python}", "deaf.py"]\n'
     )
     folder = tmp_path / "r"
     running = begin(folder, pack, "--agent", profile, "--agent", peer("raw-pcm-echo"), "--concurrency", 2, "--repeats", 3)
