@@ -1,11 +1,11 @@
 """What waiting costs and cutting in saves, in eot-bench's terms: every policy over pauses that were seen once.
 
-    python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all                # a quarter of an hour
+    python -m benchmarks.endpointing_observe open.jsonl --packs heart-open --turns all    # a quarter of an hour
     python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz
-    python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz            # of benchmarks.primock_pack
-    python -m benchmarks.endpointing_fit open.jsonl day4.jsonl                                        # the head, fitted there
+    python -m benchmarks.endpointing_observe day4.jsonl --packs day4.yaml --spoken no4.npz    # benchmarks.primock_pack
+    python -m benchmarks.endpointing_fit open.jsonl day4.jsonl    # the head
     python -m benchmarks.endpointing_observe held.jsonl --packs heart-mini,esconv.yaml,day5.yaml
-    python -m benchmarks.endpointing --chosen-on open.jsonl day4.jsonl --reported-on held.jsonl --plot curve.svg    # two minutes
+    python -m benchmarks.endpointing --chosen-on open.jsonl day4.jsonl --reported-on held.jsonl --plot curve.svg
 
 Endpointing depends on audio time and on scores, not on how fast a machine is; so each pause is observed once, and every
 policy is then worked out on what was seen. A policy is a rule for the silence that ends a turn; its settings (threshold,
