@@ -291,7 +291,7 @@ def _known_of(judge: str) -> str:
 
     record = held_out_record()
     if record and judge.split("@")[0] == load_judge_settings("embedded").id:
-        return f"right on {record['accuracy']:.0%} of pairs held out from its fit"
+        return f"right on {record['accuracy']:.0%} of our own pairs held out from its fit (a development figure)"
     return "its accuracy is not measured here: `harness judge --check` measures it"
 
 
@@ -302,5 +302,7 @@ def _in_words(check: JudgeCheck) -> str:
     words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
     if check.held_out_accuracy is not None:
         band = f" ({share_band(check.held_out_interval)})" if check.held_out_interval else ""
-        words += f"; right on {share(check.held_out_accuracy)}{band} of pairs held out from its fit"
+        words += (
+            f"; right on {share(check.held_out_accuracy)}{band} of our own pairs held out from its fit (a development figure)"
+        )
     return f"{words}. {IN_WORDS[trust_in(check)] or 'Trusted.'}"

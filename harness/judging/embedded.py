@@ -5,8 +5,10 @@ The small language model asked "A or B?" was worse than useless (33 % right on g
 times the cost, and would have made the judge kin of the very agents that speak with that model. So it was left out: this
 judge has no model family, and each reply is scored alone, so the order shown cannot matter.
 
-What it is not: it has read some two thousand replies, all written for this project. Its accuracy on pairs held out from
-the fit stands in `held_out_record()` and is printed wherever it judges.
+What it is not: it has read some two thousand replies, all written for this project, of several origins. Its accuracy on
+pairs held out from the fit stands in `held_out_record()`, and on whole origins held out in `data/fit_record.json`; its odds
+were made as sure as people's ratings of a development set bear out. It gives no reason: a sentence put together from
+features would look like one.
 """
 
 import asyncio
@@ -27,7 +29,7 @@ from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
 from scenarios.context import Turn
 
-METHOD = "head-2"
+METHOD = "head-3"
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
 """Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
 AXIS_IS_CLEAR_FROM = 1.7
@@ -35,13 +37,6 @@ INJECTION_COSTS = 3.0
 """Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
 HEAD_PATH = "data/head.npz"
 HELD_OUT_PATH = "data/heldout_record.json"
-_AXIS_WORDS = {
-    "H": "sounds more like a person",
-    "E": "takes the feeling more seriously",
-    "A": "is closer to this seeker's words",
-    "R": "opens a better next step",
-    "T": "keeps better to what a supporter may do",
-}
 
 
 class EmbeddedJudge:
@@ -99,7 +94,7 @@ class EmbeddedJudge:
             for axis, d in zip("HEART", difference[1:], strict=True)
             if abs(d) >= AXIS_IS_CLEAR_FROM
         }
-        return Verdict(winner, _strength(difference[0]), axes, _rationale(winner, axes))
+        return Verdict(winner, _strength(difference[0]), axes)
 
     def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[NDArray[np.float64]]:
         """Per reply: the over-all score, then the five axes'."""
@@ -131,8 +126,3 @@ def load_head() -> Head:
 
 def _strength(difference: float) -> Literal[1, 2, 3, 4, 5]:
     return 1 + sum(abs(difference) >= step for step in STRENGTH_STEPS)  # type: ignore[return-value]
-
-
-def _rationale(winner: Place, axes: dict[str, PlaceMark]) -> str:
-    for_it = [_AXIS_WORDS[axis] for axis, mark in axes.items() if mark.winner == winner]
-    return f"It {', and '.join(for_it)}." if for_it else "Slightly ahead over all; no axis is clear."

@@ -1,9 +1,12 @@
-"""One reply in its conversation as one vector: what it does, what it means, and how its best and worst sentence lie.
+"""One reply in its conversation as one vector: what it does, what it means, how its sentences lie, and whether it fits.
 
-Four blocks. Discourse acts are counted (`harness.judging.discourse`); the whole reply is embedded; so is each sentence, of
+Six blocks. Discourse acts are counted (`harness.judging.discourse`); the whole reply is embedded; so is each sentence, of
 which the mean and the greatest value per dimension are kept, because one dismissive sentence spoils a kind reply and a
-mean hides it (the largest single gain in cross-validation: from 0.95 to 0.97 over all, 0.88 to 0.95 on pairs whose style
-was written against the label); and the nearness of the nearest and the furthest sentence to what the seeker just said.
+mean hides it. *Fit* says how near the reply lies to what the seeker said: whole to whole, sentence to sentence, and token
+to token. A kind reply to somebody else is told from a kind reply to this seeker mostly by that block: on origins left out
+of the fit, 71 % of such pairs were right with it and 64 % without (`benchmarks/judging_fit.py --blocks`). *Length* is
+counted because people's ratings rise with what a reply has room for; it saturates, so that nothing is won by talking on.
+
 A vector belongs to one reply alone, so a difference of two is antisymmetric by construction.
 """
 
@@ -12,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.judging.discourse import FEATURES, discourse_features
+from harness.judging.discourse import FEATURES, discourse_features, words
 from harness.judging.rubric import spoken_words
-from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, sentences
+from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, Vectors, sentences, unit
 from harness.judging.spoken_to_judge import addresses_judge as addresses_judge
 from scenarios.context import Turn
 
@@ -23,31 +26,81 @@ BLOCKS: tuple[tuple[str, int], ...] = (
     ("whole", DIMENSIONS),
     ("sentence_mean", DIMENSIONS),
     ("sentence_peak", DIMENSIONS),
-    ("nearness", 2),
+    ("fit", 12),
+    ("length", 5),
 )
 SIZE = sum(size for _, size in BLOCKS)
+TURNS_KEPT_IN_MIND = 4
+"""Seeker's turns that a reply may refer to. Older ones are in few replies, and each costs a reading."""
+LENGTHS_WORDS = (30, 80, 160)
+"""Where a reply's length saturates: a spoken reply, a long one, and a forum's."""
 
 
 def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: SentenceEncoder) -> NDArray[np.float64]:
     """The vectors (replies × SIZE) of several replies to the same conversation."""
+    said = [spoken_words(turn.text) for turn in turns if turn.role == "seeker"][-TURNS_KEPT_IN_MIND:]
     parts = [sentences(reply) for reply in replies]
-    flat = [sentence for group in parts for sentence in group]
-    vectors = encoder.encode([spoken_words(turns[-1].text), *(r.strip() or "." for r in replies), *flat]).astype(np.float64)
-    seeker, whole, rest = vectors[0], vectors[1 : len(replies) + 1], vectors[len(replies) + 1 :]
-    rows, start = [], 0
-    for reply, group, vector in zip(replies, parts, whole, strict=True):
-        mine = rest[start : start + len(group)]
-        start += len(group)
-        near = mine @ seeker
+    asked = dict.fromkeys((*said, *sentences(said[-1]), *(r.strip() or "." for r in replies), *(s for g in parts for s in g)))
+    states = dict(zip(asked, encoder.token_states(list(asked)), strict=True))
+    seeker = _Seeker(
+        last=_mean(states[said[-1]]),
+        over_all=unit(np.stack([_mean(states[text]) for text in said]).mean(axis=0)),
+        sentences=np.stack([_mean(states[s]) for s in sentences(said[-1])]),
+        tokens=unit(np.concatenate([states[text] for text in said])),
+    )
+    rows = []
+    for reply, group in zip(replies, parts, strict=True):
+        tokens = states[reply.strip() or "."]
+        whole, each = _mean(tokens), np.stack([_mean(states[s]) for s in group])
         rows.append(
             np.concatenate(
                 [
                     discourse_features(turns, reply),
-                    vector,
-                    mine.mean(axis=0),
-                    mine.max(axis=0),
-                    [near.max(), near.min()],
+                    whole,
+                    each.mean(axis=0),
+                    each.max(axis=0),
+                    seeker.nearness(whole, each, unit(tokens)),
+                    _lengths(len(words(reply)), len(group)),
                 ]
             )
         )
     return np.asarray(rows, dtype=np.float64)
+
+
+class _Seeker:
+    """What the seeker said, as vectors."""
+
+    def __init__(self, last: Vectors, over_all: Vectors, sentences: Vectors, tokens: Vectors) -> None:
+        self._last, self._over_all, self._sentences, self._tokens = last, over_all, sentences, tokens
+
+    def nearness(self, whole: Vectors, each: Vectors, tokens: Vectors) -> list[float]:
+        """The block *fit*: cosines of the whole reply, of its sentences and of its tokens."""
+        near = each @ self._last
+        between = each @ self._sentences.T
+        of_tokens = tokens @ self._tokens.T
+        found = of_tokens.max(axis=1)
+        return [
+            float(value)
+            for value in (
+                near.max(),
+                near.min(),
+                near.mean(),
+                whole @ self._last,
+                whole @ self._over_all,
+                between.max(),
+                between.max(axis=1).mean(),
+                between.max(axis=0).mean(),
+                between.max(axis=0).min(),
+                found.mean(),
+                np.percentile(found, 25),
+                of_tokens.max(axis=0).mean(),
+            )
+        ]
+
+
+def _mean(states: Vectors) -> Vectors:
+    return unit(states.mean(axis=0))
+
+
+def _lengths(count: int, sentences_count: int) -> list[float]:
+    return [float(np.log1p(count)), *(min(count, most) / most for most in LENGTHS_WORDS), min(sentences_count, 10) / 10]

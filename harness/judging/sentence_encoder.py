@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ LAYOUT_VERSION = 1
 DIMENSIONS = 384
 LONGEST_TOKENS = 256
 """What the model was trained to read; a reply meant to be spoken is far shorter."""
+BATCH_TOKENS = 1_024
+"""Read at once, padding included: 60 words and their sentences fit twice, and memory stays within a few megabytes."""
 _LAYERS, _HEADS = 6, 12
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 
@@ -64,10 +66,38 @@ class SentenceEncoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors (texts × 384): the mean over tokens, as the model was trained."""
+        return np.stack([unit(states.mean(axis=0)) for states in self.token_states(texts)])
+
+    def token_states(self, texts: Sequence[str]) -> list[Vectors]:
+        """The last layer's states (tokens × 384) of each text.
+
+        Texts of one length are read together: a batch is padded to its longest text, so one long reply beside its short
+        sentences would cost every one of them its own length, in time and in memory.
+        """
         tokens = [self._tokenizer.encode(text).ids for text in texts]
-        hidden = np.asarray(self._encoder.forward_batch(tokens).last_hidden_state, dtype=np.float32)
-        means = np.stack([hidden[n, : len(ids)].mean(axis=0) for n, ids in enumerate(tokens)])
-        return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), dtype=np.float32)
+        found: list[Vectors] = [np.empty((0, DIMENSIONS), dtype=np.float32)] * len(tokens)
+        for batch in _by_length([len(ids) for ids in tokens]):
+            hidden = np.asarray(self._encoder.forward_batch([tokens[n] for n in batch]).last_hidden_state, dtype=np.float32)
+            for row, n in enumerate(batch):
+                found[n] = hidden[row, : len(tokens[n])]
+        return found
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Each row divided by its length."""
+    return np.asarray(vectors / (np.linalg.norm(vectors, axis=-1, keepdims=True) + 1e-9), dtype=np.float32)
+
+
+def _by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """The texts' places, shortest first, in batches of at most `BATCH_TOKENS` tokens with their padding."""
+    batch: list[int] = []
+    for n in sorted(range(len(lengths)), key=lambda place: lengths[place]):
+        if batch and (len(batch) + 1) * lengths[n] > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(n)
+    if batch:
+        yield batch
 
 
 def sentences(text: str) -> list[str]:

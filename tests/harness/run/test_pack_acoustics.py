@@ -82,7 +82,13 @@ def shipped() -> Transcriber:
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("context_id", HARD_TURNS.values(), ids=HARD_TURNS)
+@pytest.mark.parametrize(
+    "context_id",
+    [
+        pytest.param(turn, id=name, marks=() if name.startswith("whole sentences") else pytest.mark.long)
+        for name, turn in HARD_TURNS.items()
+    ],
+)
 def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
     unrounded: Transcriber, context_id: str, tmp_path: Path
 ) -> None:
