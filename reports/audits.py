@@ -7,7 +7,9 @@ pairs may still lean when two replies are close.
 from collections.abc import Sequence
 
 from harness.ranking import bias
-from harness.ranking.agreement import Figure, agreement
+from harness.ranking.agreement import agreement
+from harness.ranking.ballot_figures import Figure
+from harness.ranking.beside_people import BesidePeople, beside_people
 from harness.ranking.clustered import clustered_share
 from harness.ranking.verdicts import Texts
 from harness.store.judgment import AXES, Judgment
@@ -36,6 +38,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
         ("Cohen κ, judges and people", found.cohen_kappa, "coefficient", "majority against majority, beyond chance"),
     ]
     named += [(f"{a} with {b}", figure, "share", "two judges, same pair") for (a, b), figure in found.cross_judge.items()]
+    named += _each_judge(beside_people(rows))
     return tuple(
         Finding(
             name,
@@ -47,6 +50,19 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
         for name, f, unit, why in named
         if f is not None
     )
+
+
+def _each_judge(found: BesidePeople) -> list[tuple[str, Figure | None, str, str]]:
+    """One judge and a few raters are enough for these; whether a judge is told apart from chance is said with its κ."""
+    named: list[tuple[str, Figure | None, str, str]] = []
+    for each in found.judges:
+        chance = "; not told apart from chance" if each.at_chance else ""
+        named += [
+            (f"{each.judge} with one person", each.with_ties, "share", "a tie is a label of its own"),
+            (f"{each.judge} with one person, both decided", each.without_ties, "share", "pairs on which neither said tie"),
+            (f"Cohen κ, {each.judge} and one person", each.kappa, "coefficient", f"agreement beyond chance{chance}"),
+        ]
+    return named
 
 
 def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from harness.ranking.beside_people import in_words
 from harness.ranking.board import Board, Ends
 from harness.ranking.joint import JointFigure
 from harness.ranking.percentiles import Quantiles
@@ -96,6 +97,7 @@ def extras(ranking: Ranking) -> str:
         )
         if figure is not None
     ]
+    lines += in_words(ranking.beside_people)
     lines += [
         f"verdicts lean on {audit.name}: {audit.effect:+.2f} log-odds{_around(audit.interval, '+.2f')}, "
         f"adjusted p = {audit.p_adjusted:.3f}"

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.ranking.agreement import Agreement, Figure, agreement
+from harness.ranking.agreement import Agreement, agreement
+from harness.ranking.agreement_objects import agreement_object, beside_people_object
 from harness.ranking.association import Correlation, with_external
+from harness.ranking.beside_people import NOTHING, BesidePeople, beside_people
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, Ends
 from harness.ranking.bootstrap import DRAWS
@@ -56,6 +58,7 @@ class Ranking:
     external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
     """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
     reasons: CoMention | None = None
+    beside_people: BesidePeople = NOTHING
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
     """Judge → how it did on pairs with known answers; a judge that is not here was not measured."""
 
@@ -119,6 +122,7 @@ def rank(
         board=board,
         variants=variants(rows, model, primary=board, lengths=lengths),
         agreement=agreement(rows, seed=seed),
+        beside_people=beside_people(rows, seed=seed),
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == board.presentation),
@@ -189,7 +193,8 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
         "parts": ranking.board.parts,
         "systems": _with_length(_systems(ranking.board), ranking.with_length),
         "length_term": ranking.length_words,
-        "agreement": _agreement(ranking.agreement),
+        "agreement": agreement_object(ranking.agreement),
+        "beside_people": beside_people_object(ranking.beside_people),
         "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
         "joint_variants": {
             f.latency: {
@@ -269,45 +274,6 @@ def _systems(board: Board) -> dict[str, Any]:
         }
         for row in board.systems
     }
-
-
-def _agreement(found: Agreement) -> dict[str, Any]:
-    same = found.equivalence
-    single = {
-        name: _figure(getattr(found, name))
-        for name in (
-            "judge_human",
-            "judge_human_ambiguous",
-            "inter_human",
-            "judges_with_one_human",
-            "fleiss_kappa_humans",
-            "fleiss_kappa_judges",
-            "krippendorff_alpha_humans",
-            "krippendorff_alpha_judges",
-            "cohen_kappa",
-        )
-    }
-    return {
-        **single,
-        "cross_judge": {" | ".join(names): _figure(f) for names, f in found.cross_judge.items()},
-        "cross_judge_kappa": {" | ".join(names): _figure(f) for names, f in found.cross_judge_kappa.items()},
-        "three_way": {" | ".join(names): _figure(f) for names, f in found.three_way.items()},
-        "fleiss_kappa_by_axis": {axis: _figure(f) for axis, f in found.fleiss_kappa_by_axis.items()},
-        "subsampling": {str(k): v for k, v in found.subsampling.items()},
-        "judges_per_pair": {str(k): v for k, v in found.judges_per_pair.items()},
-        "equivalence": None
-        if same is None
-        else {
-            "difference": same.difference,
-            "interval_90": _ends(same.interval_90),
-            "margin": same.margin,
-            "equivalent": same.equivalent,
-        },
-    }
-
-
-def _figure(figure: Figure | None) -> dict[str, Any] | None:
-    return None if figure is None else {"value": figure.value, "interval": _ends(figure.interval), "pairs": figure.pairs}
 
 
 def _point(p: JointPoint) -> dict[str, Any]:

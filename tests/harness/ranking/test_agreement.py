@@ -3,7 +3,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from harness.ranking.agreement import Equivalence, agreement
+from harness.ranking.agreement import agreement
+from harness.ranking.ballot_figures import Equivalence
 from harness.ranking.ballots import ballots, is_ambiguous, label, majority
 from harness.ranking.consistency import consistency
 from harness.store.judgment import Judgment, Winner
