@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 from harness.ranking.percentiles import Quantiles
 from harness.steps.endpointing import EndpointingSummary
@@ -18,6 +19,7 @@ from harness.store.selection import HEARD
 from harness.timing.figures import BUDGET_MS
 from reports import audits, strategies, telemetry
 from reports.listening.section import listening_views
+from reports.preferences import preferences
 from reports.provenance import provenance
 from reports.runs_differ import onset_error_of
 from reports.shown_runs import ShownRuns, heard_rows, reply_texts
@@ -137,6 +139,7 @@ def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> Agent
         own_family_judgments=sum(row.own_family for row in mine),
         total_judgments=len(mine),
         common_opening=whole.common_opening,
+        against=preferences(whole.agent, mine),
     )
 
 
@@ -160,8 +163,10 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
             axes={axis: value for axis, value in cell.axes.items() if value is not None},
             judgments=judgments,
             contexts=board.contexts if board is not None else 0,
+            over={name: Estimate.of(found.value, found.interval) for name, found in cell.elo_over.items()},
         ),
         cell.p_frontier,
+        cell.p_best_within_budget,
         no_reply=cell.no_reply,
         failed=cell.failed,
         discarded=sum(cell.discarded.values()),
@@ -194,6 +199,9 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
         for reference in context.references:
             if reference.author not in authors[reference_name(reference.id)]:
                 authors[reference_name(reference.id)].append(reference.author)
+    meant: dict[str, list[int]] = defaultdict(list)
+    for reference in (r for context in contexts for r in context.references if r.quality is not None):
+        meant[reference_name(reference.id)].append(reference.quality or 0)
     several = len(summary.conditions) > 1
     found: dict[tuple[str, str], dict[Subset, RatingView]] = defaultdict(dict)
     for board in summary.boards:
@@ -210,6 +218,8 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
             ", ".join(authors.get(system, ["unknown author"])),
             ratings,
             condition,
+            system,
+            fmean(meant[system]) if meant[system] else None,
         )
         for (system, condition), ratings in found.items()
     )

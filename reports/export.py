@@ -7,7 +7,7 @@ from pathlib import Path
 from reports.charts.registry import charts
 from reports.conditions import conditions
 from reports.markdown import markdown
-from reports.pictures import write_pictures
+from reports.pictures import write_joint_picture, write_pictures
 from reports.tables import Row, tables
 from reports.view import PageView
 
@@ -21,7 +21,7 @@ def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tup
     written: list[Path] = []
     if pictures:
         every = [chart for section in charts(view).values() for chart in section]
-        written += write_pictures(every, conditions(view), folder)
+        written += [*write_joint_picture(view, folder), *write_pictures(every, conditions(view), folder)]
     made = tables(view)
     for name, rows in made.items():
         if not rows:

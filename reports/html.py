@@ -18,8 +18,8 @@ from harness.models.store import cache_folder
 from harness.wording import counted
 from reports import endpointing, events, payload
 from reports.board import board, method_words
-from reports.cautions import cautions
-from reports.charts import elo_latency, theme
+from reports.cautions import cautions, in_one_line, merged
+from reports.charts import elo_latency, joint_picture, theme
 from reports.charts.registry import charts
 from reports.conditions import conditions
 from reports.embedding import content_policy, packed, safe_json, script_text
@@ -28,11 +28,21 @@ from reports.verdict import verdicts
 from reports.view import METRICS, SUBSETS, PageView, Subset
 from reports.wording import finding_interval, finding_value, judge_sentence
 
-_SCRIPTS = ("el.js", "dom.js", "unpack.js", "player.js", "waterfall.js", "conversation.js", "browse.js", "charts.js")
+_SCRIPTS = (
+    "el.js",
+    "dom.js",
+    "unpack.js",
+    "joint.js",
+    "player.js",
+    "waterfall.js",
+    "conversation.js",
+    "browse.js",
+    "charts.js",
+)
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
+    ("systems", "All systems", "sections/systems.html.jinja"),
     ("baseline", "Since the baseline", "sections/baseline.html.jinja"),
-    ("joint", "Quality × latency", "sections/joint.html.jinja"),
     ("quality", "Quality", "sections/quality.html.jinja"),
     ("latency", "Latency", "sections/latency.html.jinja"),
     ("endpointing", "Endpointing", "sections/endpointing.html.jinja"),
@@ -54,18 +64,19 @@ def render(view: PageView) -> str:
     data = safe_json(
         {
             "agents": [agent.name for agent in view.agents],
+            "conditions": list(view.conditions),
             "contexts": payload.index(view),
             "metrics": METRICS,
             "stages": {
                 name: {"label": label, "colour": colour}
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
             },
-            "points": [{k: row[k] for k in ("condition", "metric", "percentile", "subset")} for row in elo_latency.rows(view)],
             "charts": specs,
-            "themes": {"light": theme.config(dark=False), "dark": theme.config(dark=True)},
+            "theme": theme.on_page(),
         }
     )
     script, vega = own_script(), vega_script()
+    found, drawings = merged(cautions(view)), _drawings(view)
     return (
         _environment()
         .get_template("report.html.jinja")
@@ -79,7 +90,12 @@ def render(view: PageView) -> str:
             policy=content_policy([script, vega]),
             templates=[template for _, _, template in _SECTIONS],
             contents=[(anchor, label) for anchor, label, _ in _SECTIONS if _is_shown(view, anchor)],
-            cautions=cautions(view),
+            cautions=found,
+            cautions_line=in_one_line(found),
+            can_plot=bool(drawings),
+            joint=[Markup(drawing) for drawing in drawings.get(elo_latency.default_choice(view).key, ())],
+            drawings=Markup(packed(drawings)),
+            marker=_marker,
             verdicts=verdicts(view),
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
@@ -105,6 +121,22 @@ def _is_shown(view: PageView, anchor: str) -> bool:
     if anchor == "events":
         return any(agent.whole.events for agent in view.agents)
     return anchor != "baseline" or view.baseline is not None
+
+
+def _drawings(view: PageView) -> dict[str, list[str]]:
+    """Every choice of the joint chart's switches, drawn in each size."""
+    return {
+        choice.key: [str(joint_picture.draw(view, choice, size)) for size in joint_picture.SIZES]
+        for choice in elo_latency.choices(view)
+    }
+
+
+def _marker(number: int) -> Markup:
+    """An agent's mark on the joint chart, to stand beside its name."""
+    colour, shape = joint_picture.colour_and_shape(number)
+    return Markup('<svg class="marker" viewBox="-8 -8 16 16" aria-hidden="true"><path d="{}" fill="{}"/></svg>').format(
+        joint_picture.shape_path(shape), joint_picture.on_page(colour)
+    )
 
 
 def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:

@@ -5,7 +5,7 @@ import re
 from reports.board import board, method_words
 from reports.cautions import cautions
 from reports.conditions import conditions
-from reports.verdict import verdicts
+from reports.verdict import Verdict, verdicts
 from reports.view import PageView
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&])")
@@ -28,7 +28,7 @@ def markdown(view: PageView) -> str:
     """The summary. Names and texts are escaped, so that none can link, mention anybody or break the table."""
     lines = [f"## Empathy and latency: {plain(view.run)}", ""]
     lines += [f"> **{caution.topic}.** {plain(caution.text)}\n" for caution in cautions(view) if caution.level == "bad"]
-    lines += [f"- **{plain(v.agent)}**: {plain(v.text)}" for v in verdicts(view)]
+    lines += [f"- **{plain(v.agent)}**: {_halves(v)}. {plain(v.sentence)} ({plain(v.text)})" for v in verdicts(view)]
     if view.baseline is not None:
         lines += ["", f"### Since {plain(view.baseline.run)}", ""]
         clear = [change for change in view.baseline.changes if change.verdict != "unclear"]
@@ -50,6 +50,14 @@ def markdown(view: PageView) -> str:
     lines += [f"- {caution.topic}: {plain(caution.text)}" for caution in cautions(view) if caution.level != "bad"]
     lines += ["", f"_{plain(conditions(view))}_", ""]
     return "\n".join(lines)
+
+
+def _halves(verdict: Verdict) -> str:
+    parts = (("Fast", verdict.fast), ("kind", verdict.kind))
+    return ", ".join(
+        f"{name}: **{half.answer}**, {plain(half.figure)}{f' ({plain(half.interval)})' if half.interval else ''}"
+        for name, half in parts
+    )
 
 
 def plain(text: str) -> str:

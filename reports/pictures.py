@@ -1,12 +1,17 @@
-"""The page's charts as PNG and SVG, from the very same specifications, with the conditions written into each picture."""
+"""The page's charts as PNG and SVG, from the very same specifications and drawings, with the conditions in each picture."""
 
 import copy
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+from markupsafe import Markup
+
+from reports.charts import elo_latency, joint_picture
 from reports.charts.chart import Chart
-from reports.charts.theme import Spec, config
+from reports.charts.theme import LIGHT_INK, Spec, on_paper
+from reports.conditions import conditions
+from reports.view import PageView
 
 WIDTH = 900
 """Wide enough for twenty names, and a slide at twice the density."""
@@ -30,7 +35,7 @@ def picture_spec(chart: Chart, words: str) -> Spec:
         spec = {"$schema": spec.pop("$schema"), "title": spec.pop("title"), "params": spec.pop("params", []), "vconcat": [
             {**spec, "title": below}
         ]}  # fmt: skip
-    spec["config"] = {**config(dark=False), "background": "white"}
+    spec["config"] = on_paper()
     return spec
 
 
@@ -47,3 +52,32 @@ def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[P
         svg.write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
         written += [png, svg]
     return tuple(written)
+
+
+def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
+    """Write `elo_latency.png` and `elo_latency.svg`; nothing where no agent has both a rating and a latency."""
+    import vl_convert
+
+    size = joint_picture.PICTURE
+    drawing = joint_picture.draw(view, elo_latency.default_choice(view), size, joint_picture.on_paper)
+    if not drawing:
+        return ()
+    folder.mkdir(parents=True, exist_ok=True)
+    words = textwrap.wrap(conditions(view), _LINE)
+    lines = Markup("").join(
+        Markup('<text x="10" y="{}" font-size="10.5" fill="{}">{}</text>').format(44 + 14 * k, LIGHT_INK["quiet"], line)
+        for k, line in enumerate(words)
+    )
+    top = 44 + 14 * len(words)
+    whole = Markup(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{font}">'
+        '<rect width="{w}" height="{h}" fill="white"/><text x="10" y="24" font-size="14" font-weight="600" fill="{ink}">{title}'
+        '</text>{lines}<g transform="translate(10 {top})">{drawing}</g></svg>'
+    ).format(
+        w=size.width + 20, h=size.height + top + 10, font="system-ui, DejaVu Sans, sans-serif", ink=LIGHT_INK["ink"],
+        title="Quality against latency", lines=lines, top=top, drawing=drawing,
+    )  # fmt: skip
+    png, svg = folder / "elo_latency.png", folder / "elo_latency.svg"
+    png.write_bytes(vl_convert.svg_to_png(str(whole), scale=SCALE))
+    svg.write_text(str(whole), encoding="utf-8")
+    return png, svg

@@ -1,42 +1,66 @@
-"""One sentence per agent, written so that a busy engineer may stop reading there and not be misled.
+"""Two answers and one sentence per agent, written so that a busy reader may stop there and not be misled.
 
-It always holds the same five facts in the same order: the budget, the rating with its band, cut-ins, the measurement
-error and the accuracy of the judges. A fact that is not known is named as missing rather than left out.
+*Fast* is yes or no only where the interval of the median lies wholly on one side of the budget. *Kind* is held against the
+reference that sets the bar: a person's reply where one competes, else the one that its author meant to be best. It is yes or
+no only where the interval of that comparison excludes "as good as the bar", and only on somebody's word that counts: people
+who voted in this run, or judges that agree with people elsewhere. Without either it is *not validated*, whatever the Elo.
+The sentence says the same in plain words. The facts behind it follow in a fixed order: the budget, the rating with its
+band, cut-ins, the measurement error and the accuracy of the judges; one that is not known is named as missing.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds, share
-from reports.view import AgentView, JudgeView, PageView
-from reports.wording import elo, elo_interval, latency, latency_interval
+from reports.view import AgentView, Estimate, JudgeView, LatencyView, PageView, Preference, ReferenceView
+from reports.wording import elo, elo_interval, latency, latency_interval, share_interval
+from scenarios.context import by_a_person
 
-Outcome = Literal["within", "over", "unknown"]
+Answer = Literal["yes", "no", "unclear", "not validated"]
+NO_INTERVAL = "too few conversations for an interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One of the two answers, with the figure that gives it and its 95 % interval, or why it has none."""
+
+    answer: Answer
+    figure: str
+    interval: str
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The sentence about one agent. `outcome`: does its median TTFA (TTFT for a text endpoint) meet the budget?"""
+    """What is said about one agent. `number` is its place among the page's agents; `text` holds the facts behind it."""
 
     agent: str
-    outcome: Outcome
+    number: int
+    fast: Half
+    kind: Half
+    sentence: str
+    p_best: str
     text: str
 
 
 def verdicts(view: PageView) -> tuple[Verdict, ...]:
-    """One sentence per agent, fastest first; agents without a figure last."""
-    return tuple(_verdict(agent, view) for agent in sorted(view.agents, key=_speed))
+    """One per agent, fastest first; agents without a figure last."""
+    return tuple(_verdict(number, agent, view) for number, agent in sorted(enumerate(view.agents), key=lambda n: _speed(n[1])))
 
 
 def _speed(agent: AgentView) -> tuple[float, str]:
-    figure = agent.whole.latency["ttfa" if agent.spoken else "ttft"]
+    figure = _figure(agent)
     return (figure.p50.value if figure.p50.value is not None else float("inf"), agent.name)
 
 
-def _verdict(agent: AgentView, view: PageView) -> Verdict:
-    outcome, speed = _speed_words(agent, view)
-    parts = [speed, _rating_words(agent)]
+def _figure(agent: AgentView) -> LatencyView:
+    return agent.whole.latency.get("ttfa" if agent.spoken else "ttft", LatencyView())
+
+
+def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
+    parts = [_speed_words(agent, view), _rating_words(agent)]
     if agent.spoken:
         parts.append(_interaction_words(agent))
         parts.append(
@@ -46,25 +70,145 @@ def _verdict(agent: AgentView, view: PageView) -> Verdict:
         )
     if agent.whole.rating.elo.value is not None:
         parts.append(_judge_words(view))
-    return Verdict(agent.name, outcome, "; ".join(part for part in parts if part) + ".")
-
-
-def _speed_words(agent: AgentView, view: PageView) -> tuple[Outcome, str]:
-    name, metric, budget, within = (
-        ("TTFA", "ttfa", view.budget_ttfa_ms, agent.whole.within_ttfa)
-        if agent.spoken
-        else ("TTFT", "ttft", view.budget_ttft_ms, agent.whole.within_ttft)
+    return Verdict(
+        agent.name,
+        number,
+        fast(agent, view),
+        kind(agent, view),
+        _sentence(agent, view),
+        share(agent.whole.p_best_within_budget),
+        "; ".join(part for part in parts if part) + ".",
     )
-    figure = agent.whole.latency["ttfa" if metric == "ttfa" else "ttft"]
+
+
+def fast(agent: AgentView, view: PageView) -> Half:
+    """Whether the median TTFA (TTFT of a text endpoint) is within the budget."""
+    figure = _figure(agent)
     if figure.p50_over:
-        return "over", f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.turns, 'turn')}"
+        return Half("no", latency(figure), "on at least half of its turns")
     if figure.p50.value is None:
-        return "unknown", f"no {name} could be measured"
-    outcome: Outcome = "within" if figure.p50.value <= budget else "over"
+        return Half("unclear", "not measured", "")
+    budget = view.budget_ttfa_ms if agent.spoken else view.budget_ttft_ms
+    beyond = Estimate(figure.p50.value, *(None if end is None else end - budget for end in (figure.p50.low, figure.p50.high)))
+    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(figure.p50) or NO_INTERVAL)
+
+
+def kind(agent: AgentView, view: PageView) -> Half:
+    """Whether its replies are preferred to the bar, on the word of somebody who counts."""
+    rating = agent.whole.rating
+    if rating.elo.value is None:
+        return Half("unclear", "not judged", "")
+    bar = the_bar(agent, view)
+    if bar is None:
+        return Half("unclear" if _believed(view) else "not validated", "no reference to hold it against", "")
+    people = agent.against.get(bar.name or bar.system, Preference())
+    if people.of_people.low is not None and people.of_people.high is not None:
+        of_half = Estimate(None, people.of_people.low - 0.5, people.of_people.high - 0.5)
+        figure = f"{share(people.of_people.value)} of {counted(people.votes, 'vote')} by people over “{_short(bar)}”"
+        return Half(_side(of_half, up="yes", down="no"), figure, share_interval(people.of_people))
+    over = rating.over.get(bar.name or bar.system, Estimate())
+    figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"never met “{_short(bar)}”"
+    answer = _side(over, up="yes", down="no") if _believed(view) else "not validated"
+    return Half(answer, figure, _signed_interval(over) or NO_INTERVAL)
+
+
+def the_bar(agent: AgentView, view: PageView) -> ReferenceView | None:
+    """A person's reply, else the one meant to be best, else the best rated, of those on this agent's board."""
+    rated = [r for r in view.references if r.condition == agent.condition and _elo_of(r) is not None]
+    people = [r for r in rated if any(by_a_person(author) for author in r.author.split(", "))]
+    return max(people or rated, key=lambda r: (r.quality or 0.0, _elo_of(r) or 0.0), default=None)
+
+
+def _elo_of(reference: ReferenceView) -> float | None:
+    return reference.ratings["all"].elo.value if "all" in reference.ratings else None
+
+
+def _short(reference: ReferenceView) -> str:
+    return reference_id(reference.name or reference.system)
+
+
+def _believed(view: PageView) -> bool:
+    """Whether people's ratings by others bear out every judge whose verdicts are in the Elo."""
+    judges = [judge for judge in view.judges if judge.judgments]
+    return bool(judges) and all(judge.trusted for judge in judges)
+
+
+def _side(of_zero: Estimate, *, up: Answer, down: Answer) -> Answer:
+    if of_zero.low is not None and of_zero.low > 0:
+        return up
+    if of_zero.high is not None and (of_zero.high < 0 or (down == "yes" and of_zero.high <= 0)):
+        return down
+    return "unclear"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.0f}".replace("-", "−")
+
+
+def _signed_interval(estimate: Estimate) -> str:
+    low, high = estimate.low, estimate.high
+    if low is not None and high is not None:
+        return f"{_signed(low)} to {_signed(high)}"
+    if low is not None:
+        return f"at least {_signed(low)}"
+    return f"at most {_signed(high)}" if high is not None else ""
+
+
+def _sentence(agent: AgentView, view: PageView) -> str:
+    """`Answers within 500 ms on 62 % of turns; rated below “good” and above “plain”, preferred to “good” in …`."""
+    parts = [_in_time(agent, view)]
+    if agent.whole.cut_in_rate:
+        parts.append(f"cuts in on {share(agent.whole.cut_in_rate)} of turns")
+    parts.append(_against_references(agent, view))
+    return "; ".join(parts) + "."
+
+
+def _in_time(agent: AgentView, view: PageView) -> str:
+    budget, within = (
+        (view.budget_ttfa_ms, agent.whole.within_ttfa) if agent.spoken else (view.budget_ttft_ms, agent.whole.within_ttft)
+    )
+    if within is None:
+        return "Its latency is not known"
+    begins = "Answers" if agent.spoken else "Gives its first token"
+    return f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.turns, 'turn')}"
+
+
+def _against_references(agent: AgentView, view: PageView) -> str:
+    rating = agent.whole.rating
+    if rating.elo.value is None:
+        return "nobody judged its replies"
+    bar = the_bar(agent, view)
+    mine = [r for r in view.references if r.condition == agent.condition and (r.name or r.system) in rating.over]
+    mine.sort(key=lambda r: -(_elo_of(r) or 0.0))
+    words = [f"{_place(rating.over[r.name or r.system])} “{_short(r)}”" for r in mine]
+    found = f"rated {', '.join(words)}" if words else "no reference competes with it"
+    against = agent.against.get(bar.name or bar.system) if bar is not None else None
+    if bar is not None and against is not None and against.verdicts:
+        found += f"; preferred to “{_short(bar)}” in {share(against.share.value)} of {counted(against.verdicts, 'verdict')}"
+        if against.votes:
+            found += f", in {share(against.of_people.value)} of {counted(against.votes, 'vote')} by people"
+    return found
+
+
+def _place(over: Estimate) -> str:
+    return {"yes": "above", "no": "below"}.get(_side(over, up="yes", down="no"), "not clearly apart from")
+
+
+def _speed_words(agent: AgentView, view: PageView) -> str:
+    name, budget, within = (
+        ("TTFA", view.budget_ttfa_ms, agent.whole.within_ttfa)
+        if agent.spoken
+        else ("TTFT", view.budget_ttft_ms, agent.whole.within_ttft)
+    )
+    figure = _figure(agent)
+    if figure.p50_over:
+        return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.turns, 'turn')}"
+    if figure.p50.value is None:
+        return f"no {name} could be measured"
     band = latency_interval(figure.p50)
-    return outcome, (
+    return (
         f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
-        f"{'within' if outcome == 'within' else 'over'} the {milliseconds(budget)} budget; "
+        f"{'within' if figure.p50.value <= budget else 'over'} the {milliseconds(budget)} budget; "
         f"{share(within)} of {counted(agent.whole.turns, 'turn')} within it"
     )
 
@@ -90,7 +234,12 @@ def _judge_words(view: PageView) -> str:
     known = [judge for judge in view.judges if judge.accuracy.value is not None]
     if not known:
         return "judge accuracy not measured"
-    return "judge accuracy " + ", ".join(f"{share(judge.accuracy.value)} on our own pairs{_doubt(judge)}" for judge in known)
+    return "judge accuracy " + ", ".join(_of_judges(known))
+
+
+def _of_judges(known: list[JudgeView]) -> Iterator[str]:
+    for judge in known:
+        yield f"{share(judge.accuracy.value)} on our own pairs{_doubt(judge)}"
 
 
 def _doubt(judge: JudgeView) -> str:

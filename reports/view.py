@@ -82,6 +82,18 @@ class RatingView:
     """Win rate on each axis, 0–1; an axis nobody marked is absent."""
     judgments: int = 0
     contexts: int = 0
+    over: Mapping[str, Estimate] = field(default_factory=dict)
+    """Reference → Elo above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """How often one agent's replies were preferred to one reference's, a tie half, with the verdicts that say so."""
+
+    share: Estimate = UNKNOWN
+    verdicts: int = 0
+    of_people: Estimate = UNKNOWN
+    votes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,8 @@ class SliceView:
     latency: Mapping[Metric, LatencyView]
     rating: RatingView
     p_frontier: float | None = None
+    p_best_within_budget: float | None = None
+    """The share of resamples in which it is the best rated of those within the budget."""
     on_frontier: bool | None = None
     no_reply: int = 0
     failed: int = 0
@@ -123,6 +137,8 @@ class AgentView:
     total_judgments: int = 0
     common_opening: tuple[int, int] | None = None
     """Replies that begin with this agent's commonest three words, and replies that were heard: stock openings buy a TTFA."""
+    against: Mapping[str, Preference] = field(default_factory=dict)
+    """Reference → how often this agent was preferred to it."""
 
     @property
     def whole(self) -> SliceView:
@@ -139,6 +155,10 @@ class ReferenceView:
     ratings: Mapping[Subset, RatingView]
     condition: str = ""
     """Of the board that it stands on; each condition has one of its own."""
+    name: str = ""
+    """The system that verdicts name, where `system` says the condition as well."""
+    quality: float | None = None
+    """How good its author meant it to be, 1–5, on average; None where nobody said."""
 
 
 @dataclass(frozen=True, slots=True)

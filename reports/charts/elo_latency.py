@@ -1,73 +1,66 @@
-"""The joint chart: quality against latency, one point an agent, an interval on both axes.
+"""The joint chart's data: quality against latency, one point an agent, an interval on both axes.
 
-Latency runs on a logarithmic axis, because what people feel is a ratio: 200 ms against 400 ms matters, 9.8 s against 10 s
-does not. The budget and the comfort line are drawn so that "fast enough" is a place on the picture. Reference replies have
-no latency of their own and are horizontal lines. The frontier joins agents that no other agent beats on both axes. Points of
-other boards, the paper's among them, are not drawn: their Elo is of another pool, and not even on this scale (docs/report.md).
-
-A picture shows one cell of each agent: one line condition, with the board and the latencies of that condition. Every
-combination of condition, figure, percentile and subset is in the data, and parameters choose; so the page's switches, a
-picture and a reader's own notebook all use this one specification.
+Every combination of line condition, figure, percentile and subset has points of its own, because quality and latency of a
+point come from the very same replies. The frontier joins agents that no other agent beats on both axes. Points of other
+boards, the paper's among them, are not drawn: their Elo is of another pool, and not even on this scale (docs/report.md).
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
 
-import altair as alt
-
-from reports.charts.theme import Spec, latency_axis, to_spec
-from reports.view import METRICS, SUBSETS, AgentView, Metric, PageView, Subset
+from harness.wording import share
+from reports.view import METRICS, SUBSETS, AgentView, Estimate, Metric, PageView, Subset
 from reports.wording import system_name
 
-_LOG = alt.Scale(type="log", nice=False, padding=60)
-"""The padding leaves room for the names beside the points."""
-
-Row = dict[str, str | float | bool | None]
-_ON_THIS_BOARD = "datum.condition == condition && datum.subset == subset"
-_PERCENTILES = ("p50", "p95")
-_SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
+Percentile = Literal["p50", "p95"]
+PERCENTILES: dict[Percentile, str] = {"p50": "median", "p95": "95th percentile"}
 
 
-def rows(view: PageView) -> list[Row]:
-    """One row per agent × condition × figure × percentile × subset that has both a rating and a latency."""
-    return [row for agent in view.agents for subset in SUBSETS for row in _agent_rows(agent, subset)]
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the switches of the chart choose. `key` is its name on the page."""
+
+    condition: str
+    metric: Metric
+    percentile: Percentile
+    subset: Subset
+
+    @property
+    def key(self) -> str:
+        """As the page's script puts it together."""
+        return "|".join((self.condition, self.metric, self.percentile, self.subset))
 
 
-def _agent_rows(agent: AgentView, subset: Subset) -> Iterator[Row]:
-    part = agent.slices.get(subset)
-    if part is None or part.rating.elo.value is None:
-        return
-    for metric, figure in part.latency.items():
-        for percentile in _PERCENTILES:
-            x = figure.p50 if percentile == "p50" else figure.p95
-            if x.value is None or x.value <= 0:
-                continue
-            rating = part.rating.elo
-            yield {
-                "agent": agent.name, "metric": metric, "percentile": percentile, "subset": subset,
-                "condition": agent.condition,
-                "latency": x.value, "latency_low": None if x.low is None else max(x.low, 1.0), "latency_high": x.high,
-                "elo": rating.value, "elo_low": rating.low, "elo_high": rating.high,
-                "frontier": _frontier_words(part.p_frontier),
-            }  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One agent. `number` is its place among the page's agents, which gives it its colour and its shape."""
+
+    agent: str
+    number: int
+    latency: Estimate
+    elo: Estimate
+    p_frontier: str
 
 
-def _frontier_words(p: float | None) -> str:
-    return "not known" if p is None else f"{100 * p:.0f} %"
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A reference reply: it has a rating and no latency."""
+
+    label: str
+    elo: float
 
 
-def frontier(data: list[Row]) -> list[Row]:
-    """The corners of each combination's Pareto frontier: fastest first, each rated higher than all faster ones."""
-    found: list[Row] = []
-    groups: dict[tuple[object, ...], list[Row]] = {}
-    for row in data:
-        groups.setdefault((row["condition"], row["metric"], row["percentile"], row["subset"]), []).append(row)
-    for group in groups.values():
-        best = float("-inf")
-        for row in sorted(group, key=lambda r: (_number(r["latency"]), -_number(r["elo"]))):
-            if _number(row["elo"]) > best:
-                best = _number(row["elo"])
-                found.append(row)
-    return found
+def choices(view: PageView) -> tuple[Choice, ...]:
+    """Every combination for which some agent has a point."""
+    every = (Choice(*parts) for parts in product(view.conditions, METRICS, PERCENTILES, SUBSETS))
+    return tuple(choice for choice in every if points(view, choice))
+
+
+def default_choice(view: PageView) -> Choice:
+    """What the page opens with and a picture shows: medians of the first condition on all conversations."""
+    return Choice(view.conditions[0] if view.conditions else "", default_metric(view), "p50", "all")
 
 
 def default_metric(view: PageView) -> Metric:
@@ -75,105 +68,43 @@ def default_metric(view: PageView) -> Metric:
     return "ttfa" if any(agent.spoken for agent in view.agents) or not view.agents else "ttft"
 
 
-def spec(view: PageView) -> Spec | None:
-    """The chart, or None where no agent has both a rating and a latency."""
-    data = rows(view)
-    if not data:
+def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
+    """The agents that have both a rating and this latency."""
+    found = (_point(agent, number, choice) for number, agent in enumerate(view.agents) if agent.condition == choice.condition)
+    return tuple(point for point in found if point is not None)
+
+
+def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
+    part = agent.slices.get(choice.subset)
+    figure = part.latency.get(choice.metric) if part is not None else None
+    if part is None or figure is None or part.rating.elo.value is None:
         return None
-    choices = [
-        alt.param(name="metric", value=default_metric(view)),
-        alt.param(name="percentile", value="p50"),
-        alt.param(name="subset", value="all"),
-        alt.param(name="condition", value=view.conditions[0]),
-    ]
-    names = [agent.name for agent in view.agents]
-    chosen = f"datum.metric == metric && datum.percentile == percentile && {_ON_THIS_BOARD}"
-    base = alt.Chart(alt.InlineData(values=data)).transform_filter(chosen)
-    x = alt.X("latency:Q", scale=_LOG, axis=latency_axis(None))
-    y = alt.Y("elo:Q", scale=alt.Scale(zero=False, nice=True, padding=18), axis=alt.Axis(title="Elo (higher is preferred)"))
-    colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=None)
-    shape = alt.Shape("agent:N", scale=alt.Scale(domain=names, range=_cycled(_SHAPES, len(names))), legend=None)
-    tooltip = [
-        alt.Tooltip("agent:N", title="Agent"),
-        alt.Tooltip("latency:Q", title="Latency, ms", format=".0f"),
-        alt.Tooltip("latency_low:Q", title="… from", format=".0f"),
-        alt.Tooltip("latency_high:Q", title="… to", format=".0f"),
-        alt.Tooltip("elo:Q", title="Elo", format=".0f"),
-        alt.Tooltip("elo_low:Q", title="… from", format=".0f"),
-        alt.Tooltip("elo_high:Q", title="… to", format=".0f"),
-        alt.Tooltip("frontier:N", title="P(on the frontier)"),
-    ]
-    layers = [
-        *_budget_lines(view),
-        *_reference_lines(view),
-        alt.Chart(alt.InlineData(values=frontier(data)))
-        .transform_filter(chosen)
-        .mark_line(interpolate="step-after", strokeDash=[2, 3], strokeWidth=1.5, opacity=0.75, color="#8793a1")
-        .encode(x=x, y=y, order="latency:Q"),
-        base.transform_filter("isValid(datum.latency_low)")
-        .mark_rule(strokeWidth=2, opacity=0.7)
-        .encode(x=alt.X("latency_low:Q", scale=_LOG), x2="latency_high:Q", y=y, color=colour),
-        base.transform_filter("isValid(datum.elo_low) && isValid(datum.elo_high)")
-        .mark_rule(strokeWidth=2, opacity=0.7)
-        .encode(x=x, y=alt.Y("elo_low:Q"), y2="elo_high:Q", color=colour),
-        base.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape, tooltip=tooltip),
-        base.mark_text(align="left", dx=11, dy=-9, fontWeight=600).encode(x=x, y=y, text="agent:N", color=colour),
-    ]
-    chart = (
-        alt.layer(*layers)
-        .add_params(*choices)
-        .properties(
-            width="container",
-            height=430,
-            title=alt.Title(_axis_title(), orient="bottom", anchor="middle", fontSize=12.5, fontWeight=500, offset=8),
-        )
-    )
-    result = to_spec(chart)
-    result["description"] = "Elo against latency on a logarithmic axis, one point per agent with intervals on both axes."
-    return result
+    latency = figure.p50 if choice.percentile == "p50" else figure.p95
+    if latency.value is None or latency.value <= 0:
+        return None
+    low = None if latency.low is None else max(latency.low, 1.0)
+    words = "not known" if part.p_frontier is None else share(part.p_frontier)
+    return Point(agent.name, number, Estimate(latency.value, low, latency.high), part.rating.elo, words)
 
 
-def _number(value: str | float | bool | None) -> float:
-    return float(value) if value is not None else float("nan")
+def references(view: PageView, choice: Choice) -> tuple[Line, ...]:
+    """The references of this board, best first."""
+    return tuple(sorted(_references(view, choice), key=lambda line: -line.elo))
 
 
-def _axis_title() -> alt.ExprRef:
-    """An axis cannot follow a parameter, a title can; so the title below the chart is the axis's."""
-    words = "".join(f"metric == '{name}' ? '{label}' : " for name, label in METRICS.items())
-    return alt.ExprRef(f"({words}'') + (percentile == 'p50' ? ', median' : ', 95th percentile')")
+def _references(view: PageView, choice: Choice) -> Iterator[Line]:
+    for reference in view.references:
+        rating = reference.ratings.get(choice.subset)
+        if reference.condition == choice.condition and rating is not None and rating.elo.value is not None:
+            yield Line(f"{system_name(reference.system)}, {reference.author}", rating.elo.value)
 
 
-def _budget_lines(view: PageView) -> list[alt.Chart]:
-    lines = [
-        {"at": view.budget_ttfa_ms, "label": f"budget {view.budget_ttfa_ms:.0f} ms"},
-        {"at": view.comfort_ms, "label": f"comfort {view.comfort_ms / 1000:g} s"},
-    ]
-    base = alt.Chart(alt.InlineData(values=lines))
-    return [
-        base.mark_rule(strokeDash=[6, 4], strokeWidth=1.5, color="#c2410c", opacity=0.85).encode(x="at:Q"),
-        base.mark_text(align="left", baseline="top", dx=5, dy=3, color="#c2410c", fontSize=11).encode(
-            x="at:Q", y=alt.value(0), text="label:N"
-        ),
-    ]
-
-
-def _reference_lines(view: PageView) -> list[alt.Chart]:
-    lines = [
-        {"subset": subset, "condition": r.condition, "elo": rating.elo.value, "label": f"{system_name(r.system)}, {r.author}"}
-        for r in view.references
-        for subset, rating in r.ratings.items()
-        if rating.elo.value is not None
-    ]
-    if not lines:
-        return []
-    base = alt.Chart(alt.InlineData(values=lines)).transform_filter(_ON_THIS_BOARD)
-    return [
-        base.mark_rule(strokeWidth=1, opacity=0.8).encode(y="elo:Q", tooltip=["label:N", alt.Tooltip("elo:Q", format=".0f")]),
-        base.mark_text(align="right", baseline="bottom", dx=-4, dy=-3, fontSize=11, opacity=0.8).encode(
-            x=alt.value("width"), y="elo:Q", text="label:N"
-        ),
-    ]
-
-
-def _cycled(values: list[str], count: int) -> list[str]:
-    return [values[k % len(values)] for k in range(count)]
+def frontier(found: tuple[Point, ...]) -> tuple[Point, ...]:
+    """The corners of the Pareto frontier: fastest first, each rated higher than all faster ones."""
+    corners: list[Point] = []
+    best = float("-inf")
+    for point in sorted(found, key=lambda p: (p.latency.value or 0.0, -(p.elo.value or 0.0))):
+        if point.elo.value is not None and point.elo.value > best:
+            best = point.elo.value
+            corners.append(point)
+    return tuple(corners)

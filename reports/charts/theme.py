@@ -5,6 +5,7 @@ colours are those of Okabe and Ito (2008), darkened or lightened until each has 
 their yellow and black do not survive one of the two backgrounds and are left out.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -31,6 +32,9 @@ IN_SUBSET = "datum.subset == subset"
 TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"
 """The same for rows that are single turns."""
 
+LIGHT_INK = {"ink": "#1c2329", "quiet": "#55606b", "line": "#dfe3e7", "card": "#ffffff", "limit": "#c2410c"}
+"""The other colours of the light theme, by the names that they have on the page."""
+
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
 
@@ -43,12 +47,11 @@ def latency_axis(title: str | None) -> alt.Axis:
     return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, grid=True)
 
 
-def config(*, dark: bool) -> Spec:
-    """The Vega-Lite configuration of a theme; the specifications themselves hold no background and no text colour."""
-    ink, quiet, line = ("#e7eaee", "#aab3bd", "#39424c") if dark else ("#1c2329", "#55606b", "#dfe3e7")
+def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
+    """The Vega-Lite configuration; the specifications themselves hold no background and no text colour."""
     font = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
     return {
-        "background": None if dark else "transparent",
+        "background": "transparent",
         "font": font,
         "view": {"stroke": None},
         "axis": {
@@ -67,8 +70,18 @@ def config(*, dark: bool) -> Spec:
         "text": {"color": ink, "fontSize": 12},
         "rule": {"color": quiet},
         "header": {"labelColor": ink, "titleColor": quiet},
-        "range": {"category": list(DARK_CATEGORY if dark else LIGHT_CATEGORY)},
+        "range": {"category": list(category)},
     }
+
+
+def on_page() -> Spec:
+    """Colours are the page's own variables, so that another theme, or paper, draws nothing again."""
+    return config("var(--ink)", "var(--quiet)", "var(--line)", [f"var(--c{k})" for k in range(len(LIGHT_CATEGORY))])
+
+
+def on_paper() -> Spec:
+    """The light theme, on white."""
+    return config(LIGHT_INK["ink"], LIGHT_INK["quiet"], LIGHT_INK["line"], LIGHT_CATEGORY) | {"background": "white"}
 
 
 def subset_choice() -> alt.Parameter:

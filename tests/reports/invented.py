@@ -27,6 +27,7 @@ from reports.view import (
     LatencyView,
     Metric,
     PageView,
+    Preference,
     RatingView,
     ReferenceView,
     SliceView,
@@ -48,6 +49,7 @@ _SAYINGS = (
 _WORDS = [word for saying in _SAYINGS for word in saying.split()]
 _MEDIANS_MS = (430.0, 620.0, 980.0, 1_450.0, 2_300.0, 3_900.0)
 _SHARES = (0.3, 0.08, 0.04, 0.1, 0.17, 0.06, 0.15, 0.03, 0.07)
+_REFERENCES = {"careful": 1_560.0, "hasty": 1_395.0}
 _STAGES = (
     "endpointing",
     "asr",
@@ -87,7 +89,7 @@ def invented_view(
         realtime_ratio=1.0,
         elo_method="invented numbers, not a measurement",
         agents=tuple(_agent(rng, n, labels, medians, ratings, made) for n in range(len(labels))),
-        references=tuple(_reference(rng, name, elo) for name, elo in (("careful", 1_560.0), ("hasty", 1_395.0))),
+        references=tuple(_reference(rng, name, elo) for name, elo in _REFERENCES.items()),
         judges=(
             JudgeView("invented-judge@1", 64, Estimate(0.58, 0.46, 0.69), Estimate(0.31, 0.2, 0.43), False, 400, "invented"),
         ),
@@ -159,7 +161,7 @@ def _context(
     history = (*before, ("seeker", _text(rng, 14) + " <pause 650> " + _text(rng, 18)))
     turns = tuple(_turn(rng, number, k, label, medians[k], audio) for k, label in enumerate(labels))
     systems = [*labels, "ref:careful", "ref:hasty"]
-    strength = dict(zip(systems, [*ratings, 1_560.0, 1_395.0], strict=True))
+    strength = dict(zip(systems, [*ratings, *_REFERENCES.values()], strict=True))
     every = [(a, b) for k, a in enumerate(systems) for b in systems[k + 1 :]]
     chosen = every if pairs is None else [every[k] for k in rng.choice(len(every), min(pairs, len(every)), replace=False)]
     return ContextView(
@@ -274,7 +276,13 @@ def _estimate(value: float, half: float) -> Estimate:
 def _rating(rng: np.random.Generator, elo: float) -> RatingView:
     win = 1 / (1 + 10 ** ((1_500 - elo) / 400))
     axes = {axis: float(np.clip(win + rng.normal(0, 0.05), 0.02, 0.98)) for axis in AXIS_NAMES}
-    return RatingView(elo=_estimate(elo, 24), win_rate=win, axes=axes, judgments=300, contexts=12)
+    over = {f"ref:{name}": _estimate(elo - level, 30) for name, level in _REFERENCES.items()}
+    return RatingView(elo=_estimate(elo, 24), win_rate=win, axes=axes, judgments=300, contexts=12, over=over)
+
+
+def _against(elo: float, contexts: int) -> dict[str, Preference]:
+    shares = {f"ref:{name}": 1 / (1 + 10 ** ((level - elo) / 400)) for name, level in _REFERENCES.items()}
+    return {name: Preference(_estimate(won, 0.06), contexts) for name, won in shares.items()}
 
 
 def _reference(rng: np.random.Generator, name: str, elo: float) -> ReferenceView:
@@ -314,6 +322,7 @@ def _agent(
             latency,
             _rating(rng, ratings[number] + shift),
             0.8 if best else 0.1,
+            p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
             on_frontier=best,
             no_reply=sum(t.no_reply for t in turns),
             failed=sum(t.status == "failed" for t in turns),
@@ -325,4 +334,6 @@ def _agent(
             pauses_marked=sum(len(t.pauses) for t in turns),
             endpointing=_endpointing(number, medians[number], len(turns)),
         )
-    return AgentView(name=labels[number], family="invented", spoken=True, slices=slices)
+    return AgentView(
+        name=labels[number], family="invented", spoken=True, slices=slices, against=_against(ratings[number], len(contexts))
+    )

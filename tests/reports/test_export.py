@@ -11,7 +11,7 @@ from reports.charts.registry import charts
 from reports.conditions import conditions
 from reports.export import write_exports
 from reports.markdown import markdown, plain
-from reports.pictures import write_pictures
+from reports.pictures import write_joint_picture, write_pictures
 from reports.view import PageView
 from tests.reports.invented import invented_view
 
@@ -54,9 +54,11 @@ def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
 
 def test_every_chart_becomes_a_picture_with_its_conditions(view: PageView, tmp_path: Path) -> None:
     made = [chart for section in charts(view).values() for chart in section]
-    assert {"elo_latency", "leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {c.name for c in made}
-    chosen = [c for c in made if c.name in ("elo_latency", "waterfall")]
-    for path in write_pictures(chosen, conditions(view), tmp_path):
+    assert {"leaderboard", "ttfa_ecdf", "waterfall", "ttfa_differences", "interaction"} <= {c.name for c in made}
+    chosen = [c for c in made if c.name == "waterfall"]
+    written = [*write_pictures(chosen, conditions(view), tmp_path), *write_joint_picture(view, tmp_path)]
+    assert {path.name for path in written} == {f"{n}.{s}" for n in ("waterfall", "elo_latency") for s in ("png", "svg")}
+    for path in written:
         content = path.read_bytes()
         if path.suffix == ".png":
             assert content.startswith(b"\x89PNG")

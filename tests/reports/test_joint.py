@@ -34,7 +34,7 @@ def until(true: Callable[[], bool]) -> None:
 
 def test_the_joint_chart_shows_agents_lines_and_references(page: Any) -> None:
     page.wait_for_selector("#chart-elo_latency[data-ready] svg")
-    drawn = page.locator("#chart-elo_latency svg").text_content()
+    drawn = page.locator("#chart-elo_latency svg.wide").text_content()
     for words in ("quick", "slow", "budget 500 ms", "comfort 1 s", "careful", "500 ms"):
         assert words in drawn
 
@@ -42,20 +42,21 @@ def test_the_joint_chart_shows_agents_lines_and_references(page: Any) -> None:
 def test_the_chart_switches_to_another_latency_and_says_when_there_is_none(page: Any) -> None:
     page.wait_for_selector("#chart-elo_latency[data-ready] svg")
     page.select_option("select[name=metric]", "ttft")
-    page.locator("#chart-elo_latency svg").get_by_text("first answer token").first.wait_for()
+    page.locator("#chart-elo_latency svg.wide").get_by_text("first answer token").first.wait_for()
     page.select_option("select[name=percentile]", "p95")
     page.wait_for_selector("[data-empty=elo_latency]:not([hidden])")
 
 
 def test_a_weak_judge_is_called_weak_before_the_first_number(page: Any) -> None:
-    banner = page.locator(".banner").first.inner_text()
-    assert "tester@1" in banner
-    assert "55 %" in banner
-    assert "guessing" in banner
-    text = page.locator("#verdict").inner_text()
-    assert "no certificate of safety" in text
-    assert "machines" in text
-    assert "too few conversations for a band" in text
+    line = page.locator("#cautions > summary")
+    assert "1 grave (Weak judge)" in line.inner_text()
+    assert page.locator("#cautions li:visible").count() == 0
+    line.click()
+    text = page.locator("#cautions").inner_text()
+    for words in ("tester@1", "55 %", "guessing", "no certificate of safety", "machines"):
+        assert words in text
+    page.get_by_text("the facts behind each").click()
+    assert "too few conversations for a band" in page.locator("#verdict").inner_text()
 
 
 def test_a_conversation_shows_words_times_verdicts_and_plays(page: Any) -> None:
@@ -114,6 +115,7 @@ def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path
     page.locator("#c-0 .turn").first.wait_for()
     shown = page.locator("#c-0 .dialogue li.spoken").inner_text()
     assert "<script>document.title='owned'</script>" in shown
+    page.locator("#cautions > summary").click()
     assert "onerror" in page.locator("#verdict").inner_text()
     assert page.title() != "owned"
     assert page.locator("#main img").count() == 0

@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import pytest
 
+from harness.steps.cautions import Caution, gravest_first
+from harness.store.judgment import Judgment
 from harness.wording import milliseconds
 from reports.board import board
-from reports.cautions import cautions
+from reports.cautions import cautions, in_one_line, merged
 from reports.conditions import conditions
 from reports.payload import conversation
+from reports.preferences import preferences
 from reports.tables import tables
-from reports.verdict import verdicts
-from reports.view import NOT_JOINT, Estimate, LatencyView, PageView, RatingView
+from reports.verdict import fast, the_bar, verdicts
+from reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
 from reports.wording import latency, latency_interval
 from tests.reports.invented import invented_view
 
@@ -41,8 +44,8 @@ def test_an_uncalibrated_run_never_claims_an_error(view: PageView) -> None:
 
 
 def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> None:
-    fast = verdicts(view)[0]
-    assert fast.outcome == "within"
+    first = verdicts(view)[0]
+    assert first.fast.answer == "yes"
     for words in (
         "within the 500 ms budget",
         "Elo ",
@@ -50,7 +53,7 @@ def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> 
         "measured to within 6.2 ms (95 % of 64 trials)",
         "judge accuracy 58 % on our own pairs (not validated against people)",
     ):
-        assert words in fast.text
+        assert words in first.text
 
 
 def test_a_median_without_reply_is_over_budget_and_printed_as_a_limit(view: PageView) -> None:
@@ -58,14 +61,17 @@ def test_a_median_without_reply_is_over_budget_and_printed_as_a_limit(view: Page
     silent = LatencyView(p50_over=True, n=9)
     part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": silent})
     changed = replace(view, agents=(replace(agent, slices={**agent.slices, "all": part}),))
-    assert verdicts(changed)[0].outcome == "over"
+    assert verdicts(changed)[0].fast.answer == "no"
     assert latency(silent) == "> 15 s"
 
 
 def test_an_agent_without_a_rating_is_called_unrated_not_average(view: PageView) -> None:
     agent = view.agents[0]
     bare = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=RatingView())})
-    assert "not rated" in verdicts(replace(view, agents=(bare,)))[0].text
+    verdict = verdicts(replace(view, agents=(bare,)))[0]
+    assert "not rated" in verdict.text
+    assert verdict.kind.figure == "not judged"
+    assert "nobody judged its replies" in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -97,3 +103,83 @@ def test_a_replay_shows_what_was_really_said(view: PageView) -> None:
     shown = conversation(replace(context, turns=(turn, *context.turns[1:])))
     assert shown["turns"][0]["replayed"] == [["seeker", "Hi <b>there</b>"], ["supporter", "Hello."]]
     assert shown["turns"][1]["replayed"] == []
+
+
+def _rated(view: PageView, value: float, low: float, high: float, **more: object) -> PageView:
+    agent = view.agents[0]
+    rating = replace(agent.whole.rating, over={"ref:careful": Estimate(value, low, high), "ref:hasty": Estimate(90, 40, 140)})
+    changed = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=rating)}, **more)  # type: ignore[arg-type]
+    return replace(view, agents=(changed,))
+
+
+def _believed(view: PageView) -> PageView:
+    return replace(view, judges=tuple(replace(judge, trusted=True, validated=True) for judge in view.judges))
+
+
+@pytest.mark.parametrize(
+    ("difference", "answer", "place"),
+    [((60, 20, 100), "yes", "above"), ((-60, -100, -20), "no", "below"), ((5, -40, 50), "unclear", "not clearly apart from")],
+)
+def test_kind_is_decided_on_the_interval_against_the_bar(
+    view: PageView, difference: tuple[float, float, float], answer: str, place: str
+) -> None:
+    verdict = verdicts(_believed(_rated(view, *difference)))[0]
+    assert verdict.kind.answer == answer
+    assert f"rated {place} “careful”, above “hasty”" in verdict.sentence
+    assert verdicts(_rated(view, *difference))[0].kind.answer == "not validated"
+
+
+def test_people_decide_where_they_voted_whatever_the_judges_are_worth(view: PageView) -> None:
+    liked = {"ref:careful": Preference(Estimate(0.4, 0.3, 0.5), 90, Estimate(0.75, 0.6, 0.85), 24)}
+    verdict = verdicts(_rated(view, -60, -100, -20, against=liked))[0]
+    assert verdict.kind.answer == "yes"
+    assert verdict.kind.figure == "75 % of 24 votes by people over “careful”"
+    assert "preferred to “careful” in 40 % of 90 verdicts, in 75 % of 24 votes by people" in verdict.sentence
+
+
+def test_a_persons_reply_is_the_bar_where_one_competes(view: PageView) -> None:
+    first, second = view.references
+    people = replace(view, references=(first, replace(second, author="human:7")))
+    bar = the_bar(people.agents[0], people)
+    assert bar is not None
+    assert bar.system == "ref:hasty"
+
+
+def test_fast_is_unclear_where_the_interval_holds_the_budget_or_there_is_none(view: PageView) -> None:
+    agent = view.agents[0]
+
+    def answer(p50: Estimate) -> str:
+        part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": LatencyView(p50=p50, n=9)})
+        return fast(replace(agent, slices={**agent.slices, "all": part}), view).answer
+
+    assert answer(Estimate(480, 440, 520)) == "unclear"
+    assert answer(Estimate(200)) == "unclear"
+    assert answer(Estimate(480, 460, 500)) == "yes"
+    assert answer(Estimate(540, 510, 580)) == "no"
+
+
+def test_cautions_of_one_topic_are_one_and_the_line_counts_them(view: PageView) -> None:
+    more = [Caution(code="ranking", level="warn", topic="Ranking", text=text) for text in ("one", "two", "two")]
+    found = merged(gravest_first([*view.cautions, *more]))
+    (ranking,) = (m for m in found if m.topic == "Ranking")
+    assert ranking.texts == ("one", "two")
+    assert in_one_line(found).startswith(
+        f"{len(found)} cautions before you quote a number: 1 grave (Weak judge), 1 that weakens"
+    )
+    assert [m.level for m in found] == sorted((m.level for m in found), key=["bad", "warn", "note"].index)
+
+
+def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:
+    def row(context: int, winner: str, source: str) -> Judgment:
+        return Judgment.model_validate({
+            "context": f"c-{context}", "subset": "regular", "system_a": "ref:good", "system_b": "mine", "source": source,
+            "judge": source, "winner": winner, "strength": 1, "presentation": "heard_text",
+        })  # fmt: skip
+
+    rows = [row(n, "b", "judge") for n in range(8)] + [row(n, "a", "human") for n in range(8)] + [row(9, "tie", "human")]
+    found = preferences("mine", rows)["ref:good"]
+    assert (found.verdicts, found.votes) == (17, 9)
+    assert found.share.value == pytest.approx(8.5 / 17)
+    assert found.of_people.value == pytest.approx(0.5 / 9)
+    assert found.of_people.low is not None
+    assert found.of_people.low >= 0

@@ -46,11 +46,8 @@ addEventListener("hashchange", follow);
 applyFilters();
 follow();
 const themeButtons = [...document.querySelectorAll("[data-theme-choice]")];
-const isDark = () => (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 themeButtons.forEach((button) => button.addEventListener("click", () => {
   const choice = button.dataset.themeChoice;
   if (choice === "auto") delete document.documentElement.dataset.theme; else document.documentElement.dataset.theme = choice;
   themeButtons.forEach((other) => other.setAttribute("aria-pressed", other === button));
-  document.dispatchEvent(new Event("themechange"));
 }));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("themechange")));

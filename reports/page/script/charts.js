@@ -1,44 +1,31 @@
 /* Draws each specification where it is seen first. Vega runs with its own interpreter: the page forbids eval. */
 const drawn = new Map();
-let subset = "all";
-let condition = document.querySelector('select[name="condition"]')?.value ?? null;
-const chosen = (name) => {
-  const form = document.querySelector(`form[data-chart="${name}"]`);
-  const own = form ? Object.fromEntries([...form.elements].filter((e) => e.name).map((e) => [e.name, e.value])) : {};
-  return { ...own, subset };
-};
 const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
 const draw = async (name) => {
   const holder = document.getElementById(`chart-${name}`);
   drawn.get(name)?.view.finalize();
-  const result = await window.vegaEmbed(holder, withChoices(page.charts[name], chosen(name)),
-    { ast: true, actions: false, logLevel: 1, renderer: "svg", config: isDark() ? page.themes.dark : page.themes.light, tooltip: { theme: isDark() ? "dark" : "light" } });
+  const result = await window.vegaEmbed(holder, withChoices(page.charts[name], { subset }),
+    { ast: true, actions: false, logLevel: 1, renderer: "svg", config: page.theme, tooltip: { theme: "custom" } });
   drawn.set(name, result);
-  document.documentElement.dataset.drawn = isDark() ? "dark" : "light";
   await choose(name); /* What was switched while it was being drawn. */
   holder.dataset.ready = "yes";
 };
 /* A switch sets the chart's own parameters; nothing is built again. */
 const choose = async (name) => {
-  const values = chosen(name);
+  const values = { subset };
   const view = drawn.get(name)?.view;
   if (view) {
     (page.charts[name].params ?? []).forEach((p) => { if (p.name in values) view.signal(p.name, values[p.name]); });
     await view.runAsync();
     document.querySelector(`#chart-${name} svg`).setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
   }
-  const empty = document.querySelector(`[data-empty="${name}"]`);
-  if (empty) empty.hidden = page.points.some((row) => row.metric === values.metric && row.percentile === values.percentile && row.subset === values.subset && (condition === null || row.condition === condition));
 };
-/* One board at a time: of these conversations, and of one line condition where there are several. */
-const showBoard = () => document.querySelectorAll("[data-only-subset]").forEach((node) => {
-  node.hidden = node.dataset.onlySubset !== subset || (condition !== null && (node.dataset.onlyCondition ?? condition) !== condition);
-});
 /* All switches of conversations are one: the joint chart, the tables and every chart that can follow. */
 const showSubset = (value) => {
   subset = value;
   document.querySelectorAll("select[data-subset]").forEach((other) => { other.value = value; });
   showBoard();
+  showJoint();
   document.querySelectorAll("[data-subset-words]").forEach((node) => { node.textContent = value; });
   [...drawn.keys()].forEach(choose);
 };
@@ -50,18 +37,6 @@ const startCharts = () => {
   const seen = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { seen.unobserve(e.target);
     if (!drawn.has(e.target.id.slice(6))) draw(e.target.id.slice(6)); }), { rootMargin: "600px" });
   document.querySelectorAll(".chart").forEach((holder) => seen.observe(holder));
-  document.querySelectorAll("form[data-chart]").forEach((form) => {
-    form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", () => {
-      if (form.elements.condition) {
-        condition = form.elements.condition.value;
-        document.querySelectorAll("[data-condition-words]").forEach((node) => { node.textContent = condition; });
-        showBoard();
-      }
-      choose(form.dataset.chart);
-    });
-  });
-  document.addEventListener("themechange", () => [...drawn.keys()].forEach(draw));
   const rest = async () => { const holder = missing(); if (!holder) return; await draw(holder.id.slice(6)); setTimeout(rest, 30); };
   setTimeout(rest, 400);
   addEventListener("beforeprint", () => document.querySelectorAll(".chart").forEach((holder) => { if (!drawn.has(holder.id.slice(6))) draw(holder.id.slice(6)); }));

@@ -1,0 +1,281 @@
+"""Draws the joint chart as SVG, for the page and for pictures alike.
+
+It is drawn here and not in the browser for three reasons. It stands on the first screen, and so it must be there before any
+script has run. Its names must not lie on each other, which no chart library promises. And a phone needs a drawing of its own,
+not a large one made small. The page holds one drawing a choice of its switches, in two sizes; colours are the page's own
+variables, so another theme draws nothing again.
+
+The latency axis is logarithmic, because what people feel is a ratio: 200 ms against 400 ms matters, 9.8 s against 10 s does
+not. The budget and the comfort line make "fast enough" a place on the picture. References have no latency and are lines across.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from markupsafe import Markup
+
+from harness.wording import milliseconds
+from reports.charts.elo_latency import PERCENTILES, Choice, Line, Point, frontier, points, references
+from reports.charts.labels import BESIDE_PX, LINE_EM, Box, first_free, place, shortened, text_width
+from reports.charts.scale import LinearScale, LogScale, latency_label
+from reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
+from reports.view import METRICS, PageView
+from reports.wording import elo_interval, latency_interval
+
+Colour = Callable[[str], str]
+"""From the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to what stands in the drawing."""
+LIMIT_COLOUR: Final = "#c2410c"
+_MARK_PX: Final = 12.0
+_SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A drawing's own pixels; it is shown as wide as there is room, and never made larger."""
+
+    name: str
+    width: int
+    height: int
+    letters: float
+
+
+WIDE = Size("wide", 700, 440, 12.0)
+PHONE = Size("phone", 350, 400, 11.0)
+PICTURE = Size("picture", 900, 470, 12.0)
+SIZES: Final = (WIDE, PHONE)
+
+
+def on_page(name: str) -> str:
+    """A colour as the page's own variable, which follows its theme."""
+    return f"var(--{name})"
+
+
+def on_paper(name: str) -> str:
+    """A colour of the light theme, for a picture."""
+    return LIGHT_CATEGORY[int(name[1:])] if name[0] == "c" and name[1:].isdigit() else LIGHT_INK[name]
+
+
+def colour_and_shape(number: int) -> tuple[str, str]:
+    """The pair is an agent's own among 64: the shapes move one on with every round of the colours."""
+    return f"c{number % 8}", _SHAPES[(number + number // 8) % 8]
+
+
+def draw(view: PageView, choice: Choice, size: Size, colour: Colour = on_page) -> Markup:
+    """The chart as an SVG element; empty where no agent has both a rating and this latency."""
+    found = points(view, choice)
+    return _Drawing(view, choice, size, colour, found, references(view, choice)).svg() if found else Markup()
+
+
+class _Drawing:
+    """One drawing in the making: the scales, what is already taken, and the parts so far."""
+
+    def __init__(
+        self, view: PageView, choice: Choice, size: Size, colour: Colour, found: tuple[Point, ...], lines: tuple[Line, ...]
+    ) -> None:
+        self.view, self.choice, self.size, self.colour = view, choice, size, colour
+        self.points, self.lines = found, lines
+        self.title = _axis_title(choice, size)
+        foot = size.letters * LINE_EM * (1 + len(self.title)) + 12
+        self.room = Box(size.letters * 3.6, size.letters * 1.6, size.width - 10, size.height - foot)
+        self.x = LogScale(*_latency_range(view, found), self.room.left + 8, self.room.right)
+        self.y = LinearScale(*_elo_range(found, lines), self.room.bottom - 4, self.room.top + 10)
+        self.taken: list[Box] = []
+
+    def svg(self) -> Markup:
+        """Everything, from the back to the front."""
+        back = [*self._grid(), *self._limits(), *self._frontier()]
+        lines, marks = self._reference_lines(), self._intervals()
+        names = self._names()
+        parts = Markup("").join([*back, *lines, *marks, *self._marks(), *names])
+        return Markup(
+            '<svg xmlns="http://www.w3.org/2000/svg" class="joint {}" viewBox="0 0 {} {}" width="{}" height="{}" '
+            'font-family="system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif" font-size="{}">{}</svg>'
+        ).format(self.size.name, self.size.width, self.size.height, self.size.width, self.size.height, self.size.letters, parts)
+
+    def _line(self, x1: float, y1: float, x2: float, y2: float, colour: str, width: float, more: str = "") -> Markup:
+        return Markup(
+            '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="{}"{}/>'
+        ).format(x1, y1, x2, y2, self.colour(colour), width, Markup(more))  # fmt: skip
+
+    def _text(self, x: float, y: float, text: str, colour: str, anchor: str = "start", more: str = "") -> Markup:
+        return Markup('<text x="{:.1f}" y="{:.1f}" fill="{}" text-anchor="{}"{}>{}</text>').format(
+            x, y, self.colour(colour), anchor, Markup(more), text
+        )
+
+    def _grid(self) -> list[Markup]:
+        room, letters = self.room, self.size.letters
+        drawn = [self._line(self.x.at(v), room.top, self.x.at(v), room.bottom, "line", 1) for v in self.x.lines()]
+        for value in self.y.ticks():
+            at = self.y.at(value)
+            drawn.append(self._line(room.left, at, room.right, at, "line", 1))
+            drawn.append(self._text(room.left - 6, at + letters * 0.35, f"{value:.0f}", "quiet", "end"))
+        for value, label in self.x.ticks(letters):
+            at = self.x.at(value)
+            drawn.append(self._line(at, room.bottom, at, room.bottom + 5, "quiet", 1))
+            half = text_width(label, letters) / 2
+            middle = min(max(at, half), self.size.width - half)
+            drawn.append(self._text(middle, room.bottom + 6 + letters, label, "quiet", "middle", ' class="tick"'))
+        drawn.append(self._line(room.left, room.bottom, room.right, room.bottom, "quiet", 1))
+        drawn.append(self._text(4, letters, "Elo (higher is preferred)", "ink"))
+        for k, words in enumerate(self.title):
+            y = room.bottom + 10 + letters * (1 + LINE_EM * (k + 1))
+            drawn.append(self._text((room.left + room.right) / 2, y, words, "ink", "middle"))
+        return drawn
+
+    def _limits(self) -> list[Markup]:
+        """The budget and the comfort line, each with its words at the top."""
+        of_text = self.choice.metric == "ttft"
+        budget = self.view.budget_ttft_ms if of_text else self.view.budget_ttfa_ms
+        drawn = []
+        for value, label in (
+            (budget, f"budget {budget:.0f} ms"),
+            (self.view.comfort_ms, f"comfort {latency_label(self.view.comfort_ms)}"),
+        ):
+            at, size = self.x.at(value), self.size.letters * 0.95
+            width, height = text_width(label, size), size * LINE_EM
+            top = self.room.top + 1
+            spots = [
+                Box(left, top + row * height, left + width, top + (row + 1) * height)
+                for row in range(3)
+                for left in (at + 4, at - 4 - width)
+            ]
+            drawn.append(self._line(at, self.room.top, at, self.room.bottom, "limit", 1.5, ' stroke-dasharray="6 4"'))
+            box = first_free(spots, self.room, self.taken)
+            if box is not None:
+                self.taken.append(box)
+                drawn.append(self._text(box.left, box.bottom - size * 0.3, label, "limit", more=f' font-size="{size:.1f}"'))
+        return drawn
+
+    def _frontier(self) -> list[Markup]:
+        corners = [(self.x.at(p.latency.value or 1), self.y.at(p.elo.value or 0)) for p in frontier(self.points)]
+        if len(corners) < 2:
+            return []
+        path = f"M{corners[0][0]:.1f} {corners[0][1]:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in corners[1:])
+        return [
+            Markup('<path class="frontier" d="{}" fill="none" stroke="{}" stroke-width="1.5" stroke-dasharray="2 3"/>').format(
+                path, self.colour("quiet")
+            )
+        ]
+
+    def _reference_lines(self) -> list[Markup]:
+        room, size = self.room, self.size.letters * 0.95
+        marks = [Box.around(x, y, _MARK_PX, _MARK_PX) for x, y in self._places()]
+        drawn = []
+        for line in self.lines:
+            at = self.y.at(line.elo)
+            label = shortened(line.label, size, (room.right - room.left) * 0.6)
+            width, height = text_width(label, size), size * LINE_EM
+            lefts = [room.right - 4 - width, room.left + 4, (room.left + room.right - width) / 2]
+            lefts += [room.left + (room.right - room.left - width) * k / 10 for k in range(11)]
+            spots = [Box(left, at + top, left + width, at + top + height) for left in lefts for top in (-height - 1, 2)]
+            drawn.append(self._line(room.left, at, room.right, at, "quiet", 1.2))
+            box = first_free(spots, room, [*self.taken, *marks])
+            if box is not None:
+                self.taken.append(box)
+                drawn.append(
+                    self._text(
+                        box.left,
+                        box.bottom - size * 0.3,
+                        label,
+                        "quiet",
+                        more=f' font-size="{size:.1f}" class="name reference"',
+                    )
+                )
+        return drawn
+
+    def _places(self) -> list[tuple[float, float]]:
+        return [(self.x.at(p.latency.value or 1), self.y.at(p.elo.value or 0)) for p in self.points]
+
+    def _intervals(self) -> list[Markup]:
+        drawn = []
+        for point, (x, y) in zip(self.points, self._places(), strict=True):
+            name, _ = colour_and_shape(point.number)
+            faint = ' stroke-opacity="0.65"'
+            if point.latency.low is not None and point.latency.high is not None:
+                drawn.append(self._line(self.x.at(point.latency.low), y, self.x.at(point.latency.high), y, name, 2, faint))
+            if point.elo.low is not None and point.elo.high is not None:
+                drawn.append(self._line(x, self.y.at(point.elo.low), x, self.y.at(point.elo.high), name, 2, faint))
+        return drawn
+
+    def _marks(self) -> list[Markup]:
+        drawn = []
+        for point, (x, y) in zip(self.points, self._places(), strict=True):
+            name, shape = colour_and_shape(point.number)
+            drawn.append(
+                Markup(
+                    '<g class="point" data-agent="{}"><title>{}</title><path d="{}" transform="translate({:.1f} {:.1f})" '
+                    'fill="{}" stroke="{}" stroke-width="1"/></g>'
+                ).format(point.agent, self._words(point), shape_path(shape), x, y, self.colour(name), self.colour("card"))
+            )
+        return drawn
+
+    def _words(self, point: Point) -> str:
+        band = latency_interval(point.latency)
+        elo_band = elo_interval(point.elo)
+        return (
+            f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}, Elo {point.elo.value:.0f}"
+            f"{f' ({elo_band})' if elo_band else ''}, P(on the frontier) {point.p_frontier}"
+        )
+
+    def _names(self) -> list[Markup]:
+        letters = self.size.letters
+        most = (self.room.right - self.room.left) * (0.42 if self.size is PHONE else 0.34)
+        labels = [shortened(point.agent, letters, most) for point in self.points]
+        sizes = [(text_width(label, letters), letters * LINE_EM) for label in labels]
+        boxes = place(self._places(), sizes, self.room, self.taken, _MARK_PX)
+        leaders, names = [], []
+        for point, (x, y), label, box in zip(self.points, self._places(), labels, boxes, strict=True):
+            if box is None:
+                continue
+            name, _ = colour_and_shape(point.number)
+            near = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
+            if math.dist(near, (x, y)) > BESIDE_PX:
+                leaders.append(self._line(x, y, *near, name, 0.8, ' stroke-opacity="0.8"'))
+            halo = f' class="name" font-weight="600" paint-order="stroke" stroke="{self.colour("card")}" stroke-width="3"'
+            names.append(self._text(box.left, box.bottom - letters * 0.3, label, name, more=halo))
+        return [*leaders, *names]
+
+
+def _axis_title(choice: Choice, size: Size) -> tuple[str, ...]:
+    words = f"{METRICS[choice.metric]}, {PERCENTILES[choice.percentile]}"
+    letters = int(size.width / (size.letters * 0.66))
+    return (*textwrap.wrap(words, letters), "logarithmic axis: equal steps are equal ratios")
+
+
+def _latency_range(view: PageView, found: Sequence[Point]) -> tuple[float, float]:
+    known = [v for p in found for v in (p.latency.value, p.latency.low, p.latency.high) if v is not None]
+    known += [view.budget_ttfa_ms, view.budget_ttft_ms, view.comfort_ms]
+    return min(known) / 1.2, max(known) * 1.25
+
+
+def _elo_range(found: Sequence[Point], lines: Sequence[Line]) -> tuple[float, float]:
+    known = [v for p in found for v in (p.elo.value, p.elo.low, p.elo.high) if v is not None] + [line.elo for line in lines]
+    spread = max(max(known) - min(known), 20.0)
+    return min(known) - 0.06 * spread, max(known) + 0.06 * spread
+
+
+def shape_path(shape: str) -> str:
+    """A mark around the origin; all are of about the same area."""
+    r = _MARK_PX / 2
+    if shape == "circle":
+        return f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
+    if shape == "cross":
+        a, b = r * 0.36, r
+        return f"M{-a} {-b}H{a}V{-a}H{b}V{a}H{a}V{b}H{-a}V{a}H{-b}V{-a}H{-a}Z"
+    corners = {
+        "square": [(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)],
+        "diamond": [(0, -1.15), (1.15, 0), (0, 1.15), (-1.15, 0)],
+        "triangle-up": [(0, -1.1), (1.1, 0.85), (-1.1, 0.85)],
+        "triangle-down": [(0, 1.1), (-1.1, -0.85), (1.1, -0.85)],
+        "star": _ring(5, 1.25, 0.52),
+        "hexagon": _ring(3, 1.05, 1.05),
+    }[shape]
+    return "M" + "L".join(f"{r * x:.2f} {r * y:.2f}" for x, y in corners) + "Z"
+
+
+def _ring(times: int, outer: float, inner: float) -> list[tuple[float, float]]:
+    radii = [(outer, inner)[k % 2] for k in range(2 * times)]
+    return [(q * math.sin(math.pi * k / times), -q * math.cos(math.pi * k / times)) for k, q in enumerate(radii)]

@@ -1,0 +1,115 @@
+"""Puts words into a picture so that they cover neither each other nor a point.
+
+Names printed at a fixed offset lie on each other as soon as two agents are close, which is the very case a reader looks at.
+So each name takes the first free place on a spiral around its point, and a thin line leads back where that place is not
+beside it. Widths are those of the widest font of the page's list (DejaVu Sans Bold), so that no reader's font makes words
+touch that do not touch here.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+_EM: Final = {**dict.fromkeys("ijlI.,:;|!'()[] ", 0.40), **dict.fromkeys('frt-/“”"', 0.52), **dict.fromkeys("mwMW%@", 1.06)}
+_LOWER_EM, _UPPER_EM, _WIDE_EM = 0.72, 0.83, 1.25
+"""Widths in em: of DejaVu Sans Bold's letters and digits, and of full-width characters with room to spare."""
+LINE_EM: Final = 1.25
+_DIRECTIONS: Final = tuple(math.radians(a) for a in (-35, 35, -145, 145, 0, 180, -90, 90, -60, -120, 60, 120))
+"""Right above its point first, where people look for a name; y grows downwards."""
+_STEP_PX: Final = 7.0
+BESIDE_PX: Final = 16.0
+"""A name farther from its point than this is led back by a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in pixels; y grows downwards."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: "Box") -> bool:
+        """Whether the two share any area."""
+        return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+
+    def inside(self, room: "Box") -> bool:
+        """Whether it lies wholly in the room."""
+        return (
+            self.left >= room.left and self.right <= room.right and self.top >= room.top and self.bottom <= room.bottom
+        )  # fmt: skip
+
+    @classmethod
+    def around(cls, x: float, y: float, width: float, height: float) -> "Box":
+        """The rectangle of this size with its middle here."""
+        return cls(x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+
+
+def text_width(text: str, size_px: float) -> float:
+    """How wide a text is at most, in pixels."""
+    return size_px * sum(_em(character) for character in text)
+
+
+def _em(character: str) -> float:
+    if character in _EM:
+        return _EM[character]
+    if ord(character) > 0x2E7F:
+        return _WIDE_EM
+    return _UPPER_EM if character.isupper() else _LOWER_EM
+
+
+def shortened(text: str, size_px: float, most_px: float) -> str:
+    """The text, or as much of its beginning and end as fits with an ellipsis between: names often differ at the end."""
+    if text_width(text, size_px) <= most_px:
+        return text
+    for kept in range(len(text) - 1, 1, -1):
+        short = f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+        if text_width(short, size_px) <= most_px:
+            return short
+    return text[:1] + "…"
+
+
+def place(
+    points: Sequence[tuple[float, float]], sizes: Sequence[tuple[float, float]], room: Box, taken: Sequence[Box], mark_px: float
+) -> tuple[Box | None, ...]:
+    """A free rectangle of each size near each point, inside the room; None where there is none.
+
+    `taken` is what nothing may lie on; `mark_px` is the width of the marks at the points, which are taken as well.
+    """
+    marks = [Box.around(x, y, mark_px, mark_px) for x, y in points]
+    used = [*taken, *marks]
+    found: list[Box | None] = [None] * len(points)
+    for k in sorted(range(len(points)), key=lambda k: (points[k][1], points[k][0])):
+        spots = _around(points[k], sizes[k], mark_px / 2, room)
+        found[k] = next((b for b in spots if b.inside(room) and not any(b.meets(other) for other in used)), None)
+        if (box := found[k]) is not None:
+            used.append(box)
+    return tuple(found)
+
+
+def first_free(spots: Sequence[Box], room: Box, taken: Sequence[Box]) -> Box | None:
+    """The first of these that is inside the room and lies on nothing."""
+    return next((b for b in spots if b.inside(room) and not any(b.meets(other) for other in taken)), None)
+
+
+def _around(point: tuple[float, float], size: tuple[float, float], gap_px: float, room: Box) -> Iterator[Box]:
+    reach = math.hypot(room.right - room.left, room.bottom - room.top)
+    distance = gap_px + 2
+    while distance < reach:
+        for angle in _DIRECTIONS:
+            x = point[0] + math.cos(angle) * distance + _side(math.cos(angle)) * size[0] / 2
+            y = point[1] + math.sin(angle) * distance + _side(math.sin(angle)) * size[1] / 2
+            yield Box.around(x, y, *size)
+        distance += _STEP_PX
+
+
+def _side(direction: float) -> float:
+    return 0.0 if abs(direction) < 0.1 else math.copysign(1.0, direction)
+
+
+def roomy(ticks: Sequence[float], widths: Sequence[float], gap_px: float) -> bool:
+    """Whether labels of these widths, centred on these places, stand apart."""
+    return all(b - a >= (w + v) / 2 + gap_px for (a, b), (w, v) in zip(pairwise(ticks), pairwise(widths), strict=True))

@@ -1,0 +1,105 @@
+"""The joint chart: names that never cover each other, marks that are an agent's own, and an axis that says what it is."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
+from reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
+from reports.charts.labels import Box, place, shortened, text_width
+from reports.charts.scale import LogScale
+from reports.html import render
+from reports.view import Estimate, PageView
+from tests.reports.invented import invented_view
+
+Open = Callable[..., Any]
+NAMES = "() => [...document.querySelectorAll('#chart-elo_latency svg:not([style])')].filter((s) => s.checkVisibility()).flatMap((s) => [...s.querySelectorAll('text')].map((t) => { const b = t.getBoundingClientRect(); const f = s.getBoundingClientRect(); return [t.textContent, b.left, b.top, b.right, b.bottom, f.left, f.top, f.right, f.bottom]; }))"  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def view() -> PageView:
+    return invented_view(agents=20, contexts=9)
+
+
+def crowded(view: PageView) -> PageView:
+    """All agents within a few milliseconds and Elo points of each other."""
+    agents = []
+    for k, agent in enumerate(view.agents):
+        part = agent.whole
+        near = replace(part.latency["ttfa"], p50=Estimate(600 + k % 5, 560, 640))
+        rating = replace(part.rating, elo=Estimate(1_500 + k % 4, 1_480, 1_520))
+        slices = {**agent.slices, "all": replace(part, latency={**part.latency, "ttfa": near}, rating=rating)}
+        agents.append(replace(agent, slices=slices))
+    return replace(view, agents=tuple(agents))
+
+
+@pytest.mark.parametrize(("width", "tight"), [(1_280, False), (1_280, True), (360, False), (360, True)])
+def test_no_word_of_twenty_agents_covers_another_or_runs_out(
+    view: PageView, open_page: Open, tmp_path: Any, width: int, tight: bool
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(crowded(view) if tight else view), encoding="utf-8")
+    page = open_page(path.as_uri(), width=width, height=800)
+    words = page.evaluate(NAMES)
+    names = [agent.name for agent in view.agents]
+    assert sum(text in names for text, *_ in words) == 20
+    for (one, *a), (other, *b) in combinations(words, 2):
+        assert not Box(*a[:4]).meets(Box(*b[:4])), (one, other)
+    for text, *box in words:
+        assert Box(*box[:4]).inside(Box(box[4] - 1, box[5] - 1, box[6] + 1, box[7] + 1)), text
+
+
+def test_colour_and_shape_together_are_an_agents_own() -> None:
+    assert len({colour_and_shape(k) for k in range(64)}) == 64
+
+
+def test_the_axis_says_that_it_is_logarithmic_and_has_ticks_around_every_point(view: PageView) -> None:
+    for size in SIZES:
+        drawing = draw(view, default_choice(view), size)
+        assert "logarithmic axis" in drawing
+        assert drawing.count('class="tick"') >= 4
+
+
+@pytest.mark.parametrize("span", [(300.0, 450.0), (280.0, 1_300.0), (90.0, 16_000.0)])
+def test_ticks_stand_apart_whatever_the_range_and_the_room(span: tuple[float, float]) -> None:
+    for width in (250.0, 640.0):
+        scale = LogScale(*span, 40.0, 40.0 + width)
+        ticks = scale.ticks(12.0)
+        assert len(ticks) >= 2
+        places = [scale.at(value) for value, _ in ticks]
+        widths = [text_width(label, 12.0) for _, label in ticks]
+        assert all(b - a > (v + w) / 2 for a, b, v, w in zip(places, places[1:], widths, widths[1:], strict=False))
+
+
+def test_every_choice_that_has_points_has_a_drawing_and_names_are_text(view: PageView) -> None:
+    hostile = replace(view, agents=(replace(view.agents[0], name="<script>alert(1)</script>"), *view.agents[1:]))
+    for choice in choices(hostile)[:3]:
+        drawing = draw(hostile, choice, PHONE)
+        assert "&lt;script&gt;" in drawing
+        assert "<script>" not in drawing
+    assert not draw(view, Choice("no such line", "ttfa", "p50", "all"), WIDE)
+
+
+def test_the_frontier_climbs_with_latency(view: PageView) -> None:
+    corners = frontier(points(view, default_choice(view)))
+    assert [p.latency.value for p in corners] == sorted(p.latency.value or 0 for p in corners)
+    assert [p.elo.value for p in corners] == sorted(p.elo.value or 0 for p in corners)
+
+
+def test_names_keep_off_points_and_taken_places() -> None:
+    room, taken = Box(0, 0, 400, 300), [Box(100, 0, 400, 150)]
+    spots = [(100.0 + k, 160.0 + k % 3) for k in range(12)]
+    found = place(spots, [(80.0, 15.0)] * 12, room, taken, 12.0)
+    boxes = [box for box in found if box is not None]
+    assert len(boxes) == 12
+    assert not any(a.meets(b) for a, b in combinations([*boxes, *taken], 2))
+
+
+def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
+    short = shortened("a-very-long-agent-name-with-seed-17", 12.0, 120.0)
+    assert short.startswith("a-v")
+    assert short.endswith("17")
+    assert text_width(short, 12.0) <= 120.0
