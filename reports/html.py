@@ -71,7 +71,6 @@ def render(view: PageView) -> str:
                 name: {"label": label, "colour": colour}
                 for (name, label), colour in zip(theme.STAGE_LABELS.items(), theme.STAGE_COLOURS, strict=True)
             },
-            "charts": specs,
             "theme": theme.on_page(),
         }
     )
@@ -103,7 +102,7 @@ def render(view: PageView) -> str:
             losses=losses(view),
             endpointing={subset: endpointing.section(view, subset) for subset in SUBSETS},
             events={subset: events.section(view, subset) for subset in SUBSETS},
-            charts=specs,
+            specs={name: Markup(safe_json(spec)) for name, spec in specs.items()},
             sections=sections,
             finding_value=finding_value,
             finding_interval=finding_interval,
@@ -152,18 +151,19 @@ def own_script() -> str:
 
 @cache
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one module, and word to the page that they are there.
+    """Vega, Vega-Lite and Vega-Embed as one script, which the page runs when a chart is first wanted.
 
+    A function of its own, so that it can be run at once and to its end, which printing needs and a module cannot.
     Putting them together takes seconds, half of what writing a small page costs, so the outcome is kept beside the weights.
     """
     import vl_convert
 
-    ready = 'window.vegaEmbed = vegaEmbed; dispatchEvent(new Event("vega-ready"));'
-    made_of = hashlib.sha256(f"{version('vl-convert-python')} {ready}".encode()).hexdigest()[:16]
+    ready = "window.vegaEmbed = vegaEmbed;"
+    made_of = hashlib.sha256(f"{version('vl-convert-python')} {ready} in a function".encode()).hexdigest()[:16]
     kept = cache_folder() / "vega" / f"{made_of}.js"
     with suppress(OSError):
         return kept.read_text(encoding="utf-8")
-    script = script_text(vl_convert.javascript_bundle(ready))
+    script = script_text(f'(() => {{"use strict";{vl_convert.javascript_bundle(ready)}\n}})();')
     with suppress(OSError):
         kept.parent.mkdir(parents=True, exist_ok=True)
         whole = kept.with_suffix(f".{os.getpid()}")

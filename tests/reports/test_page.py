@@ -1,5 +1,6 @@
 """The whole page of an invented run in a real browser: every chart, both themes, phone, print, assistive technology, scale."""
 
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,10 @@ from tests.reports.invented import invented_view
 Open = Callable[..., Any]
 POINTS = "svg => [...svg.querySelectorAll('.point')].map((p) => p.textContent).join()"
 
+COUNT_WHEN_PRINTED = (
+    "() => addEventListener('afterprint', () => {"
+    " window.onPaper = document.querySelectorAll('.chart[data-ready] svg').length; })"
+)
 AXIS_LABEL, MARK = "#chart-waterfall .role-axis-label text", "#chart-elo_latency .point path"
 
 
@@ -27,8 +32,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def all_drawn(page: Any) -> None:
+    """Charts are drawn where they are seen, so all of them are looked at; the page ends where it began."""
     for holder in page.locator(".chart").all():
+        holder.scroll_into_view_if_needed()
         page.locator(f"#{holder.get_attribute('id')}[data-ready] svg").wait_for(state="attached")
+    page.evaluate("scrollTo(0, 0)")
 
 
 def test_every_chart_of_the_registry_is_drawn_and_takes_the_colours_of_the_other_theme(address: str, open_page: Open) -> None:
@@ -86,12 +94,40 @@ def test_a_skip_link_and_headings_lead_through_the_page(address: str, open_page:
 
 def test_it_prints_with_its_charts(address: str, open_page: Open, tmp_path: Path) -> None:
     page = open_page(address)
-    all_drawn(page)
+    page.evaluate(COUNT_WHEN_PRINTED)
+    assert page.locator(".chart[data-ready]").count() == 0
     page.pdf(path=tmp_path / "page.pdf")
+    assert page.evaluate("window.onPaper") == page.locator(".chart").count() > 8
     page.emulate_media(media="print")
     assert not page.locator(".switches").first.is_visible()
     assert page.locator("#chart-elo_latency svg.wide").is_visible()
     assert (tmp_path / "page.pdf").stat().st_size > 20_000
+
+
+def test_a_chart_out_of_sight_is_let_go_and_still_shown_and_follows_the_switch_when_seen_again(
+    address: str, open_page: Open
+) -> None:
+    page = open_page(address)
+    first = page.locator("#chart-leaderboard")
+    first.scroll_into_view_if_needed()
+    page.locator("#chart-leaderboard[data-ready] svg").wait_for()
+    page.locator("#provenance").scroll_into_view_if_needed()
+    assert page.locator("#chart-leaderboard svg").count() == 1
+    page.evaluate("scrollTo(0, 0)")
+    page.locator("#joint select[data-subset]").select_option("regular")
+    first.scroll_into_view_if_needed()
+    page.locator("#chart-leaderboard[data-shown=regular] svg").wait_for()
+
+
+def test_the_first_screen_needs_no_script(address: str, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    box = page.locator("#chart-elo_latency svg.wide").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] < 800
+    assert page.locator(".verdicts li").first.is_visible()
+    context.close()
 
 
 def test_twenty_agents_and_three_hundred_conversations_stay_under_fifteen_megabytes() -> None:
@@ -116,11 +152,13 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def is_drawn_anew(page: Any, name: str, before: str) -> bool:
+    page.locator(f"#chart-{name}").scroll_into_view_if_needed()
     return drawing(page, name) != before
 
 
 def drawing(page: Any, name: str) -> str:
-    return str(page.locator(f"#chart-{name} svg").evaluate("svg => svg.outerHTML"))
+    """Its markup, without the numbers that Vega gives to gradients and clips anew each time."""
+    return re.sub(r"(gradient|clip)_?\d+", r"\1", str(page.locator(f"#chart-{name} svg").evaluate("svg => svg.outerHTML")))
 
 
 def test_every_latency_and_percentile_moves_the_points_of_the_joint_chart(address: str, open_page: Open) -> None:
@@ -155,6 +193,7 @@ def test_one_switch_shows_adversarial_conversations_in_every_view_that_can(addre
     assert "2 turns" in page.locator("table.board tbody tr:visible", has_text="invented-a").inner_text()
     assert page.locator("#joint select[data-subset]").input_value() == "adversarial"
     page.locator("#joint select[data-subset]").select_option("all")
+    page.locator("#chart-leaderboard").scroll_into_view_if_needed()
     until(lambda: drawing(page, "leaderboard") == whole["leaderboard"])
     assert page.locator("table.board tbody tr:visible").all_inner_texts() == rows
 

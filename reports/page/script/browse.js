@@ -16,11 +16,12 @@ const applyFilters = () => {
   document.getElementById("filter-count").textContent = counted(count, "conversation");
   document.getElementById("none-match").hidden = count > 0;
 };
-document.querySelectorAll("[data-strip]").forEach((strip) => {
-  strip.append(...page.contexts[strip.dataset.strip].flags.map((flags, k) => el("i", {
-    class: flags < 0 ? "" : flags & 12 ? "x" : flags & 1 ? "o" : "g",
-    title: `${page.agents[k]}: ${flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : "within budget"}` })));
-});
+/* A strip of twenty agents on each of three hundred rows is six thousand elements: each is made when its row comes near. */
+const fillStrip = (strip) => strip.append(...page.contexts[strip.dataset.strip].flags.map((flags, k) => el("i", {
+  class: flags < 0 ? "" : flags & 12 ? "x" : flags & 1 ? "o" : "g",
+  title: `${page.agents[k]}: ${flags < 0 ? "not played" : flags & 8 ? "failed" : flags & 4 ? "no reply" : flags & 1 ? "over budget" : "within budget"}` })));
+const strips = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { strips.unobserve(e.target); fillStrip(e.target); }), { rootMargin: "400px" });
+document.querySelectorAll("[data-strip]").forEach((strip) => strips.observe(strip));
 const follow = async () => {
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (!wanted.has("context")) return;

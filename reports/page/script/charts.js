@@ -1,24 +1,33 @@
-/* Draws each specification where it is seen first. Vega runs with its own interpreter: the page forbids eval. */
+/* Draws each chart where it is seen, and lets go of it when it is far away: its picture stays, its machinery does not.
+   Vega is a megabyte of script, so it is run when the first chart is wanted; with its own interpreter, for the page forbids eval. */
+const charts = [...document.querySelectorAll(".chart")];
 const drawn = new Map();
-const withChoices = (spec, values) => ({ ...spec, params: (spec.params ?? []).map((p) => (p.name in values ? { ...p, value: values[p.name] } : p)) });
-const draw = async (name) => {
-  const holder = document.getElementById(`chart-${name}`);
-  drawn.get(name)?.view.finalize();
-  const result = await window.vegaEmbed(holder, withChoices(page.charts[name], { subset }),
-    { ast: true, actions: false, logLevel: 1, renderer: "svg", config: page.theme, tooltip: { theme: "custom" } });
-  drawn.set(name, result);
-  await choose(name); /* What was switched while it was being drawn. */
+const nameOf = (holder) => holder.id.slice("chart-".length);
+const needVega = () => { if (!window.vegaEmbed) document.body.append(el("script", {}, document.getElementById("vega").textContent)); };
+const specOf = (name) => {
+  const spec = JSON.parse(document.getElementById(`spec-${name}`).textContent);
+  return { ...spec, params: (spec.params ?? []).map((p) => (p.name === "subset" ? { ...p, value: subset } : p)) };
+};
+const settled = (holder) => {
+  holder.querySelector("svg").setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
+  holder.dataset.shown = subset;
   holder.dataset.ready = "yes";
 };
-/* A switch sets the chart's own parameters; nothing is built again. */
-const choose = async (name) => {
-  const values = { subset };
-  const view = drawn.get(name)?.view;
-  if (view) {
-    (page.charts[name].params ?? []).forEach((p) => { if (p.name in values) view.signal(p.name, values[p.name]); });
-    await view.runAsync();
-    document.querySelector(`#chart-${name} svg`).setAttribute("aria-hidden", "true"); /* The holder itself is the picture and has its words. */
-  }
+const letGo = (holder) => { const kept = drawn.get(nameOf(holder)); drawn.delete(nameOf(holder)); kept?.then((result) => result.view.finalize()); };
+const draw = async (holder) => {
+  needVega();
+  const name = nameOf(holder);
+  const drawing = window.vegaEmbed(holder, specOf(name), { ast: true, actions: false, logLevel: 1, renderer: "svg", config: page.theme });
+  drawn.set(name, drawing);
+  const { view } = await drawing;
+  if (drawn.get(name) === drawing) await choose(holder, view); /* What was switched while it was being drawn. */
+  settled(holder);
+};
+/* A switch sets the chart's own parameter; nothing is built again. */
+const choose = async (holder, view) => {
+  if (view.getState().signals.subset !== undefined) view.signal("subset", subset);
+  await view.runAsync();
+  settled(holder);
 };
 /* All switches of conversations are one: the joint chart, the tables and every chart that can follow. */
 const showSubset = (value) => {
@@ -27,18 +36,22 @@ const showSubset = (value) => {
   showBoard();
   showJoint();
   document.querySelectorAll("[data-subset-words]").forEach((node) => { node.textContent = value; });
-  [...drawn.keys()].forEach(choose);
+  charts.forEach((holder) => drawn.get(nameOf(holder))?.then(({ view }) => choose(holder, view)));
 };
 document.querySelectorAll("select[data-subset]").forEach((select) => select.addEventListener("input", () => showSubset(select.value)));
 document.querySelectorAll("form[data-switches]").forEach((form) => form.addEventListener("submit", (event) => event.preventDefault()));
-/* The chart in view is drawn at once, the rest one by one while the reader reads. */
-const startCharts = () => {
-  const missing = () => [...document.querySelectorAll(".chart")].find((holder) => !drawn.has(holder.id.slice(6)));
-  const seen = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => { seen.unobserve(e.target);
-    if (!drawn.has(e.target.id.slice(6))) draw(e.target.id.slice(6)); }), { rootMargin: "600px" });
-  document.querySelectorAll(".chart").forEach((holder) => seen.observe(holder));
-  const rest = async () => { const holder = missing(); if (!holder) return; await draw(holder.id.slice(6)); setTimeout(rest, 30); };
-  setTimeout(rest, 400);
-  addEventListener("beforeprint", () => document.querySelectorAll(".chart").forEach((holder) => { if (!drawn.has(holder.id.slice(6))) draw(holder.id.slice(6)); }));
-};
-if (window.vegaEmbed) startCharts(); else addEventListener("vega-ready", startCharts, { once: true });
+/* One after another, with a breath between, so that scrolling past ten charts never freezes the page. */
+let queue = Promise.resolve();
+const near = new Set();
+const seen = new IntersectionObserver((entries) => entries.forEach(({ target, isIntersecting }) => {
+  if (!isIntersecting) { near.delete(target); letGo(target); return; }
+  near.add(target);
+  queue = queue.then(async () => {
+    if (!near.has(target) || drawn.has(nameOf(target))) return;
+    await draw(target);
+    await new Promise((done) => { setTimeout(done, 20); });
+  });
+}), { rootMargin: "300px" });
+charts.forEach((holder) => seen.observe(holder));
+/* Printing waits for no timer, and drawing needs none: all that is missing on paper is there when this event is over. */
+addEventListener("beforeprint", () => charts.forEach((holder) => { if (holder.dataset.shown !== subset) draw(holder); }));
