@@ -1,10 +1,12 @@
 """The table under the joint chart: every system on the board, best first, with what stands behind each figure."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from harness.ranking.ranking import LENGTH_WORDS
+from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, share
-from reports.view import AgentView, PageView, ReferenceView, SliceView, Subset
+from reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
 from reports.wording import elo, elo_interval, latency, latency_interval, system_name
 
 
@@ -15,6 +17,8 @@ class Cell:
     text: str
     small: str = ""
     tone: str = ""
+    value: float | None = None
+    """What the column is sorted by; a cell without one goes last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +80,34 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         note=", ".join(note for note in notes if note),
         reference=False,
         cells=(
-            Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo)),
-            Cell(share(part.rating.win_rate)),
-            Cell(latency(ttfa), latency_interval(ttfa.p50), ttfa_tone) if ttfa else Cell(UNKNOWN_TEXT),
-            Cell(latency(ttfa, "p95"), latency_interval(ttfa.p95)) if ttfa else Cell(UNKNOWN_TEXT),
-            Cell(latency(ttft), latency_interval(ttft.p50)) if ttft else Cell(UNKNOWN_TEXT),
-            Cell(share(part.within_ttfa), f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else ""),
-            Cell(share(part.cut_in_rate)),
-            Cell(pauses),
-            Cell(str(part.no_reply), f"{part.failed} failed" if part.failed else "", "bad" if part.no_reply else ""),
-            Cell(share(part.p_frontier)),
+            Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo), value=part.rating.elo.value),
+            Cell(share(part.rating.win_rate), value=part.rating.win_rate),
+            _latency_cell(ttfa, "p50", ttfa_tone),
+            _latency_cell(ttfa, "p95"),
+            _latency_cell(ttft, "p50"),
+            Cell(
+                share(part.within_ttfa),
+                f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else "",
+                value=part.within_ttfa,
+            ),
+            Cell(share(part.cut_in_rate), value=part.cut_in_rate),
+            Cell(pauses, value=part.pauses_cut / part.pauses_marked if part.pauses_marked else None),
+            Cell(
+                str(part.no_reply),
+                f"{part.failed} failed" if part.failed else "",
+                "bad" if part.no_reply else "",
+                part.no_reply,
+            ),
+            Cell(share(part.p_frontier), value=part.p_frontier),
         ),
     )
+
+
+def _latency_cell(figure: LatencyView | None, percentile: Literal["p50", "p95"], tone: str = "") -> Cell:
+    if figure is None:
+        return Cell(UNKNOWN_TEXT)
+    estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
+    return Cell(latency(figure, percentile), latency_interval(estimate), tone, NO_REPLY_MS if over else estimate.value)
 
 
 def _reference(reference: ReferenceView, subset: Subset) -> Row:
@@ -98,8 +118,8 @@ def _reference(reference: ReferenceView, subset: Subset) -> Row:
         note=f"{reference.author}, no latency",
         reference=True,
         cells=(
-            Cell(elo(rating.elo.value), elo_interval(rating.elo)) if rating else unknown,
-            Cell(share(rating.win_rate)) if rating else unknown,
+            Cell(elo(rating.elo.value), elo_interval(rating.elo), value=rating.elo.value) if rating else unknown,
+            Cell(share(rating.win_rate), value=rating.win_rate) if rating else unknown,
             *([unknown] * 8),
         ),
     )

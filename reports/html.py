@@ -29,16 +29,9 @@ from reports.view import METRICS, SUBSETS, PageView, Subset
 from reports.wording import finding_interval, finding_value, judge_sentence
 
 _SCRIPTS = (
-    "el.js",
-    "dom.js",
-    "unpack.js",
-    "joint.js",
-    "player.js",
-    "waterfall.js",
-    "conversation.js",
-    "browse.js",
-    "charts.js",
-)
+    "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
+    "conversation.js", "download.js", "browse.js", "charts.js",
+)  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),
     ("systems", "All systems", "sections/systems.html.jinja"),
@@ -63,7 +56,10 @@ def render(view: PageView) -> str:
     specs = {chart.name: chart.spec for section in sections.values() for chart in section}
     data = safe_json(
         {
+            "run": view.run,
+            "made_under": conditions(view),
             "agents": [agent.name for agent in view.agents],
+            "spoken": [agent.spoken for agent in view.agents],
             "conditions": list(view.conditions),
             "contexts": payload.index(view),
             "metrics": METRICS,
@@ -109,6 +105,8 @@ def render(view: PageView) -> str:
             metrics=METRICS,
             default_metric=elo_latency.default_metric(view),
             conditions=conditions(view),
+            emotions=sorted({context.emotion for context in view.contexts}),
+            disputed=sum(bool(payload.disputes(context.judgments)) for context in view.contexts),
             judge_sentence=judge_sentence,
             counted=counted,
         )

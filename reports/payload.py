@@ -1,11 +1,14 @@
 """The view as the page's script reads it: short lists instead of objects where a run has thousands of them."""
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.view import ContextView, PageView, Span, TurnView
+from harness.store.judgment import is_rule
+from reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
 from reports.wording import system_name
 
-OVER, CUT, SILENT, FAILED, DISCARDED = 1, 2, 4, 8, 16
+OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED = 1, 2, 4, 8, 16, 32
 """What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""
 
 Json = dict[str, Any]
@@ -17,22 +20,57 @@ says how many more stand in the table `judgments.csv`."""
 
 def index(view: PageView) -> list[Json]:
     """What the page knows of every conversation before it is opened."""
-    return [
-        {
-            "id": context.id,
-            "subset": context.subset,
-            "find": " ".join((context.id, context.emotion, context.problem)).lower(),
-            "flags": [_flags(context, agent.name, agent.spoken, view) for agent in view.agents],
-        }
-        for context in view.contexts
-    ]
+    return [_entry(context, view) for context in view.contexts]
 
 
-def _flags(context: ContextView, agent: str, spoken: bool, view: PageView) -> int:
+def _entry(context: ContextView, view: PageView) -> Json:
+    disputed = disputes(context.judgments)
+    of_agents = {system for pair in disputed for system in pair}
+    return {
+        "id": context.id,
+        "subset": context.subset,
+        "emotion": context.emotion,
+        "problem": context.problem,
+        "flags": [_flags(context, agent.name, agent.spoken, view, agent.name in of_agents) for agent in view.agents],
+        "ms": [_latency_ms(context, agent) for agent in view.agents],
+        "disputed": len(disputed),
+    }
+
+
+def disputes(rows: Sequence[JudgmentView]) -> frozenset[tuple[str, str]]:
+    """The pairs of which two judges, or a judge and a person, preferred opposite replies; a tie opposes nobody."""
+    seen: dict[tuple[str, str], dict[tuple[str, int], Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    for row in rows:
+        if row.winner != "tie" and not is_rule(row.judge):
+            first, second = sorted((row.system_a, row.system_b))
+            won = row.system_a if row.winner == "a" else row.system_b
+            seen[first, second][row.judge, row.replicate][won] += 1
+    return frozenset(pair for pair, by_judge in seen.items() if _opposed(by_judge))
+
+
+def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
+    """Whether two judges' majorities over the same replies differ; an even split takes no side."""
+    sides: dict[int, set[str]] = defaultdict(set)
+    for (_, replicate), won in by_judge.items():
+        (best, most), *others = won.most_common()
+        if all(count < most for _, count in others):
+            sides[replicate].add(best)
+    return any(len(found) > 1 for found in sides.values())
+
+
+def _latency_ms(context: ContextView, agent: AgentView) -> int | None:
+    """Of the agent's first turn here that has one; TTFA, or TTFT of a text endpoint."""
+    name = "ttfa" if agent.spoken else "ttft"
+    known = (t.figures_ms[name] for t in context.turns if t.agent == agent.name and name in t.figures_ms and not t.no_reply)
+    first = next(known, None)
+    return None if first is None else round(first)
+
+
+def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, disputed: bool) -> int:
     turns = [turn for turn in context.turns if turn.agent == agent]
     if not turns:
         return -1
-    found = 0
+    found = DISPUTED if disputed else 0
     for turn in turns:
         value = turn.figures_ms.get("ttfa" if spoken else "ttft")
         budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
@@ -59,10 +97,16 @@ def conversation(context: ContextView) -> Json:
                 "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale,
                 "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
             }
-            for row in context.judgments[:MOST_VERDICTS]
+            for row in _disputed_first(context.judgments)[:MOST_VERDICTS]
         ],
+        "disputed": [[system_name(a), system_name(b)] for a, b in sorted(disputes(context.judgments))],
         "verdicts": len(context.judgments),
     }  # fmt: skip
+
+
+def _disputed_first(rows: Sequence[JudgmentView]) -> list[JudgmentView]:
+    disputed = disputes(rows)
+    return sorted(rows, key=lambda row: (min(row.system_a, row.system_b), max(row.system_a, row.system_b)) not in disputed)
 
 
 def _turn(turn: TurnView) -> Json:

@@ -132,7 +132,7 @@ def test_a_link_opens_one_conversation_and_one_agent(played: Played, open_page: 
 
 def test_filters_narrow_the_list(page: Any) -> None:
     page.fill("#filters [name=text]", "talk-1")
-    assert page.locator("details.context:visible").count() == 1
+    until(lambda: page.locator("details.context:visible").count() == 1)
     page.fill("#filters [name=text]", "")
     page.select_option("#filters [name=agent]", "quick")
     page.select_option("#filters [name=flag]", "over")

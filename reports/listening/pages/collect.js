@@ -75,7 +75,7 @@ const show = (due) => {
     return;
   }
   const button = el("button", { type: "submit", class: "main", disabled: true }, "Send");
-  const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": "The person's last words" }) : null;
+  const player = due.sound ? el("audio", { controls: true, src: null, "aria-label": "What the person says" }) : null;
   if (player) fetch(due.sound).then((reply) => reply.blob()).then((blob) => { player.src = URL.createObjectURL(blob); });
   const kept = draft(due.draft);
   const words = el("textarea", { id: "words", name: "text", maxlength: 2000 });
@@ -93,7 +93,7 @@ const show = (due) => {
   } },
   el("h1", { tabindex: -1 }, "What would you say?"),
   talk(due.history),
-  player ? el("div", { class: "card" }, el("h2", {}, "Hear the person's last words"), player) : null,
+  player ? el("div", { class: "card" }, el("h2", {}, "Hear what the person says"), player) : null,
   el("div", { class: "card" }, el("h2", {}, "Say it"), spoken.node),
   el("div", { class: "card" }, el("h2", {}, el("label", { for: "words" }, "or write it, in one to three sentences")), words),
   el("label", { class: "check" }, own, el("span", {}, "These words are my own. No program helped me to find or write them.")), button,

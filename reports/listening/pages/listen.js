@@ -91,7 +91,7 @@ const screens = {
 const item = (step, heading, questions, ready, answer) => form(step, heading, (heard) => [
   step.practice ? el("p", { class: "quiet" }, "This one is for practice and does not count.") : null,
   el("h2", {}, "What was said"), talk(step.history),
-  step.caller ? el("div", { class: "card" }, el("h2", {}, "Hear the person's last words"), listener("the person", step.caller, heard)) : null,
+  step.caller ? el("div", { class: "card" }, el("h2", {}, "Hear what the person says"), listener("the person", step.caller, heard)) : null,
   step.replies.map((reply) => el("div", { class: "card" }, el("h2", {}, reply.label),
     reply.sound ? listener(reply.label, reply.sound, heard) : el("p", { class: "said", dir: "auto", tabindex: reply.text.length > 1200 ? 0 : null }, reply.text))),
   step.instruction ? el("p", { class: "note" }, step.instruction) : null, questions],

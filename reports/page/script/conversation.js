@@ -33,6 +33,11 @@ const figures = (turn) => {
       shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)))),
       turn.marks.map(([name, at]) => el("tr", {}, el("th", { scope: "row" }, "mark: ", said(name)), el("td", { class: "n" }, turn.spoken_end_ms === null ? ms(at) : ms(at - turn.spoken_end_ms))))))));
 };
+const linkButton = (turn, index) => {
+  const note = el("span", { role: "status", class: "hint" });
+  const copy = () => copyLink(note, linkTo({ context: page.contexts[index].id, agent: turn.agent, with: "" }));
+  return el("span", { class: "link" }, el("button", { type: "button", class: "plain", "aria-label": `Copy a link to this turn of ${turn.agent}`, onclick: copy }, "Copy link"), note);
+};
 const turnCard = (turn, index) => {
   const line = timeline(turn);
   const drawable = turn.caller.length > 0 || turn.agent_spans.length > 0;
@@ -40,7 +45,7 @@ const turnCard = (turn, index) => {
   const name = turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h4", {}, said(turn.agent), variant ? ` (${variant})` : ""), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
+    el("header", {}, el("h4", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null,
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
@@ -50,11 +55,13 @@ const verdictTable = (data) => {
   if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
   const winner = (row) => (row.winner === "tie" ? "same" : (row.winner === "a" ? row.system_a : row.system_b));
   const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : (who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
-  return el("details", { class: "more" }, el("summary", {}, counted(data.verdicts, "verdict")),
+  const isDisputed = (row) => data.disputed.some((pair) => pair.includes(row.system_a) && pair.includes(row.system_b));
+  return el("details", { class: "more", open: data.disputed.length > 0 && chosen().flag === "disputed" }, el("summary", {}, counted(data.verdicts, "verdict")),
+    data.disputed.length ? el("p", { class: "chip warn" }, `Judges disagree on ${counted(data.disputed.length, "pair")}, listed first.`) : null,
     data.verdicts > data.judgments.length ? el("p", { class: "hint" }, `The first ${data.judgments.length} are shown; all stand in judgments.csv.`) : null,
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Verdicts" }, el("table", { class: "verdict-row" },
       el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
-      el("tbody", {}, data.judgments.map((row) => el("tr", {},
+      el("tbody", {}, data.judgments.map((row) => el("tr", { class: isDisputed(row) ? "disputed" : null },
         el("td", {}, said(row.system_a), " / ", said(row.system_b)), el("td", {}, said(winner(row))), el("td", { class: "n" }, row.strength),
         el("td", {}, said(row.judge), row.human ? " (person)" : "", row.own_family ? el("span", { class: "chip warn" }, "own family") : null, row.presentation === "written" ? null : el("small", {}, row.presentation.replaceAll("_", " "))),
         el("td", {}, row.shown_first ? said(row.shown_first === "a" ? row.system_a : row.system_b) : "—"),
@@ -66,11 +73,13 @@ const showConversation = async (details) => {
   body.dataset.shown = "yes";
   const index = Number(details.dataset.index);
   const data = await conversation(index);
-  const agent = document.getElementById("filters").elements.agent.value;
   body.replaceChildren(
     data.situation ? el("p", { class: "hint", dir: "auto" }, data.situation) : "", dialogue(data.history, (role) => `${role}, spoken to every agent`),
-    ...data.turns.map((turn) => { const card = turnCard(turn, index); card.hidden = Boolean(agent) && turn.agent !== agent; return card; }),
+    el("p", { class: "compared", hidden: true }),
+    el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index))),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
     data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${system}, ${author}`, text)))) : "",
     el("h4", {}, "Verdicts"), verdictTable(data));
+  showTurns(body);
+  compare(details);
 };

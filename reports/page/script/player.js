@@ -38,30 +38,59 @@ const timeline = (turn) => {
   box.append(el("div", { class: "playhead", hidden: !turn.audio }, head));
   return { box, total, move: (at_ms) => { head.style.left = percent(at_ms, total); } };
 };
+/* What sounds at an instant, in words, for those who hear the slider and do not see the lanes. */
+const soundingAt = (turn, at) => {
+  const inside = (spans) => spans.some((span) => at >= span[1] && at < span[2]);
+  const who = [inside(turn.caller) ? "the caller speaks" : null, inside(turn.agent_spans) ? "the agent sounds" : null].filter(Boolean);
+  if (who.length) return who.join(" and ");
+  return inside(turn.pauses) ? "a pause of the caller" : "silence";
+};
+const STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 };
+/* A press anywhere on the lanes moves the sound there, and a drag drags it. */
+const seekBy = (box, total, to) => {
+  const follow = (event) => {
+    const track = box.querySelector(".track").getBoundingClientRect();
+    if (event.clientX >= track.left - 8) to(Math.max(0, Math.min(1, (event.clientX - track.left) / track.width)) * total);
+  };
+  box.classList.add("seekable");
+  box.addEventListener("pointerdown", (event) => { if (event.button === 0 && event.target.closest(".track")) { box.setPointerCapture(event.pointerId); follow(event); } });
+  box.addEventListener("pointermove", (event) => { if (box.hasPointerCapture(event.pointerId)) follow(event); });
+};
 let playing = null;
 const player = (turn, line) => {
   if (!turn.audio) return el("p", { class: "hint" }, "No audio of this session lies beside the page.");
   const audio = el("audio", { src: turn.audio, preload: "none" });
   const button = el("button", { type: "button", "aria-label": `Play ${turn.agent}` }, "Play");
   const seek = el("input", { type: "range", min: 0, max: line.total, step: 10, value: 0, "aria-label": `Position in ${turn.agent}` });
-  const clock = el("span", {}, "0.0 s");
+  const clock = el("span", { class: "clock" });
   const note = el("span", { role: "status" });
-  const tick = () => {
-    const at = audio.currentTime * 1000;
+  let wanted = 0; /* Where the reader put it: the sound itself is fetched only when it is played. */
+  const show = (at) => {
     line.move(at);
     seek.value = at;
-    clock.textContent = `${audio.currentTime.toFixed(1)} s`;
-    if (!audio.paused) requestAnimationFrame(tick);
+    clock.textContent = `${(at / 1000).toFixed(1)} of ${(line.total / 1000).toFixed(1)} s`;
+    seek.setAttribute("aria-valuetext", `${(at / 1000).toFixed(1)} seconds of ${(line.total / 1000).toFixed(1)}: ${soundingAt(turn, at)}`);
   };
-  const to = (at_ms) => { audio.currentTime = at_ms / 1000; tick(); };
+  const tick = () => { wanted = audio.currentTime * 1000; show(wanted); if (!audio.paused) requestAnimationFrame(tick); };
+  const to = (at) => { wanted = Math.max(0, Math.min(line.total, at)); if (audio.readyState > 0) audio.currentTime = wanted / 1000; show(wanted); };
+  const play = () => audio.play().catch(() => {});
   const label = () => { const on = !audio.paused; button.textContent = on ? "Pause" : "Play"; button.classList.toggle("on", on);
     button.setAttribute("aria-label", `${on ? "Pause" : "Play"} ${turn.agent}`); };
   audio.addEventListener("play", () => { if (playing && playing !== audio) playing.pause(); playing = audio; label(); tick(); });
   audio.addEventListener("pause", label);
-  audio.addEventListener("loadedmetadata", () => { if (Number.isFinite(audio.duration)) seek.max = Math.max(line.total, audio.duration * 1000); });
+  audio.addEventListener("loadedmetadata", () => { if (wanted > 0) audio.currentTime = wanted / 1000; });
   audio.addEventListener("error", () => { note.textContent = "The audio file is not beside the page."; });
-  button.addEventListener("click", () => (audio.paused ? audio.play().catch(() => {}) : audio.pause()));
+  button.addEventListener("click", () => (audio.paused ? play() : audio.pause()));
   seek.addEventListener("input", () => to(Number(seek.value)));
-  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => { to(Math.max(0, turn.spoken_end_ms - 1500)); audio.play().catch(() => {}); } }, "Hear the handover");
-  return el("div", { class: "player" }, audio, button, jump, seek, clock, note);
+  seek.addEventListener("keydown", (event) => {
+    const to_ms = { Home: 0, End: line.total }[event.key] ?? (event.key in STEPS ? wanted + 1000 * STEPS[event.key] : null);
+    if (to_ms === null || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    to(to_ms);
+  });
+  seekBy(line.box, line.total, to);
+  line.box.append(el("div", { class: "lane slider" }, el("span", {}, "sound"), el("div", {}, seek)));
+  show(0);
+  const jump = turn.spoken_end_ms === null ? null : el("button", { type: "button", onclick: () => { to(turn.spoken_end_ms - 1500); play(); } }, "Hear the handover");
+  return el("div", { class: "player" }, audio, button, jump, clock, note);
 };

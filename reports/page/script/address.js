@@ -1,0 +1,37 @@
+/* The address after # says what is chosen and what is open, so that a link shows what its sender saw. A plain #section is
+   a place on the page. Charts grow as they are drawn, so a place is held until the reader moves. */
+const filters = document.getElementById("filters");
+const KEYS = ["text", "agent", "with", "subset", "emotion", "flag", "sort"];
+const chosen = () => Object.fromEntries(KEYS.map((key) => [key, filters.elements[key].value.trim()]));
+const shown = { context: "", order: "" };
+const linkTo = (more = {}) => {
+  const all = { ...chosen(), ...shown, ...more };
+  const link = new URLSearchParams(Object.entries(all).filter(([, value]) => value));
+  return `${location.href.split("#")[0]}#${link}`;
+};
+const remember = () => history.replaceState(null, "", linkTo());
+const place = (node) => {
+  if (!node) return;
+  const go = () => node.scrollIntoView({ behavior: "instant", block: "start" });
+  const watch = new ResizeObserver(go);
+  const stop = () => { watch.disconnect(); MOVES.forEach((move) => removeEventListener(move, stop, true)); };
+  const MOVES = ["wheel", "touchmove", "keydown", "pointerdown"];
+  MOVES.forEach((move) => addEventListener(move, stop, { capture: true, passive: true }));
+  watch.observe(document.getElementById("main"));
+  setTimeout(stop, 4000);
+  go();
+};
+const copyText = async (text) => {
+  try { await navigator.clipboard.writeText(text); return true; } catch {
+    const field = el("textarea", { style: { position: "fixed", opacity: "0" }, "aria-hidden": "true" });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  }
+};
+const copyLink = async (note, link) => {
+  note.textContent = (await copyText(link)) ? "Link copied." : `This browser does not let the page copy; the link is ${link}`;
+};

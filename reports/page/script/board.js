@@ -1,0 +1,100 @@
+/* The board: which conversations are shown, in which order, and how two agents did on each. */
+const cards = [...document.querySelectorAll("details.context")];
+const FLAGS = { over: 1, cut: 2, silent: 4, failed: 8, discarded: 16, disputed: 32 };
+const columns = () => {
+  const { agent, with: other } = chosen();
+  const named = [agent, other].filter(Boolean).map((name) => page.agents.indexOf(name)).filter((k) => k >= 0);
+  return named.length ? [...new Set(named)] : page.agents.map((_, k) => k);
+};
+const visibleCards = () => [...document.querySelectorAll("#context-list > details.context")].filter((card) => !card.hidden);
+const known = (entry) => columns().map((k) => entry.ms[k]).filter((value) => value !== null);
+const difference = (entry) => { const both = columns().map((k) => entry.ms[k]); return both.length === 2 && !both.includes(null) ? both[1] - both[0] : null; };
+const SORTS = {
+  slowest: (entry) => Math.max(-1, ...known(entry)),
+  quickest: (entry) => -Math.min(1e9, ...known(entry)),
+  difference: (entry) => Math.abs(difference(entry) ?? -1),
+  disputed: (entry) => entry.disputed,
+};
+const matches = (entry, index, wanted, found) => {
+  const mine = columns();
+  const named = wanted.agent || wanted.with;
+  const flags = mine.reduce((all, k) => all | Math.max(entry.flags[k], 0), 0);
+  return (!wanted.subset || entry.subset === wanted.subset) && (!wanted.emotion || entry.emotion === wanted.emotion)
+    && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0) && (found === null || found.has(index));
+};
+const figureOf = (entry, wanted) => {
+  if (!wanted.agent) return "";
+  const [first, second] = columns().map((k) => ms(entry.ms[k]));
+  const apart = difference(entry);
+  return second === undefined ? first : `${first} against ${second}${apart === null ? "" : ` (${apart > 0 ? "+" : ""}${ms(apart)})`}`;
+};
+const showTurns = (root = document) => {
+  const { agent, with: other } = chosen();
+  root.querySelectorAll(".turn").forEach((turn) => { turn.hidden = Boolean(agent || other) && ![agent, other].includes(turn.dataset.agent); });
+  root.querySelectorAll(".turns").forEach((turns) => turns.classList.toggle("side-by-side", Boolean(agent && other && agent !== other)));
+  root.querySelectorAll(".compared").forEach((line) => { line.hidden = !(agent && other && agent !== other); });
+};
+let asked = 0;
+let lastSearch = ["", null];
+const applyFilters = async () => {
+  const turn = ++asked;
+  const wanted = chosen();
+  if (wanted.text && lastSearch[0] !== wanted.text) {
+    const found = await search(wanted.text, () => turn === asked);
+    if (found === null) return;
+    lastSearch = [wanted.text, found];
+  }
+  const found = wanted.text ? lastSearch[1] : null;
+  let count = 0;
+  cards.forEach((card, index) => {
+    const entry = page.contexts[index];
+    card.hidden = !matches(entry, index, wanted, found);
+    card.querySelector(".figure").textContent = figureOf(entry, wanted);
+    count += card.hidden ? 0 : 1;
+  });
+  const key = SORTS[wanted.sort];
+  const order = cards.map((card, index) => [card, key ? key(page.contexts[index]) : 0]);
+  if (key) order.sort((a, b) => b[1] - a[1]);
+  if (key || document.querySelector("#context-list").dataset.sorted) document.querySelector("#context-list").append(...order.map(([card]) => card));
+  document.querySelector("#context-list").dataset.sorted = wanted.sort;
+  showTurns();
+  cards.filter((card) => card.open).forEach(compare);
+  document.getElementById("filter-count").textContent = `${counted(count, "conversation")} of ${cards.length}`;
+  document.getElementById("none-match").hidden = count > 0;
+};
+/* The two chosen agents on one conversation, in a line: who was sooner, and whom judges and people preferred. */
+const compare = async (card) => {
+  const line = card.querySelector(".compared");
+  const { agent, with: other } = chosen();
+  if (!line || !agent || !other || agent === other) return;
+  const entry = page.contexts[card.dataset.index];
+  const data = await conversation(card.dataset.index);
+  const both = data.judgments.filter((row) => [row.system_a, row.system_b].includes(agent) && [row.system_a, row.system_b].includes(other));
+  const won = both.filter((row) => row.winner !== "tie" && (row.winner === "a" ? row.system_a : row.system_b) === agent).length;
+  const ties = both.filter((row) => row.winner === "tie").length;
+  const apart = difference(entry);
+  const sooner = apart === null ? "no difference in latency can be told" : apart === 0 ? "both answered after the same time"
+    : `${apart > 0 ? agent : other} answered ${ms(Math.abs(apart))} sooner`;
+  line.replaceChildren(said(sooner), both.length ? `; of ${counted(both.length, "verdict")} ${won} for ` : "; no verdict compares the two.",
+    ...(both.length ? [said(agent), `, ${both.length - won - ties} for `, said(other), ties ? `, ${counted(ties, "tie")}.` : "."] : []));
+};
+/* The table of all systems, by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
+const sortBoard = (order) => {
+  const [key, way] = order.split("-");
+  const heads = [...document.querySelectorAll("#board thead th")];
+  const column = heads.findIndex((head) => head.firstElementChild.dataset.order === key);
+  if (column < 0) return;
+  shown.order = order;
+  heads.forEach((head, k) => { if (k === column) head.setAttribute("aria-sort", way === "up" ? "ascending" : "descending"); else head.removeAttribute("aria-sort"); });
+  const valueOf = (row) => (column === 0 ? row.cells[0].textContent.trim() : row.cells[column].dataset.value);
+  document.querySelectorAll("#board tbody").forEach((body) => body.append(...[...body.rows].map((row) => [row, valueOf(row)]).sort(([, a], [, b]) => {
+    if (a === undefined || b === undefined) return (a === undefined) - (b === undefined);
+    const found = column === 0 ? a.localeCompare(b) : Number(a) - Number(b);
+    return way === "up" ? found : -found;
+  }).map(([row]) => row)));
+};
+document.querySelectorAll("#board [data-order]").forEach((button) => button.addEventListener("click", () => {
+  const key = button.dataset.order;
+  sortBoard(`${key}-${shown.order === `${key}-down` || (key === "name" && shown.order !== "name-up") ? "up" : "down"}`);
+  remember();
+}));
