@@ -30,7 +30,7 @@ from reports.wording import finding_interval, finding_value, judge_sentence
 
 _SCRIPTS = (
     "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
-    "conversation.js", "download.js", "browse.js", "charts.js",
+    "conversation.js", "download.js", "browse.js", "charts.js", "print.js",
 )  # fmt: skip
 _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("verdict", "Verdicts", "sections/verdicts.html.jinja"),

@@ -180,7 +180,10 @@ def _against_references(agent: AgentView, view: PageView) -> str:
     bar = the_bar(agent, view)
     mine = [r for r in view.references if r.condition == agent.condition and (r.name or r.system) in rating.over]
     mine.sort(key=lambda r: -(_elo_of(r) or 0.0))
-    words = [f"{_place(rating.over[r.name or r.system])} “{_short(r)}”" for r in mine]
+    places: dict[str, list[str]] = {}
+    for reference in mine:
+        places.setdefault(_place(rating.over[reference.name or reference.system]), []).append(f"“{_short(reference)}”")
+    words = [f"{where} {' and '.join(names)}" for where, names in places.items()]
     found = f"rated {', '.join(words)}" if words else "no reference competes with it"
     against = agent.against.get(bar.name or bar.system) if bar is not None else None
     if bar is not None and against is not None and against.verdicts:

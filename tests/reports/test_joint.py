@@ -127,7 +127,7 @@ def test_a_link_opens_one_conversation_and_one_agent(played: Played, open_page: 
     page = open_page(f"{address}#context=talk-1&agent=slow")
     page.locator("#c-1 .turn:visible").first.wait_for()
     assert page.locator("#c-1 .turn:visible").count() == 1
-    assert "slow" in page.locator("#c-1 .turn:visible h4").inner_text()
+    assert "slow" in page.locator("#c-1 .turn:visible h3").inner_text()
 
 
 def test_filters_narrow_the_list(page: Any) -> None:

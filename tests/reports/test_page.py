@@ -21,6 +21,15 @@ COUNT_WHEN_PRINTED = (
     "() => addEventListener('afterprint', () => {"
     " window.onPaper = document.querySelectorAll('.chart[data-ready] svg').length; })"
 )
+FOLDED_WHEN_PRINTED = (
+    "() => addEventListener('beforeprint', () => {"
+    " window.folded = document.querySelectorAll('#main details:not(.context, [open])').length; })"
+)
+CUT = """() => [...document.querySelectorAll('#main *')].filter((n) => n.checkVisibility()
+  && ['auto', 'scroll'].includes(getComputedStyle(n).overflowY) && n.scrollHeight > n.clientHeight + 1)
+  .map((n) => n.className)"""
+PAPER_PX = 718
+"""A4 less the browser's own margins."""
 AXIS_LABEL, MARK = "#chart-waterfall .role-axis-label text", "#chart-elo_latency .point path"
 
 
@@ -51,19 +60,36 @@ def test_every_chart_of_the_registry_is_drawn_and_takes_the_colours_of_the_other
     assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "true"
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_nothing_serious(address: str, open_page: Open, dark: bool) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = open_page(address, dark=dark)
+@pytest.mark.parametrize(("width", "dark"), [(1_280, False), (1_280, True), (360, True)])
+def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path, width: int, dark: bool) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render(invented_view(agents=3, contexts=9, audio="none.flac")), encoding="utf-8")
+    page = open_page(path.as_uri(), width=width, dark=dark)
+    assert not grave_faults(page)
     all_drawn(page)
+    for fold in page.locator("#main details:not(.context) > summary:visible").all():
+        fold.click()
+    page.locator("#board").get_by_role("button", name="Elo").click()
+    page.select_option("#filters [name=agent]", "invented-a")
+    page.select_option("#filters [name=with]", "invented-b")
     page.locator("#c-0 > summary").click()
     page.locator("#c-0 .turn").first.wait_for()
-    page.locator("#c-0 details.more > summary").first.click()
-    page.locator("#cautions > summary").click()
+    for fold in page.locator("#c-0 details > summary:visible").all():
+        fold.click()
+    assert not grave_faults(page)
+    page.emulate_media(media="print")
+    assert not grave_faults(page)
+    page.emulate_media(media="screen")
+    page.fill("#filters [name=text]", "no such word")
+    page.locator("#none-match").wait_for()
+    assert not grave_faults(page)
+
+
+def grave_faults(page: Any) -> list[tuple[str, list[str]]]:
+    from axe_playwright_python.sync_playwright import Axe
+
     found = Axe().run(page).response["violations"]
-    grave = [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
-    assert not grave
+    return [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
@@ -203,6 +229,20 @@ def test_a_run_without_adversarial_conversations_offers_no_such_switch(open_page
     path.write_text(render(invented_view(agents=2, contexts=3)), encoding="utf-8")
     page = open_page(path.as_uri())
     assert page.locator("#joint select[data-subset] option[value=adversarial]").is_disabled()
+
+
+def test_nothing_is_cut_on_paper(address: str, open_page: Open, tmp_path: Path) -> None:
+    page = open_page(address, width=PAPER_PX, height=900)
+    all_drawn(page)
+    page.locator("#c-0 > summary").click()
+    page.locator("#c-0 .turn").first.wait_for()
+    page.evaluate(FOLDED_WHEN_PRINTED)
+    page.pdf(path=tmp_path / "page.pdf", format="A4")
+    assert page.evaluate("window.folded") == 0
+    assert page.locator("#cautions[open]").count() == 0
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PAPER_PX
+    assert page.evaluate(CUT) == []
 
 
 def test_paper_is_white_with_dark_words_whatever_the_screen_was(address: str, open_page: Open) -> None:

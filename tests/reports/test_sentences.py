@@ -125,8 +125,12 @@ def test_kind_is_decided_on_the_interval_against_the_bar(
 ) -> None:
     verdict = verdicts(_believed(_rated(view, *difference)))[0]
     assert verdict.kind.answer == answer
-    assert f"rated {place} “careful”, above “hasty”" in verdict.sentence
+    assert f"rated {place} “careful”{' and' if place == 'above' else ', above'} “hasty”" in verdict.sentence
     assert verdicts(_rated(view, *difference))[0].kind.answer == "not validated"
+
+
+def test_references_in_the_same_place_are_named_together(view: PageView) -> None:
+    assert "rated above “careful” and “hasty”;" in verdicts(_rated(view, 60, 20, 100))[0].sentence
 
 
 def test_people_decide_where_they_voted_whatever_the_judges_are_worth(view: PageView) -> None:

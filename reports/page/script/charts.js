@@ -53,5 +53,3 @@ const seen = new IntersectionObserver((entries) => entries.forEach(({ target, is
   });
 }), { rootMargin: "300px" });
 charts.forEach((holder) => seen.observe(holder));
-/* Printing waits for no timer, and drawing needs none: all that is missing on paper is there when this event is over. */
-addEventListener("beforeprint", () => charts.forEach((holder) => { if (holder.dataset.shown !== subset) draw(holder); }));

@@ -45,7 +45,7 @@ const turnCard = (turn, index) => {
   const name = turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h4", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
+    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null,
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
@@ -78,8 +78,8 @@ const showConversation = async (details) => {
     el("p", { class: "compared", hidden: true }),
     el("div", { class: "turns" }, data.turns.map((turn) => turnCard(turn, index))),
     data.turns.length ? "" : el("p", { class: "empty" }, "No agent has played this conversation."),
-    data.references.length ? el("div", {}, el("h4", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${system}, ${author}`, text)))) : "",
-    el("h4", {}, "Verdicts"), verdictTable(data));
+    data.references.length ? el("div", {}, el("h3", {}, "References on the same board"), el("div", { class: "words" }, data.references.map(([system, author, text]) => words(`${system}, ${author}`, text)))) : "",
+    el("h3", {}, "Verdicts"), verdictTable(data));
   showTurns(body);
   compare(details);
 };
