@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from harness.steps.endpointing import EndpointingSummary
 from reports.conditions import conditions
 from reports.losses import losses
+from reports.verdict import fast, kind
 from reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
 
 Value = str | float | int | bool | None
@@ -71,6 +72,9 @@ def _systems(view: PageView) -> Iterator[Row]:
                 row |= _spread(f"{metric}_p50_ms", figure.p50 if figure else Estimate())
                 row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
             row["p_frontier"] = part.p_frontier
+            row["p_best_within_budget"] = part.p_best_within_budget
+            if subset == "all":
+                row["fast"], row["kind"] = fast(agent, view).answer, kind(agent, view).answer
             row |= {
                 "within_ttfa": part.within_ttfa, "within_ttft": part.within_ttft, "cut_in_rate": part.cut_in_rate,
                 "pauses_cut": part.pauses_cut, "pauses_marked": part.pauses_marked, "no_reply": part.no_reply,

@@ -102,10 +102,11 @@ def kind(agent: AgentView, view: PageView) -> Half:
     if bar is None:
         return Half("unclear" if _believed(view) else "not validated", "no reference to hold it against", "")
     people = agent.against.get(bar.name or bar.system, Preference())
-    if people.of_people.low is not None and people.of_people.high is not None:
-        of_half = Estimate(None, people.of_people.low - 0.5, people.of_people.high - 0.5)
+    band = share_interval(people.of_people)
+    if people.votes and (band or not any(judge.judgments for judge in view.judges)):
+        of_half = Estimate(None, *(None if end is None else end - 0.5 for end in (people.of_people.low, people.of_people.high)))
         figure = f"{share(people.of_people.value)} of {counted(people.votes, 'vote')} by people over “{_short(bar)}”"
-        return Half(_side(of_half, up="yes", down="no"), figure, share_interval(people.of_people))
+        return Half(_side(of_half, up="yes", down="no"), figure, band or NO_INTERVAL)
     over = rating.over.get(bar.name or bar.system, Estimate())
     figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"never met “{_short(bar)}”"
     answer = _side(over, up="yes", down="no") if _believed(view) else "not validated"

@@ -44,6 +44,14 @@ def test_tables_and_json_agree(folder: Path) -> None:
     assert "none on this board" in made["conditions"]
 
 
+def test_the_table_of_systems_holds_both_answers_and_the_chance_to_be_best(view: PageView, folder: Path) -> None:
+    with (folder / "systems.csv").open(encoding="utf-8", newline="") as lines:
+        rows = {row["system"]: row for row in csv.DictReader(lines) if row["subset"] == "all"}
+    first = view.agents[0]
+    assert (rows[first.name]["fast"], rows[first.name]["kind"]) == ("yes", "not validated")
+    assert float(rows[first.name]["p_best_within_budget"]) == first.whole.p_best_within_budget
+
+
 def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
     turn = replace(view.contexts[0].turns[0], written='=HYPERLINK("http://x")')
     context = replace(view.contexts[0], turns=(turn,))

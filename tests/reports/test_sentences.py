@@ -141,6 +141,13 @@ def test_people_decide_where_they_voted_whatever_the_judges_are_worth(view: Page
     assert "preferred to “careful” in 40 % of 90 verdicts, in 75 % of 24 votes by people" in verdict.sentence
 
 
+def test_a_few_votes_of_people_alone_are_unclear_and_give_way_to_judges_who_are_believed(view: PageView) -> None:
+    few = {"ref:careful": Preference(Estimate(0.75), 4, Estimate(0.75), 4)}
+    rated = _rated(view, 60, 20, 100, against=few)
+    assert verdicts(replace(rated, judges=()))[0].kind.answer == "unclear"
+    assert verdicts(_believed(rated))[0].kind.answer == "yes"
+
+
 def test_a_persons_reply_is_the_bar_where_one_competes(view: PageView) -> None:
     first, second = view.references
     people = replace(view, references=(first, replace(second, author="human:7")))
