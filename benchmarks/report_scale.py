@@ -8,8 +8,8 @@ alike. Each figure is the median of `REPEATS` visits in a fresh browser.
 - *first chart*: from the start of the navigation to the frame that has the points of the joint chart
 - *blocking*: what tasks of the main thread take beyond 50 ms each (the sum, as Lighthouse's total blocking time) until the
   page has been still for two seconds; beside it the longest task
-- *theme*: from the click to the end of the last task it sets off, or to the second frame
-- *memory*: private memory of the page's own process, and the script heap in it, after a walk through the whole page
+- *theme*: after a walk down the page, from the click to the end of the last task it sets off, or to the second frame
+- *memory*: private memory of the page's own process, and the script heap in it, at the end
 """
 
 import statistics
@@ -79,11 +79,11 @@ def visit(playwright: Any, page: Path) -> Visit:
     clicked = time.perf_counter()
     tab.locator("#c-1 .turn").first.wait_for()
     opened_ms = 1_000 * (time.perf_counter() - clicked)
-    theme_ms = tab.evaluate(_THEME)
     for _ in range(60):
         tab.mouse.wheel(0, 800)
         tab.wait_for_timeout(60)
     tab.wait_for_timeout(2_000)
+    theme_ms = tab.evaluate(_THEME)
     metrics = {m["name"]: m["value"] for m in _metrics(tab)}
     found = Visit(
         first_chart_ms=first, blocking_ms=sum(max(0.0, t - 50) for t in tasks), longest_task_ms=max(tasks, default=0.0),
