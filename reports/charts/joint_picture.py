@@ -166,7 +166,7 @@ class _Drawing:
         drawn = []
         for line in self.lines:
             at = self.y.at(line.elo)
-            label = shortened(line.label, size, (room.right - room.left) * 0.6)
+            label = shortened(line.label, size, (room.right - room.left) * 0.8)
             width, height = text_width(label, size), size * LINE_EM
             lefts = [room.right - 4 - width, room.left + 4, (room.left + room.right - width) / 2]
             lefts += [room.left + (room.right - room.left - width) * k / 10 for k in range(11)]

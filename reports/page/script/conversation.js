@@ -4,7 +4,7 @@ const withPauses = (text) => {
   const parts = [];
   let from = 0;
   for (const match of text.matchAll(PAUSE)) {
-    parts.push(text.slice(from, match.index), el("span", { class: "pause" }, `⏸ ${match[1]} ms`));
+    parts.push(text.slice(from, match.index), el("span", { class: "pause" }, `(pause of ${match[1]} ms)`));
     from = match.index + match[0].length;
   }
   return [...parts, text.slice(from)];
