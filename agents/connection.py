@@ -21,8 +21,20 @@ FailureKind = Literal[
     "flood",  # more than a session can hold
     "overflow",  # the agent stopped reading what the caller says
     "closed_early",  # the agent hung up before it said anything, or broke the line
+    "codec",  # it speaks none of the codecs that the caller offers
+    "no_media",  # the call is up, and no sound could or did come over it
     "defect",  # the connection itself failed on what came: not the agent's fault
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaStamp:
+    """Where a packet of sound belongs on its sender's own clock, for lines that carry one (RTP)."""
+
+    at_ns: int
+    """Of its first sample, since the first packet of the line."""
+    lost_before: int = 0
+    """Packets that should have come between the one before and this one, and did not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,19 @@ class AudioChunk:
     arrival_ns: int
     pcm: bytes
     rate_hz: int
+    media: MediaStamp | None = None
+    """None for lines without a media clock, where only the arrival is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineReport:
+    """What the far end says of the line (RTCP receiver reports): the way there and back, and the caller's own packets."""
+
+    arrival_ns: int
+    round_trip_ms: float | None = None
+    sent_lost: int | None = None
+    """Packets of the caller that did not reach the agent, since the line was opened."""
+    sent_jitter_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +102,7 @@ class Closed:
     kind: FailureKind | None = None
 
 
-Event = AudioChunk | Mark | Transcript | Cleared | Closed
+Event = AudioChunk | LineReport | Mark | Transcript | Cleared | Closed
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ _STARTED: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
         # kind: where it answers once started, how it is started, how it says that it is ready
         "pipecat": ("ws://localhost:{port}/ws-client", "python bot.py --port {port}", _UVICORN),
         "pipecat-eval": ("ws://localhost:{port}/ws", "python bot.py --port {port}", _UVICORN),
+        "webrtc": ("http://localhost:{port}/api/offer", "python bot.py --transport webrtc --port {port}", _UVICORN),
         "raw-pcm": ("ws://127.0.0.1:{port}/", "./serve --port {port}", _TCP),
         "twilio": ("ws://localhost:{port}/ws", "python bot.py --port {port}", _UVICORN),
         "openai-realtime": ("ws://127.0.0.1:{port}/v1/realtime", "./serve --port {port}", _TCP),
@@ -34,6 +35,10 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "# A pipecat bot over pipecat's own evaluation wire: unmodified, and given the conversation so far. The bot needs",
             '# transport_params["eval"] = lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True).',
         ),
+        "webrtc": (
+            "# A bot that takes SmallWebRTC offers, called as a browser calls it (needs the extra 'webrtc'). It begins every",
+            "# call knowing nothing, so run it with --mode replay.",
+        ),
         "raw-pcm": ("# Any agent that takes and gives PCM16 over a WebSocket.",),
         "twilio": (
             "# A telephone bot that serves Twilio Media Streams; the harness takes Twilio's place. Run it with --mode replay.",
@@ -46,6 +51,10 @@ _ABOUT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 _SETTINGS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
+        "webrtc": (
+            "rtvi = true                # false for a bot without RTVI on the data channel",
+            '# ice_servers = ["stun:stun.example.org:3478"]   # for a bot on another network',
+        ),
         "raw-pcm": (
             "input_rate_hz = 16000      # what it hears",
             "output_rate_hz = 24000     # what it says, until it says otherwise",

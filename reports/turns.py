@@ -10,7 +10,7 @@ from urllib.parse import quote
 from harness.steps.conversations import conversation_of
 from harness.store.run_store import Session
 from harness.store.step_failure import StepFailure, attempt
-from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming
+from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
 from reports import drawing
 from reports.drawing import Drawing
 from reports.shown_runs import Part, ShownRuns
@@ -86,7 +86,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         base,
         agent_spans=tuple(Span(u.kind, origin + u.start_ms, origin + u.end_ms) for u in timing.utterances),
         stages=_stages(waterfall.stages) if waterfall else (),
-        stages_note=_whose_word(timing),
+        stages_note=" ".join(note for note in (_whose_word(timing), _network(waterfall)) if note),
         hidden=_stages(waterfall.hidden) if waterfall else (),
         refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
         cut_in=timing.cut_in,
@@ -105,6 +105,12 @@ def _whose_word(timing: TurnTiming) -> str:
         return ""
     good_to = f", borders good to {timing.stages_resolution_ms:,.0f} ms" if timing.stages_resolution_ms is not None else ""
     return f"TTFT and stages are {IN_FULL[timing.stages_from]}{good_to}."
+
+
+def _network(waterfall: Waterfall | None) -> str:
+    if waterfall is None or waterfall.network_uncertainty_ms is None:
+        return ""
+    return f"The network's share is known to ±{waterfall.network_uncertainty_ms:,.1f} ms (half of the way there and back)."
 
 
 def _greeting(timing: TurnTiming) -> tuple[str, ...]:

@@ -1,9 +1,7 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
-The harness plays the client that pipecat's SDKs are. The history goes beyond a stock bot, as RTVI provides for: a
-`client-message` of type `history` (`{"messages": [{"role", "text"}, …]}`), which the bot acknowledges with a
-`server-response`, and before which no audio is sent. A bot that does not know it still works: it is played without history.
-What else RTVI carries is in `agents.connections.rtvi`.
+The harness plays the client that pipecat's SDKs are. How a session is opened and given its history is in
+`agents.connections.rtvi_session`, what else RTVI carries in `agents.connections.rtvi`.
 
 pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
 `asyncio.wait_for`, neither of which belongs in the process that paces the call.
@@ -17,7 +15,7 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
-from agents.connections import rtvi
+from agents.connections.rtvi_session import RtviSession
 from agents.connections.spec import ConnectionSpec
 from agents.connections.websocket import Limits, WebSocketConnection
 from agents.connections.wire import (
@@ -26,7 +24,6 @@ from agents.connections.wire import (
     Outgoing,
     Received,
     parse_object,
-    refuse_history,
     sample_rate,
     shown,
     whole_samples,
@@ -34,7 +31,6 @@ from agents.connections.wire import (
 from agents.message import Message
 from agents.profile_spoken import PcmBot
 
-_HISTORY_ID: Final = "history"
 _RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its /ws is for telephones and evaluations"
 
 
@@ -57,11 +53,8 @@ class PipecatWire:
 
     def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True) -> None:
         self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
-        self._rtvi = speaks_rtvi
+        self._session = RtviSession(accepts_history, speaks_rtvi)
         self._proto = _frames()
-        self._history: tuple[Message, ...] = ()
-        self._bot_ready = not speaks_rtvi
-        self._history_taken = not accepts_history
 
     @property
     def capabilities(self) -> Capabilities:
@@ -69,23 +62,14 @@ class PipecatWire:
 
     @property
     def ready(self) -> bool:
-        return self._bot_ready and self._history_taken
+        return self._session.ready
 
     @property
     def waits_for(self) -> str:
-        if not self._bot_ready:
-            return "the bot's answer to RTVI client-ready (rtvi = false is for bots without RTVI)"
-        return 'the acknowledgement of the history (a server-response to the client-message "history")'
+        return self._session.waits_for
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
-        how = 'have it answer the client-message "history" and set accepts_history = true'
-        refuse_history(history, self._capabilities.accepts_history, how)
-        if not self._rtvi:
-            if not self._history_taken:
-                raise ConnectionFailed("accepts_history needs RTVI: remove rtvi = false", "no_history")
-            return ()
-        self._history = tuple(history)
-        return (self._message(rtvi.client_ready()),)
+        return tuple(self._message(text) for text in self._session.hello(history))
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, str):
@@ -100,10 +84,11 @@ class PipecatWire:
             case "interruption":
                 return Received(events=(Cleared(arrival_ns),))
             case "message":
-                return self._rtvi_message(parse_object(frame.message.data), arrival_ns)
-            case "transcription" if not self._rtvi:
+                told = self._session.receive(parse_object(frame.message.data), arrival_ns)
+                return Received(told.events, tuple(self._message(text) for text in told.replies))
+            case "transcription" if not self._session.speaks_rtvi:
                 return Received(events=(Transcript(arrival_ns, "user", frame.transcription.text, True),))
-            case "text" if not self._rtvi:
+            case "text" if not self._session.speaks_rtvi:
                 return Received(events=(Transcript(arrival_ns, "assistant", frame.text.text, True),))
             case None:
                 raise Garbage(f"{len(message)} bytes that hold no pipecat frame")
@@ -127,32 +112,6 @@ class PipecatWire:
         if not pcm:
             return NOTHING
         return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(audio.sample_rate)),))
-
-    def _rtvi_message(self, message: Mapping[str, Any], arrival_ns: int) -> Received:
-        kind, fields = rtvi.kind_of(message), rtvi.fields_of(message)
-        if kind is None:
-            return NOTHING
-        match kind:
-            case "bot-ready":
-                return self._on_bot_ready()
-            case "server-response" if message.get("id") == _HISTORY_ID:
-                self._history_taken = True
-                return NOTHING
-            case "error-response" if message.get("id") == _HISTORY_ID:
-                raise ConnectionFailed(f"the bot refuses the history: {shown(str(fields.get('error')))}", "no_history")
-            case "error-response" if message.get("id") == rtvi.CLIENT_READY:
-                raise ConnectionFailed(f"the bot refuses the client: {shown(str(fields.get('error')))}", "refused")
-        return Received(events=rtvi.events_of(kind, fields, arrival_ns))
-
-    def _on_bot_ready(self) -> Received:
-        if self._bot_ready:
-            return NOTHING
-        self._bot_ready = True
-        if self._history_taken:
-            return NOTHING
-        turns = [{"role": turn.role, "text": turn.text} for turn in self._history]
-        data = {"t": "history", "d": {"messages": turns}}
-        return Received(replies=(self._message(rtvi.envelope("client-message", _HISTORY_ID, data)),))
 
     def _message(self, text: str) -> bytes:
         proto = self._proto.Frame()

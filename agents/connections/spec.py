@@ -26,6 +26,7 @@ WIRES: Final[Mapping[str, str]] = MappingProxyType(
         "raw-pcm": "agents.connections.raw_pcm",
         "openai-realtime": "agents.connections.openai_realtime",
         "twilio": "agents.connections.twilio",
+        "webrtc": "agents.connections.webrtc",
         "scripted": "agents.connections.scripted",
     }
 )

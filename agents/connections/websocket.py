@@ -103,16 +103,16 @@ class WebSocketConnection:
                     await self._ready.wait()
         except TimeoutError:
             what = self._wire.waits_for if self._socket else "a connection"
-            message = f"{_place(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
+            message = f"{place_of(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
             await self._abandon(message, "open_timeout")
         except ConnectionFailed as error:
-            await self._abandon(f"{_place(self._url)}: {error}", error.kind)
+            await self._abandon(f"{place_of(self._url)}: {error}", error.kind)
         except BaseException:
             await self.close()
             raise
         if self._ended is not None:
             why = self._ended.error or "closed at once"
-            await self._abandon(f"{_place(self._url)}: {why}{self._hint}", self._ended.kind or "refused")
+            await self._abandon(f"{place_of(self._url)}: {why}{self._hint}", self._ended.kind or "refused")
 
     def send(self, frame: bytes) -> None:
         if self._ended is not None:
@@ -247,7 +247,7 @@ class WebSocketConnection:
             socket.transport.abort()
 
 
-def _place(url: str) -> str:
+def place_of(url: str) -> str:
     """An address as it may be shown: without a query and a password, where tokens are kept."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, FailureKind, Mark, Transcript
+from agents.connection import (
+    AudioChunk,
+    Cleared,
+    Closed,
+    Connection,
+    ConnectionFailed,
+    FailureKind,
+    LineReport,
+    Mark,
+    Transcript,
+)
 from harness.caller.listener import Listener
 from harness.caller.pacer import FRAME_NS, Pacer
 from harness.caller.plan import SessionOutcome, SessionPlan
@@ -41,6 +51,7 @@ class _Incoming:
     clears_ns: list[int] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     transcripts: list[Transcript] = field(default_factory=list)
+    line_reports: list[LineReport] = field(default_factory=list)
     samples: int = 0
 
 
@@ -108,6 +119,8 @@ class _Session:
                 self._hear(event)
             case Mark():
                 incoming.marks.append(event)
+            case LineReport():
+                incoming.line_reports.append(event)
             case Transcript():
                 incoming.transcripts.append(event)
             case Cleared(arrival_ns=at_ns):
@@ -129,7 +142,7 @@ class _Session:
         if incoming.samples + len(samples) > MAX_AGENT_AUDIO_S * chunk.rate_hz:
             self._fail("flood", f"the agent sent more than {MAX_AGENT_AUDIO_S} s of audio in one session")
             return
-        incoming.arrivals.append(Arrival(chunk.arrival_ns, incoming.samples, len(samples)))
+        incoming.arrivals.append(Arrival(chunk.arrival_ns, incoming.samples, len(samples), chunk.media))
         incoming.pcm.append(chunk.pcm)
         incoming.samples += len(samples)
         self._listener.hear(chunk.arrival_ns, samples, chunk.rate_hz)
@@ -173,6 +186,7 @@ class _Session:
             loop_lag_ms=self._pacer.worst_lag_ms(self._t0_ns, now_ns()),
             ended=outcome.failure_kind or outcome.ended,
             detail=outcome.detail,
+            line_reports=tuple(incoming.line_reports),
         )
 
 

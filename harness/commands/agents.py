@@ -53,7 +53,7 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 @app.command("new")
 def new(
     kind: Annotated[
-        str, typer.Argument(help="What it speaks: pipecat-eval, pipecat, twilio, openai-realtime, raw-pcm, text, …")
+        str, typer.Argument(help="What it speaks: pipecat-eval, pipecat, webrtc, twilio, openai-realtime, raw-pcm, text, …")
     ],
     out: Annotated[Path | None, typer.Option(help="File to write; by default the kind with .toml.")] = None,
     url: Annotated[str | None, typer.Option(help="Where it already runs; else the harness starts it.")] = None,

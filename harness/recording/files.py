@@ -72,6 +72,13 @@ class _Caller(_Model):
     dry_is_played: bool
 
 
+class _LineReport(_Model):
+    arrival_ns: int
+    round_trip_ms: float | None
+    sent_lost: int | None
+    sent_jitter_ms: float | None
+
+
 class _File(_Model):
     schema_version: Literal[1] = 1
     caller: _Caller
@@ -84,6 +91,9 @@ class _File(_Model):
     ended: str
     detail: str
     conditions: list[str]
+    media: list[tuple[int, _Count]] = []
+    """Of each arrival, for lines with a media clock: where it lies on that clock (ns), packets lost before it."""
+    line_reports: list[_LineReport] = []
 
 
 def deadlines_ns(t0_ns: int, rate_hz: int, frames: int) -> NDArray[np.int64]:
@@ -108,6 +118,7 @@ def save(recording: Recording, folder: Path) -> None:
             **facts,
             "caller": {**facts["caller"], "lateness_ns": (caller.departures_ns - due_ns).tolist(), "dry_is_played": same},
             "arrivals": arrays["arrivals"].reshape(-1, 3).tolist(),
+            "media": arrays["media"].reshape(-1, 2).tolist(),
         }
     )
     with (folder / RECORDING_FILE).open("w", encoding="utf-8") as out:
@@ -142,6 +153,7 @@ def load(folder: Path) -> Recording:
         "agent_pcm": agent,
         "departures_ns": lateness_ns + deadlines_ns(file.caller.t0_ns, file.caller.rate_hz, len(lateness_ns)),
         "arrivals": np.array(file.arrivals, np.int64),
+        "media": np.array(file.media, np.int64),
     }
     recording = put_together(arrays, file.model_dump())
     spans = load_spans(folder)

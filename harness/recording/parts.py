@@ -5,16 +5,19 @@ on disk as FLAC and JSON. Both go through here, so that a field is never kept by
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import Mark, Transcript
+from agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
-"""`dry`, `played`, `agent_pcm`: int16; `departures_ns` and `arrivals` (n, 3): int64."""
+"""`dry`, `played`, `agent_pcm`: int16; `departures_ns`, `arrivals` (n, 3) and `media` (n, 2): int64.
+
+`media` is empty for lines without a media clock."""
 Facts: TypeAlias = Mapping[str, Any]
 """Everything else: values that JSON knows."""
 
@@ -28,6 +31,7 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
         "departures_ns": caller.departures_ns,
         "agent_pcm": recording.agent_pcm,
         "arrivals": np.array([(a.arrival_ns, a.offset_samples, a.count_samples) for a in recording.arrivals], np.int64),
+        "media": np.array([(a.media.at_ns, a.media.lost_before) for a in recording.arrivals if a.media], np.int64),
     }
     facts = {
         "caller": {
@@ -56,6 +60,7 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
         "ended": recording.ended,
         "detail": recording.detail,
         "conditions": list(recording.conditions),
+        "line_reports": [asdict(report) for report in recording.line_reports],
     }  # fmt: skip
     return arrays, facts
 
@@ -80,7 +85,7 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
         ),
         agent_rate_hz=facts["agent_rate_hz"],
         agent_pcm=arrays["agent_pcm"],
-        arrivals=tuple(Arrival(*row) for row in arrays["arrivals"].reshape(-1, 3).tolist()),
+        arrivals=_arrivals(arrays["arrivals"].reshape(-1, 3).tolist(), arrays["media"].reshape(-1, 2).tolist()),
         clears_ns=tuple(facts["clears_ns"]),
         marks=tuple(Mark(**mark) for mark in facts["marks"]),
         transcripts=tuple(Transcript(**transcript) for transcript in facts["transcripts"]),
@@ -88,7 +93,16 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
         ended=facts["ended"],
         detail=facts["detail"],
         conditions=tuple(facts["conditions"]),
+        line_reports=tuple(LineReport(**report) for report in facts["line_reports"]),
     )
+
+
+def _arrivals(rows: list[list[int]], media: list[list[int]]) -> tuple[Arrival, ...]:
+    """Either every arrival of a line has a place on its media clock, or none has."""
+    if len(media) != len(rows):
+        return tuple(Arrival(at_ns, offset, count) for at_ns, offset, count in rows)
+    stamps = (MediaStamp(at_ns, lost) for at_ns, lost in media)
+    return tuple(Arrival(*row, stamp) for row, stamp in zip(((a, b, c) for a, b, c in rows), stamps, strict=True))
 
 
 def pairs_of(pauses: Iterable[Pause]) -> list[tuple[int, int]]:

@@ -5,6 +5,11 @@ model is the most favourable honest one, a buffer of depth 0: a piece plays when
 has ended if that is later; a late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds
 its own depth on top, the same for every agent. Version `playout-1`.
 
+On lines whose sender keeps a media clock and sends without pause, silence too (RTP), a late packet would shift everything
+after it for the rest of the call. So after a quiet packet the next one plays when it arrives, and the silence that is behind is
+let go, as a listener's jitter buffer does; inside speech, packets keep the distance that the media clock gives them, and one
+that was lost is silence. `benchmarks/wires.py` measures the error that is left.
+
 Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
 """
 
@@ -24,6 +29,9 @@ HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
 UNDERRUN_MS: Final = 5.0
 """A shorter gap is not heard as one; socket jitter alone stays below it."""
+QUIET_RMS: Final = 33.0
+"""−60 dB of full scale: a packet below it may be let go unheard. The level at which the caller hears nothing
+(`harness.caller.listener`)."""
 SEPARATE_MS: Final = 1_000.0
 """Silence this long between pieces is a pause between utterances, not a buffer that ran dry."""
 
@@ -60,6 +68,8 @@ class HeardTrack:
 
 def lay_out(recording: Recording) -> tuple[Piece, ...]:
     """When each message's samples sound. Messages that were cleared before they sounded are missing or cut short."""
+    if recording.arrivals and all(arrival.media is not None for arrival in recording.arrivals):
+        return _by_media_clock(recording)
     rate = recording.agent_rate_hz
     pieces: list[Piece] = []
     clears = sorted(recording.clears_ns)
@@ -74,6 +84,30 @@ def lay_out(recording: Recording) -> tuple[Piece, ...]:
     for clear_ns in clears:
         _drop(pieces, clear_ns, rate)
     return tuple(pieces)
+
+
+def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
+    rate = recording.agent_rate_hz
+    pieces: list[Piece] = []
+    start_ns, media_ns, quiet = 0, 0, True
+    for arrival in recording.arrivals:
+        assert arrival.media is not None
+        if quiet:
+            # Never before what was heard last began, even where packets overtook each other.
+            start_ns = max(arrival.arrival_ns, start_ns)
+            _drop(pieces, start_ns, rate)
+        else:
+            start_ns = max(arrival.arrival_ns, start_ns + arrival.media.at_ns - media_ns)
+        media_ns = arrival.media.at_ns
+        piece = Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples)
+        quiet = _is_quiet(recording, piece)
+        pieces.append(piece)
+    return tuple(pieces)
+
+
+def _is_quiet(recording: Recording, piece: Piece) -> bool:
+    samples = recording.agent_pcm[piece.offset_samples : piece.offset_samples + piece.count_samples].astype(np.float64)
+    return not len(samples) or float(np.sqrt(np.mean(samples**2))) < QUIET_RMS
 
 
 def heard(recording: Recording) -> HeardTrack:
@@ -150,10 +184,13 @@ def _runs(pieces: tuple[Piece, ...], rate_hz: int) -> list[list[Piece]]:
 
 def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> tuple[Underrun, ...]:
     found = []
+    continuous = bool(recording.arrivals) and recording.arrivals[0].media is not None
     for before, after in pairwise(runs):
         ended_ns = before[-1].start_ns + samples_to_ns(before[-1].count_samples, rate_hz)
         gap_ms = (after[0].start_ns - ended_ns) / NS_PER_MS
         cleared = any(ended_ns <= clear_ns <= after[0].start_ns for clear_ns in recording.clears_ns)
-        if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared:
+        # Where silence is sent without pause, a packet of it that came late is no gap in what is heard.
+        unheard = continuous and _is_quiet(recording, before[-1])
+        if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared and not unheard:
             found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))
     return tuple(found)

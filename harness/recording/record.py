@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import Mark, Transcript
+from agents.connection import LineReport, Mark, MediaStamp, Transcript
 
 FRAME_MS = 20
 """Telephony and WebRTC pace audio in 20 ms frames; a frame departs together with its last sample, as a microphone's would."""
@@ -48,6 +48,8 @@ class Arrival:
     arrival_ns: int
     offset_samples: int
     count_samples: int
+    media: MediaStamp | None = None
+    """Its place on the sender's clock, for lines that carry one (RTP)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +91,5 @@ class Recording:
     """Why the session ended: `quiet` (2 s after the last agent audio), `no_reply`, `limit`, `closed`, or a failure kind."""
     detail: str = ""
     conditions: tuple[str, ...] = field(default=())
+    line_reports: tuple[LineReport, ...] = ()
+    """What the far end said of the line (RTCP), in order."""

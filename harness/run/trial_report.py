@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 from agents.profile import AgentProfile
 from harness.recording.agent_words import understood
 from harness.run.trial import WORDS_SPOKEN, Trial
+from harness.steps.line import MUCH_LOST, in_words
 from harness.timing.figures import IN_FULL, TurnTiming
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
@@ -25,6 +26,7 @@ _BRINGS_TTFT: Final[Mapping[str, str]] = MappingProxyType(
     {
         "pipecat": "PipelineParams(enable_metrics=True) in the bot",
         "pipecat-eval": "PipelineParams(enable_metrics=True) in the bot",
+        "webrtc": "PipelineParams(enable_metrics=True) in the bot, and RTVI switched on",
         "raw-pcm": 'send {"type": "mark", "name": "llm_requested", "at_ns": …} and "llm_first_token" (agents/marks.py)',
         "text": "",
     }
@@ -35,11 +37,13 @@ _BRINGS_WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "raw-pcm": 'send {"type": "transcript", "role": "user", "text": "…", "final": true}',
         "pipecat": "a recogniser that pushes transcriptions, and RTVI switched on",
         "pipecat-eval": "a recogniser that pushes transcriptions",
+        "webrtc": "a recogniser that pushes transcriptions, and RTVI switched on",
     }
 )
 _BRINGS_HISTORY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "pipecat": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
+        "webrtc": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
         "raw-pcm": 'accepts_history = true once it takes "history" in the start message',
     }
 )
@@ -111,6 +115,8 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
         yield Check("history", "not so", "it takes none: played with --mode replay")
     heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing came"
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
+    if timing.line is not None:
+        yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
     yield _greeting(profile, timing)
     yield _answer(trial, timing)
     yield _hears_us(understood(recording))

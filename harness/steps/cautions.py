@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.steps.line import MUCH_LOST, in_words
 from harness.steps.onset_error import OnsetError, largest
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, MOST_LOST, NO_REPLY_TEXT, StagesFrom
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
-    "judged_across_conditions", "unsure_clock", "reported_stages", "contended", "throttled", "length_tells",
+    "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "throttled", "length_tells",
     "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
@@ -137,6 +138,7 @@ def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]
             *_callers(known),
             *_machines(summary, known),
             *_machine(known),
+            *_lines(summary),
             *_standing(known),
         ]
     )
@@ -309,6 +311,19 @@ def _machines(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "is drawn in the joint figure; `harness merge … --pool-machines` would."
         )
     yield _said("machines_differ", "warn", "Machines differ", f"{text} {each}." if each else text)
+
+
+def _lines(summary: "RunSummary") -> Iterator[Caution]:
+    """Lines that carry a media clock say how good they were; a bad one is no fault of the agent's."""
+    for cell in summary.cells:
+        if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
+            yield _said(
+                "lossy_line",
+                "warn",
+                "Lossy line",
+                f"{cell.agent} ({cell.condition}): {in_words(cell.line)}. What was lost is heard as silence, so words may be "
+                "missing from replies and latencies hold the line's part; `line` in the JSON has the figures.",
+            )
 
 
 def _machine(known: Circumstances) -> Iterator[Caution]:

@@ -15,6 +15,7 @@ from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import endpointing_of
 from harness.steps.events import events_of
 from harness.steps.latency import FIGURES, summarise_latency
+from harness.steps.line import line_of
 from harness.steps.machine import machines_of
 from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
@@ -226,6 +227,7 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
         "pauses_cut": figures.pauses_cut,
         "short_pauses_cut": figures.short_pauses_cut,
         "underruns": figures.underruns,
+        "line": line_of(turns),
         "unexplained_p95_ms": figures.unexplained_p95_ms,
         "yield_ms": figures.yield_ms,
         "tokens_per_s": figures.tokens_per_s,

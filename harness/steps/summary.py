@@ -15,6 +15,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.steps.endpointing import EndpointingSummary
 from harness.steps.events import EventRow
+from harness.steps.line import LineSummary
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import HEARD
@@ -62,6 +63,8 @@ class AgentSummary(EndpointingSummary):
     short_pauses_cut: tuple[int, int] = (0, 0)
     """Of the marked pauses under 800 ms."""
     underruns: int = 0
+    line: LineSummary | None = None
+    """Of wires that carry a media clock (WebRTC, SIP)."""
     unexplained_p95_ms: float | None = None
     yield_ms: Quantiles | None = None
     events: list[EventRow] = Field(default_factory=list)

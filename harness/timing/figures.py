@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 StageName = Literal[
-    "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "unexplained"
+    "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "network", "unexplained"
 ]
 StagesFrom = Literal["marks", "reported", "traces"]
 """Whose word TTFT and the stages are: stamps that the agent takes where a thing happens; what an unmodified bot reports of
@@ -65,6 +65,8 @@ class Waterfall:
     clock_uncertainty_ms: float = 0.0
     """Half the range in which the offset of a remote agent's clock lies: borders between the agent's stages and the caller's
     (endpointing, transport) may be off by so much. Zero for an agent on the caller's machine."""
+    network_uncertainty_ms: float | None = None
+    """How far the network's share may be off; None where nothing was measured of the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,28 @@ class Contention:
 
 
 @dataclass(frozen=True, slots=True)
+class LineQuality:
+    """The line between caller and agent in one session, where it carries a media clock. Definitions: docs/measurement.md."""
+
+    packets: int
+    """Of the agent's sound that came."""
+    lost: int
+    jitter_ms: float | None
+    """Interarrival jitter (RFC 3550, section 6.4.1), of the agent's packets; None of too few."""
+    round_trip_ms: float | None = None
+    """Median over the far end's reports; None where it sent none."""
+    skew_ppm: float | None = None
+    """How much faster the agent's media clock runs than the caller's; None of a call too short to tell."""
+    sent_lost: int | None = None
+    """Packets of the caller that the far end missed."""
+    sent_jitter_ms: float | None = None
+
+    @property
+    def lost_share(self) -> float:
+        return self.lost / (self.packets + self.lost) if self.packets + self.lost else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class TurnTiming:
     """Everything measured of one turn."""
 
@@ -228,6 +252,8 @@ class TurnTiming:
     """The event that was played into the reply; None where there was none."""
     greeting: Greeting | None = None
     """Of a session's first turn; None where the agent let the caller speak first."""
+    line: LineQuality | None = None
+    """Of the whole session; None for lines without a media clock."""
     contention: Contention | None = None
     """What the agent lost to others on its machine; None for an agent elsewhere, or where the system does not say."""
 

@@ -26,6 +26,7 @@ from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
+from harness.timing.line import line_quality, network_share
 from harness.timing.pacing import pacing
 from harness.timing.reported import REPORTED
 from harness.timing.told import told_marks
@@ -110,7 +111,8 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     measured = [_measure_turn(session, turn, end_ns) for turn, end_ns in zip(turns, ends, strict=True)]
     if measured:
         measured[0] = replace(measured[0], greeting=_greeting(session, starts[0]))
-    return tuple(measured)
+    line = line_quality(recording)
+    return tuple(measured) if line is None else tuple(replace(turn, line=line) for turn in measured)
 
 
 def _greeting(session: _Session, first_turn_ns: int) -> Greeting | None:
@@ -311,7 +313,8 @@ def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | Non
     lead_ns = samples_to_ns(max(0, at_onset - begun.offset_samples), recording.agent_rate_hz)
     lead_ns = min(lead_ns, max(0, onset_ns - begun.arrival_ns))
     ends = waterfall.Audible(times.spoken_end_ns, onset_ns, begun.arrival_ns, lead_ns)
-    return waterfall.build(ends, reply, session.stamps, session.clock.uncertainty_ns / NS_PER_MS)
+    share = network_share(recording, piece.arrival_ns)
+    return waterfall.build(ends, reply, session.stamps, session.clock.uncertainty_ns / NS_PER_MS, share)
 
 
 def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:

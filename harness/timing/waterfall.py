@@ -7,7 +7,8 @@ third could happen, the later one is on the path and the other is *hidden work*,
 
 Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
 to become a request) are *unexplained*, and so is whatever no mark covers. The stages sum to TTFA exactly, because both its
-ends come from the audio and not from the marks. Bars are laid end to end in the order of the path. Silence that the
+ends come from the audio and not from the marks. Bars are laid end to end in the order of the path; the network's share, which
+lies at both ends of it, is one bar behind `transport`. Silence that the
 synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
 """
 
@@ -19,6 +20,7 @@ from agents import marks
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Reply, Stamp, Stamps
 from harness.timing.figures import HiddenWork, Stage, StageName, Waterfall
+from harness.timing.line import NetworkShare
 
 HAND_OVER_MS: Final = 30.0
 """A decision this soon after a transcript or a score was waiting for it; a later one was waiting for the clock, and the
@@ -27,6 +29,7 @@ HIDDEN_BEFORE_MS: Final = 1_000.0
 """Speculation on the caller's last pause starts this long before the end; earlier work says nothing about this turn."""
 
 _Step = tuple[StageName, int, int]
+_WAYS: Final[tuple[tuple[StageName, str], ...]] = (("endpointing", "there_ns"), ("transport", "back_ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,13 @@ class Audible:
     """Sound or silence of the reply that plays before the onset."""
 
 
-def build(audible: Audible, reply: Reply | None, stamps: Stamps, clock_uncertainty_ms: float = 0.0) -> Waterfall:
+def build(
+    audible: Audible,
+    reply: Reply | None,
+    stamps: Stamps,
+    clock_uncertainty_ms: float = 0.0,
+    network: NetworkShare | None = None,
+) -> Waterfall:
     """The waterfall of one reply that began after the spoken end."""
     steps = list(_path(audible, reply, stamps)) if reply else []
     totals: dict[StageName, int] = {}
@@ -49,8 +58,10 @@ def build(audible: Audible, reply: Reply | None, stamps: Stamps, clock_uncertain
         start, end = max(start_ns, audible.spoken_end_ns), max(end_ns, audible.spoken_end_ns)
         totals[name] = totals.get(name, 0) + end - start
     rest = audible.onset_ns - audible.spoken_end_ns - sum(totals.values())
-    unexplained = totals.pop("unexplained", 0)
-    ordered: list[tuple[StageName, int]] = [*reversed(totals.items()), ("unexplained", rest + unexplained)]
+    rest += totals.pop("unexplained", 0)
+    if network is not None:
+        totals, rest = _with_network(totals, rest, network)
+    ordered: list[tuple[StageName, int]] = [*reversed(totals.items()), ("unexplained", rest)]
     stages: list[Stage] = []
     at_ms = 0.0
     for stage_name, duration_ns in ordered:
@@ -58,7 +69,26 @@ def build(audible: Audible, reply: Reply | None, stamps: Stamps, clock_uncertain
         at_ms += duration_ns / NS_PER_MS
     on_path = {(start, end) for _, start, end in steps}
     refused = reply.refused if reply else ()
-    return Waterfall(tuple(stages), tuple(_hidden(audible, stamps, on_path)), refused, clock_uncertainty_ms)
+    unsure_ms = network.uncertainty_ns / NS_PER_MS if network else None
+    return Waterfall(tuple(stages), tuple(_hidden(audible, stamps, on_path)), refused, clock_uncertainty_ms, unsure_ms)
+
+
+def _with_network(totals: dict[StageName, int], rest: int, network: NetworkShare) -> tuple[dict[StageName, int], int]:
+    """The network's share taken out of the stages that hold it: the way there is in the endpointing, the way back in transport.
+
+    What the agent's marks leave of it lies in the unexplained; no stage becomes negative by it.
+    """
+    left = dict(totals)
+    taken = 0
+    for stage, share_ns in _WAYS:
+        wanted = getattr(network, share_ns)
+        inside = min(wanted, max(0, left.get(stage, 0)))
+        outside = min(wanted - inside, max(0, rest))
+        if inside:
+            left[stage] -= inside
+        rest -= outside
+        taken += inside + outside
+    return {"network": taken, **left}, rest
 
 
 def _path(audible: Audible, reply: Reply, stamps: Stamps) -> Iterator[_Step]:

@@ -21,7 +21,8 @@ def chart(view: PageView) -> Chart | None:
     if not whole:
         return None
     order = sorted(whole, key=lambda agent: sum(whole[agent].values()))
-    stages = list(STAGE_LABELS)
+    # Of most wires nothing is known of the network: a column of zeros would say that it took no time.
+    stages = [stage for stage in STAGE_LABELS if stage != "network" or any(stage in parts for parts in whole.values())]
     values = [
         {"agent": agent, "subset": subset, "stage": STAGE_LABELS[stage], "place": k, "ms": round(parts[stage], 1)}
         for subset, found in means.items()
@@ -44,7 +45,10 @@ def chart(view: PageView) -> Chart | None:
             x=alt.X("ms:Q", stack="zero", axis=alt.Axis(title="Mean over turns, ms after the spoken end")),
             color=alt.Color(
                 "stage:N",
-                scale=alt.Scale(domain=list(STAGE_LABELS.values()), range=list(STAGE_COLOURS)),
+                scale=alt.Scale(
+                    domain=[STAGE_LABELS[stage] for stage in stages],
+                    range=[colour for stage, colour in zip(STAGE_LABELS, STAGE_COLOURS, strict=True) if stage in stages],
+                ),
                 legend=alt.Legend(orient="bottom", title=None, columns=4),
             ),
             order=alt.Order("place:Q"),
@@ -66,7 +70,7 @@ def chart(view: PageView) -> Chart | None:
         title="Where the time goes",
         caption="Means over the turns that have a waterfall. Work behind a wait is not summed; each turn below draws it.",
         spec=to_spec((bars + text).add_params(subset_choice()).properties(width="container", height=alt.Step(34))),
-        table=Table(("Agent", "Turns", *STAGE_LABELS.values()), rows),
+        table=Table(("Agent", "Turns", *(STAGE_LABELS[stage] for stage in stages)), rows),
     )
 
 

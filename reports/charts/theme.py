@@ -22,9 +22,10 @@ STAGE_LABELS: dict[str, str] = {
     "first_clause": "first clause",
     "tts": "speech synthesis",
     "transport": "transport",
+    "network": "network",
     "unexplained": "unexplained",
 }
-STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#d1495b")
+STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#c77b58", "#d1495b")
 """One a stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are areas and are labelled."""
 
 IN_SUBSET = "datum.subset == subset"

@@ -8,6 +8,7 @@ from agents.new_profile import commented_profile, kinds_to_write
 from agents.profile import ProfileError, load_profile
 from agents.profile_kinds import profile_kinds
 
+_SCHEMES = {"webrtc": "https://"}
 KINDS = [kind for kind in kinds_to_write() if kind != "plugin"]
 
 
@@ -33,9 +34,10 @@ def test_it_loads_as_it_stands(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("cascade", "text")])
 def test_an_agent_that_already_runs_is_not_started(kind: str, tmp_path: Path) -> None:
-    profile = load_profile(written(tmp_path, commented_profile(kind, url='wss://bot.example.org/"x"')))
+    url = f'{_SCHEMES.get(kind, "wss://")}bot.example.org/"x"'
+    profile = load_profile(written(tmp_path, commented_profile(kind, url=url)))
     assert profile.process_settings is None
-    assert profile.running_url == 'wss://bot.example.org/"x"'
+    assert profile.running_url == url
 
 
 def test_its_own_command_is_kept_word_by_word(tmp_path: Path) -> None:

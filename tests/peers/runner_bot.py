@@ -32,6 +32,7 @@ from pipecat.services.openai.llm import OpenAILLMService
 from pipecat.services.settings import STTSettings, TTSSettings
 from pipecat.services.stt_service import SegmentedSTTService
 from pipecat.services.tts_service import TTSService
+from pipecat.transports.base_transport import TransportParams
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
@@ -130,6 +131,7 @@ async def bot(arguments: RunnerArguments) -> None:
             audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer()
         ),
         "eval": lambda: EvalTransportParams(audio_in_enabled=True, audio_out_enabled=True),
+        "webrtc": lambda: TransportParams(audio_in_enabled=True, audio_out_enabled=True),
     }
     transport = await create_transport(arguments, params)
     await run_bot(transport, f"http://127.0.0.1:{model.server_port}/v1")

@@ -1,13 +1,14 @@
 """A recording comes back from the disk exactly as it was."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from agents.connection import Mark, Transcript
+from agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.caller.exchange import take_raw, write_raw
 from harness.errors import UserError
@@ -32,6 +33,13 @@ def _full() -> Recording:
     )
 
 
+def _over_rtp() -> Recording:
+    full = _full()
+    arrivals = tuple(dataclasses.replace(a, media=MediaStamp(k * 20, k % 3)) for k, a in enumerate(full.arrivals))
+    reports = (LineReport(7, 1.5, 2, 0.25), LineReport(9))
+    return dataclasses.replace(full, arrivals=arrivals, line_reports=reports)
+
+
 def assert_same(one: object, other: object) -> None:
     assert type(one) is type(other)
     for field in dataclasses.fields(one):  # type: ignore[arg-type]
@@ -45,9 +53,10 @@ def assert_same(one: object, other: object) -> None:
             assert a == b, field.name
 
 
-def test_round_trip(tmp_path: Path) -> None:
-    save(_full(), tmp_path)
-    assert_same(load(tmp_path), _full())
+@pytest.mark.parametrize("make", [_full, _over_rtp])
+def test_round_trip(make: Callable[[], Recording], tmp_path: Path) -> None:
+    save(make(), tmp_path)
+    assert_same(load(tmp_path), make())
 
 
 def test_the_way_from_the_callers_process_loses_nothing_either(tmp_path: Path) -> None:

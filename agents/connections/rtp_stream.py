@@ -1,0 +1,102 @@
+"""Packets of sound in the order in which they were sent, with their place on the sender's clock (RTP, RFC 3550).
+
+The network may swap packets, repeat them, or lose them. They are put in order here, and no more: when each would be *heard*
+is a model of a listener's player and belongs to `harness.recording.playout`, which is given what happened (arrivals, media
+clock, losses), so that a better model can be applied to an old recording. So waiting for a missing packet delays nobody's
+figures; it only delays when the caller's own logic learns of the sound. Pure: no socket, no clock.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+NS_PER_S: Final = 1_000_000_000
+HOLD_NS: Final = 60_000_000
+"""How long packets wait for a missing one before them: three of the usual 20 ms, about what adaptive jitter buffers begin
+with (NetEQ starts at 80 ms and shrinks)."""
+JUMP_S: Final = 5.0
+"""A media clock that jumps farther than this was started anew (a new source, a transfer)."""
+_SEQUENCES: Final = 1 << 16
+_TIMESTAMPS: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class RtpPacket:
+    """One packet as it came: `timestamp` counts samples of the media clock, modulo 2**32; `sequence` modulo 2**16."""
+
+    sequence: int
+    timestamp: int
+    arrival_ns: int
+    payload: bytes
+    source: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A packet in its turn: where it lies on the media clock, and how many before it never came."""
+
+    packet: RtpPacket
+    media_ns: int
+    lost_before: int
+
+
+class RtpStream:
+    """One direction of a call."""
+
+    def __init__(self, clock_hz: int) -> None:
+        self._clock_hz = clock_hz
+        self._source: int | None = None
+        self._next: int | None = None
+        """Extended sequence number of the packet that is due."""
+        self._held: dict[int, RtpPacket] = {}
+        self._last_timestamp = 0
+        self._media_ns = 0
+        self._last_arrival_ns = 0
+        self.late = 0
+        """Packets that came when they had been given up, or came twice."""
+
+    def add(self, packet: RtpPacket) -> list[Ordered]:
+        """Take a packet; gives those whose turn it is."""
+        released: list[Ordered] = []
+        if packet.source != self._source and self._source is not None:
+            released = self.flush()
+            self._next = None
+        self._source = packet.source
+        if self._next is None:
+            self._next = packet.sequence + _SEQUENCES
+        number = self._next + _nearest(packet.sequence - self._next, _SEQUENCES)
+        if number < self._next or number in self._held:
+            self.late += 1
+            return released
+        self._held[number] = packet
+        while self._held:
+            first = min(self._held)
+            waited_ns = max(p.arrival_ns for p in self._held.values()) - self._held[first].arrival_ns
+            if first != self._next and waited_ns < HOLD_NS:
+                break
+            released.append(self._release(first))
+        return released
+
+    def flush(self) -> list[Ordered]:
+        """All that is held, because nothing more will come."""
+        return [self._release(number) for number in sorted(self._held)]
+
+    def _release(self, number: int) -> Ordered:
+        assert self._next is not None
+        packet = self._held.pop(number)
+        lost, self._next = number - self._next, number + 1
+        return Ordered(packet, self._place(packet), lost)
+
+    def _place(self, packet: RtpPacket) -> int:
+        if self._last_arrival_ns:
+            step = _nearest(packet.timestamp - self._last_timestamp, _TIMESTAMPS)
+            if abs(step) > JUMP_S * self._clock_hz:
+                self._media_ns += max(0, packet.arrival_ns - self._last_arrival_ns)
+            else:
+                self._media_ns += round(step * NS_PER_S / self._clock_hz)
+        self._last_timestamp, self._last_arrival_ns = packet.timestamp, packet.arrival_ns
+        return self._media_ns
+
+
+def _nearest(difference: int, modulus: int) -> int:
+    """A difference of two counters that wrap, as the shorter way round."""
+    return (difference + modulus // 2) % modulus - modulus // 2

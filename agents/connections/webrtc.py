@@ -1,0 +1,303 @@
+"""SmallWebRTC: a browser's way to a bot, without a browser. Opus over RTP, RTVI over a data channel, one offer over HTTP.
+
+The caller is an ordinary WebRTC peer (aiortc), so an unmodified bot is called as its users call it, except that nothing
+processes the sound: no echo cancellation, no gain control, no noise suppression. Packets are stamped as they arrive, with
+their place on the bot's media clock; what a listener would have heard of them is worked out later. Once a second the far end's
+word on the line is taken (RTCP): the way there and back, and how many of the caller's own packets it missed.
+
+Nothing is sent in silence's place before the call is open; from then on the caller's frames leave as they are given, twenty
+milliseconds a packet.
+"""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from agents.connection import (
+    AudioChunk,
+    Capabilities,
+    Connection,
+    ConnectionFailed,
+    Event,
+    FailureKind,
+    LineReport,
+    MediaStamp,
+)
+from agents.connections import opus
+from agents.connections.aiortc_tap import tap
+from agents.connections.inbox import Inbox
+from agents.connections.rtp_stream import RtpPacket, RtpStream
+from agents.connections.rtvi_session import RtviSession
+from agents.connections.spec import ConnectionSpec
+from agents.connections.webrtc_offer import exchange
+from agents.connections.websocket import Limits, place_of
+from agents.connections.wire import Garbage, parse_object, shown
+from agents.message import Message
+from agents.profile_spoken import SpokenElsewhere
+
+SILENT_LINE_S: Final = 10.0
+"""A WebRTC sender sends without pause, silence too. One that has sent no packet at all after so long cannot be heard."""
+KEEP_ALIVE_S: Final = 1.0
+"""pipecat takes a peer that was silent on the data channel for 3 s for gone; its own clients say something every second."""
+_GOODBYE: Final = '{"type": "signalling", "message": {"type": "peerLeft"}}'
+
+
+class WebRtcConnection:
+    """A call to one bot. `options`: see `connect`."""
+
+    def __init__(self, url: str, options: Mapping[str, Any]) -> None:
+        self._url = url
+        self._limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
+        self._ice_servers = tuple(options.get("ice_servers", ()))
+        self._key_env = options.get("api_key_env")
+        self._session = RtviSession(bool(options.get("accepts_history", False)), bool(options.get("rtvi", True)))
+        self._accepts_history = bool(options.get("accepts_history", False))
+        self._inbox = Inbox(self._limits)
+        self._peer: Any = None
+        self._channel: Any = None
+        self._microphone: Any = None
+        self._payload_type = -1
+        self._stream = RtpStream(opus.CLOCK_HZ)
+        self._decoder: opus.OpusDecoder | None = None
+        self._lost = 0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(self._accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
+
+    async def open(self, history: Sequence[Message]) -> None:
+        step = ["an answer to the offer (is it still starting? open_timeout_s gives it longer)"]
+        try:
+            hello = self._session.hello(history)
+            async with asyncio.timeout(self._limits.open_timeout_s):
+                await self._dial(step)
+                await self._greet(hello, step)
+        except TimeoutError:
+            await self._abandon(f"{step[0]} did not come within {self._limits.open_timeout_s:g} s", "open_timeout")
+        except ConnectionFailed as error:
+            await self._abandon(str(error), error.kind)
+        except BaseException:
+            await self.close()
+            raise
+        if self._inbox.ended is not None:
+            await self._abandon(self._inbox.ended.error or "closed at once", self._inbox.ended.kind or "refused")
+        self._tasks = [asyncio.create_task(self._watch())]
+
+    def send(self, frame: bytes) -> None:
+        if self._inbox.ended is not None:
+            return
+        if self._microphone.waiting >= self._limits.unsent_frames:
+            self._inbox.end("the caller's sound cannot be sent: 5 s of it wait", "overflow")
+            return
+        self._microphone.say(frame)
+
+    def events(self) -> AsyncIterator[Event]:
+        return self._inbox.events()
+
+    async def close(self) -> None:
+        for ordered in self._stream.flush():
+            self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
+        if self._inbox.ended is None and self._channel is not None and self._channel.readyState == "open":
+            self._channel.send(_GOODBYE)
+        self._inbox.end(None, None)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            with contextlib.suppress(TimeoutError, Exception):
+                async with asyncio.timeout(self._limits.close_timeout_s):
+                    await peer.close()
+
+    async def _dial(self, step: list[str]) -> None:
+        if find_spec("aiortc") is None:
+            raise ConnectionFailed("WebRTC needs the extra 'webrtc': pip install 'heart-voice-harness[webrtc]'", "defect")
+        from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
+
+        from agents.connections.webrtc_microphone import Microphone, opus_alone, opus_of
+
+        servers = [RTCIceServer(urls=server) for server in self._ice_servers]
+        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))
+        self._microphone = Microphone()
+        transceiver = self._peer.addTransceiver(self._microphone, direction="sendrecv")
+        transceiver.setCodecPreferences(opus_alone())
+        tap(transceiver.receiver, self._on_packet)
+        self._channel = self._peer.createDataChannel("rtvi-ai")
+        self._channel.on("message", self._on_message)
+        self._channel.on("open", self._inbox.changed.set)
+        self._channel.on("close", self._on_gone)
+        self._peer.on("connectionstatechange", self._on_state)
+        await self._peer.setLocalDescription(await self._peer.createOffer())
+        offer = {"sdp": self._peer.localDescription.sdp, "type": "offer"}
+        key = os.environ.get(self._key_env) if self._key_env else None
+        if self._key_env and not key:
+            raise ConnectionFailed(f"the variable {self._key_env}, which api_key_env names, is not set")
+        answer = await exchange(self._url, offer, self._limits.open_timeout_s, key)
+        self._payload_type = opus_of(answer["sdp"])
+        self._decoder = opus.OpusDecoder()
+        try:
+            await self._peer.setRemoteDescription(RTCSessionDescription(**answer))
+        except Exception as error:
+            raise ConnectionFailed(f"an answer that cannot be used: {shown(str(error), 100)}", "garbage") from error
+        step[0] = "the way for sound (ICE: are UDP ports open on both sides? ice_servers names STUN and TURN servers)"
+        while self._peer.connectionState != "connected" and self._inbox.ended is None:
+            await self._anything()
+
+    async def _greet(self, hello: Sequence[str], step: list[str]) -> None:
+        if not self._session.speaks_rtvi:
+            return
+        step[0] = "the data channel (rtvi = false is for bots without RTVI)"
+        while self._channel.readyState != "open" and self._inbox.ended is None:
+            await self._anything()
+        for text in hello:
+            self._say(text)
+        while not self._session.ready and self._inbox.ended is None:
+            step[0] = self._session.waits_for
+            await self._anything()
+
+    async def _anything(self) -> None:
+        await self._inbox.changed.wait()
+        self._inbox.changed.clear()
+
+    async def _watch(self) -> None:
+        """Say that somebody is there, ask for the far end's reports, and notice a line that carries no sound."""
+        opened_ns = time.monotonic_ns()
+        told: LineReport | None = None
+        while self._inbox.ended is None:
+            self._say(f"ping: {time.monotonic_ns()}")
+            await asyncio.sleep(KEEP_ALIVE_S)
+            report = await self._report()
+            if report is not None and (told is None or report.round_trip_ms != told.round_trip_ms):
+                self._inbox.put(report)
+                told = report
+            if not self._inbox.heard_audio and time.monotonic_ns() - opened_ns > SILENT_LINE_S * 1e9:
+                why = (
+                    f"one-way audio: the call is up, and in {SILENT_LINE_S:g} s not one packet of sound came from the agent; "
+                    "check audio_out_enabled in its transport, and the firewall for UDP from its side"
+                )
+                self._inbox.end(why, "no_media")
+
+    async def _report(self) -> LineReport | None:
+        senders = self._peer.getSenders() if self._peer is not None else ()
+        for sender in senders:
+            for row in (await sender.getStats()).values():
+                if row.type == "remote-inbound-rtp" and row.roundTripTime is not None:
+                    return LineReport(
+                        arrival_ns=time.monotonic_ns(),
+                        round_trip_ms=max(0.0, row.roundTripTime * 1000),
+                        sent_lost=max(0, int(row.packetsLost)),
+                        sent_jitter_ms=row.jitter * 1000 / opus.CLOCK_HZ,
+                    )
+        return None
+
+    def _on_packet(self, payload_type: int, packet: RtpPacket) -> None:
+        if payload_type != self._payload_type:
+            return
+        for ordered in self._stream.add(packet):
+            self._hear(ordered.packet, ordered.media_ns, ordered.lost_before)
+
+    def _hear(self, packet: RtpPacket, media_ns: int, lost_before: int) -> None:
+        self._lost += lost_before
+        if self._decoder is None or not packet.payload:
+            return
+        pcm = self._decoder.decode(packet.payload)
+        if pcm is None:
+            self._lost += 1
+            if self._decoder.hopeless:
+                self._inbox.end(f"the agent sent {opus.MAX_GARBAGE} packets in a row that are no Opus", "garbage")
+            return
+        self._inbox.put(AudioChunk(packet.arrival_ns, pcm, opus.CLOCK_HZ, MediaStamp(media_ns, self._lost)))
+        self._lost = 0
+
+    def _on_message(self, message: str | bytes) -> None:
+        arrival_ns = time.monotonic_ns()
+        self._inbox.count_text(len(message))
+        try:
+            data = parse_object(message)
+            if data.get("type") == "signalling":
+                if isinstance(inner := data.get("message"), dict) and inner.get("type") == "peerLeft":
+                    self._on_gone()
+                return
+            told = self._session.receive(data, arrival_ns)
+        except Garbage as error:
+            self._inbox.end(f"the agent sent {error}", "garbage")
+        except ConnectionFailed as error:
+            self._inbox.end(str(error), error.kind)
+        else:
+            for event in told.events:
+                self._inbox.put(event)
+            for reply in told.replies:
+                self._say(reply)
+        self._inbox.changed.set()
+
+    def _say(self, text: str) -> None:
+        if self._channel is not None and self._channel.readyState == "open":
+            self._channel.send(text)
+
+    def _on_state(self) -> None:
+        state = self._peer.connectionState if self._peer is not None else "closed"
+        if state == "failed":
+            why = "sound finds no way between caller and agent (ICE failed): are UDP ports open on both sides? A TURN server"
+            self._inbox.end(f"{why} among ice_servers helps across firewalls", "no_media")
+        elif state == "closed":
+            self._on_gone()
+        self._inbox.changed.set()
+
+    def _on_gone(self) -> None:
+        if self._inbox.heard_audio:
+            self._inbox.end(None, None)
+        else:
+            self._inbox.end("the agent hung up before it said anything", "closed_early")
+
+    async def _abandon(self, message: str, kind: FailureKind) -> None:
+        self._inbox.end(message, kind)
+        await self.close()
+        raise ConnectionFailed(f"{place_of(self._url)}: {message}", kind)
+
+
+OfferUrl = Annotated[str, StringConstraints(pattern=r"^https?://\S+$")]
+
+
+class WebRtcProfile(SpokenElsewhere):
+    """A bot that takes SmallWebRTC offers over HTTP."""
+
+    kind: Literal["webrtc"]
+    url: OfferUrl | None = None
+    """Where offers go: pipecat's runner takes them at /api/offer."""
+    rtvi: bool = True
+    """Whether it answers RTVI's `client-ready` on the data channel; without, audio starts as soon as the call is up."""
+    accepts_history: bool = False
+    api_key_env: str | None = None
+    """Name of the environment variable whose value goes with the offer as a bearer token."""
+    ice_servers: tuple[Annotated[str, StringConstraints(pattern=r"^(stun|turns?):\S+$")], ...] = Field(default=())
+    """STUN and TURN servers, for agents on other networks."""
+
+    @property
+    def accepts_a_history(self) -> bool:
+        return self.accepts_history
+
+    def connection(self, url: str) -> ConnectionSpec:
+        options = {
+            "accepts_history": self.accepts_history,
+            "input_rate_hz": opus.CLOCK_HZ,
+            "open_timeout_s": self.open_timeout_s,
+            "rtvi": self.rtvi,
+            "api_key_env": self.api_key_env,
+            "ice_servers": list(self.ice_servers),
+        }
+        return ConnectionSpec(kind="webrtc", url=url, options=options)
+
+
+PROFILE: Final = WebRtcProfile
+
+
+def connect(url: str, options: Mapping[str, Any]) -> Connection:
+    """A call over WebRTC; options: `accepts_history`, `rtvi`, `api_key_env`, `ice_servers`, `open_timeout_s`."""
+    return WebRtcConnection(url, options)

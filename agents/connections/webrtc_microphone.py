@@ -1,0 +1,69 @@
+"""The caller's side of a WebRTC call in aiortc's terms: a track that plays what it is given, and Opus as the one codec.
+
+Apart from `agents.connections.webrtc` because it needs aiortc as it is imported, which whoever reads a profile may not have.
+"""
+
+import asyncio
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from aiortc import RTCRtpSender
+from aiortc.mediastreams import MediaStreamTrack
+from aiortc.sdp import SessionDescription
+from av import AudioFrame
+
+from agents.connection import ConnectionFailed
+from agents.connections.opus import CLOCK_HZ
+
+
+class Microphone(MediaStreamTrack):
+    """Frames of 20 ms leave as they come: the pace is the caller's."""
+
+    kind = "audio"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._frames: asyncio.Queue[bytes] = asyncio.Queue()
+        self._at = 0
+
+    @property
+    def waiting(self) -> int:
+        """Frames that were given and have not left."""
+        return self._frames.qsize()
+
+    def say(self, pcm: bytes) -> None:
+        """Send PCM16LE mono at 48 kHz."""
+        self._frames.put_nowait(pcm)
+
+    async def recv(self) -> AudioFrame:
+        """What leaves next, for aiortc."""
+        samples = np.frombuffer(await self._frames.get(), "<i2")
+        frame = AudioFrame.from_ndarray(samples[None, :], format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = CLOCK_HZ, self._at, Fraction(1, CLOCK_HZ)
+        self._at += len(samples)
+        return frame
+
+
+def opus_alone() -> list[Any]:
+    """The codecs that the caller offers: whatever else was agreed on would be narrower."""
+    return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
+
+
+def opus_of(answer: str) -> int:
+    """The payload type under which an answer (SDP) sends Opus.
+
+    Raises:
+        ConnectionFailed: it agrees to no sound, or to none in Opus.
+    """
+    try:
+        media = [part for part in SessionDescription.parse(answer).media if part.kind == "audio"]
+    except Exception as error:
+        raise ConnectionFailed("the answer is no session description (SDP): is it a WebRTC address?", "garbage") from error
+    if not media or media[0].port == 0:
+        raise ConnectionFailed("it agrees to no sound at all: is audio switched on in its transport?", "codec")
+    for codec in media[0].rtp.codecs:
+        if codec.mimeType.lower() == "audio/opus" and codec.payloadType is not None:
+            return codec.payloadType
+    named = ", ".join(sorted({codec.name for codec in media[0].rtp.codecs})) or "none"
+    raise ConnectionFailed(f"no codec in common: Opus was offered, and it answers with {named}", "codec")

@@ -1,0 +1,100 @@
+"""What the line between caller and agent did, from the packets of a recording that carries a media clock (RTP).
+
+Loss is what is missing in the sequence. Jitter is RFC 3550's running figure, taken at the end of the call, over packets that
+follow each other. The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can only
+be late, never early, so the quickest of each stretch say how the clocks drift apart.
+
+The *network's share* of a wait cannot be measured from one end; it can be bounded. The way there and back is known (RTCP), and
+how much later than the quickest packet around it the packet with the onset came. Half the way each is the estimate, and because
+ways there and back need not be equal, half of the whole is how far it may be off. Pure.
+
+Source: RFC 3550, sections 6.4.1 and A.8.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from harness.recording.record import Arrival, Recording
+from harness.timeline import NS_PER_MS, NS_PER_S
+from harness.timing.figures import LineQuality
+
+JITTER_GAIN: Final = 1 / 16
+"""RFC 3550, section 6.4.1."""
+PACKETS_FOR_JITTER: Final = 16
+STRETCH_S: Final = 2.0
+"""Over so long one packet at least was not held up, on any line that can carry a call."""
+STRETCHES_FOR_SKEW: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShare:
+    """How much of a wait was the network's, in ns: the caller's way to the agent, and the reply's way back."""
+
+    there_ns: int
+    back_ns: int
+    uncertainty_ns: int
+
+
+def line_quality(recording: Recording) -> LineQuality | None:
+    """The figures of a session's line; None where it has no media clock."""
+    stamped = [(a, a.media) for a in recording.arrivals if a.media is not None]
+    if not stamped:
+        return None
+    trips = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
+    last = recording.line_reports[-1] if recording.line_reports else None
+    return LineQuality(
+        packets=len(stamped),
+        lost=sum(media.lost_before for _, media in stamped),
+        jitter_ms=_jitter_ms(recording.arrivals),
+        round_trip_ms=float(np.median(trips)) if trips else None,
+        skew_ppm=_skew_ppm(recording.arrivals),
+        sent_lost=last.sent_lost if last else None,
+        sent_jitter_ms=last.sent_jitter_ms if last else None,
+    )
+
+
+def network_share(recording: Recording, onset_arrival_ns: int) -> NetworkShare | None:
+    """The network's share of the wait for the packet that arrived at a time; None without a word on the way there and back."""
+    trips = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
+    if not trips:
+        return None
+    half_ns = round(float(np.median(trips)) * NS_PER_MS / 2)
+    late_ns = _late_ns(recording.arrivals, onset_arrival_ns)
+    return NetworkShare(there_ns=half_ns, back_ns=half_ns + late_ns, uncertainty_ns=half_ns)
+
+
+def _late_ns(arrivals: Sequence[Arrival], onset_arrival_ns: int) -> int:
+    """How much later than the quickest packet around it a packet came."""
+    around = [
+        (a.arrival_ns - a.media.at_ns, a.arrival_ns)
+        for a in arrivals
+        if a.media is not None and abs(a.arrival_ns - onset_arrival_ns) <= STRETCH_S * NS_PER_S / 2
+    ]
+    own = next((transit for transit, at in around if at == onset_arrival_ns), None)
+    return max(0, own - min(transit for transit, _ in around)) if own is not None else 0
+
+
+def _jitter_ms(arrivals: Sequence[Arrival]) -> float | None:
+    transits = [a.arrival_ns - a.media.at_ns for a in arrivals if a.media is not None]
+    if len(transits) < PACKETS_FOR_JITTER:
+        return None
+    jitter = 0.0
+    for difference in np.abs(np.diff(np.array(transits, np.int64))):
+        jitter += (float(difference) - jitter) * JITTER_GAIN
+    return jitter / NS_PER_MS
+
+
+def _skew_ppm(arrivals: Sequence[Arrival]) -> float | None:
+    stamped = [(a.media.at_ns, a.arrival_ns - a.media.at_ns) for a in arrivals if a.media is not None]
+    if not stamped:
+        return None
+    media = np.array([at for at, _ in stamped], np.float64) / NS_PER_S
+    transit = np.array([ns for _, ns in stamped], np.float64) / NS_PER_S
+    stretches = ((media - media.min()) / STRETCH_S).astype(int)
+    quickest = [int(np.flatnonzero(stretches == k)[np.argmin(transit[stretches == k])]) for k in np.unique(stretches)]
+    if len(quickest) < STRETCHES_FOR_SKEW:
+        return None
+    return float(-np.polyfit(media[quickest], transit[quickest], 1)[0] * 1e6)

@@ -1,0 +1,59 @@
+"""Packets are put in order and onto one clock, whatever the network and the counters do."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.connections.rtp_stream import HOLD_NS, Ordered, RtpPacket, RtpStream
+
+STEP = 960
+MS = 1_000_000
+
+
+def packet(k: int, first: int = 0, at_ms: float | None = None, source: int = 7) -> RtpPacket:
+    at_ns = round((20 * k if at_ms is None else at_ms) * MS) + MS
+    return RtpPacket((first + k) % 65_536, (first * STEP + k * STEP) % (1 << 32), at_ns, b"x", source)
+
+
+def through(packets: list[RtpPacket]) -> list[Ordered]:
+    stream = RtpStream(48_000)
+    return [o for p in packets for o in stream.add(p)] + stream.flush()
+
+
+@given(st.integers(0, 65_535), st.integers(1, 60))
+def test_counters_wrap_and_the_clock_goes_on(first: int, count: int) -> None:
+    released = through([packet(k, first) for k in range(count)])
+    assert [o.media_ns for o in released] == [20 * MS * k for k in range(count)]
+    assert all(o.lost_before == 0 for o in released)
+
+
+@given(st.permutations(range(4)))
+def test_packets_that_overtake_each_other_are_put_in_order(order: list[int]) -> None:
+    swapped = [packet(1 + k, at_ms=20 + j) for j, k in enumerate(order)]
+    released = through([packet(0), *swapped, packet(5)])
+    assert [o.packet.sequence for o in released] == list(range(6))
+    assert all(o.lost_before == 0 for o in released)
+
+
+def test_a_lost_packet_is_waited_for_and_then_counted() -> None:
+    stream = RtpStream(48_000)
+    assert stream.add(packet(0))
+    held = [stream.add(packet(k)) for k in (2, 3, 4)]
+    assert held == [[], [], []]
+    released = stream.add(packet(5))
+    assert 20 * MS * 3 >= HOLD_NS
+    assert [(o.packet.sequence, o.lost_before) for o in released] == [(2, 1), (3, 0), (4, 0), (5, 0)]
+    assert released[0].media_ns == 40 * MS
+    assert stream.add(packet(1, at_ms=200)) == []
+    assert stream.late == 1
+
+
+def test_what_comes_twice_counts_once() -> None:
+    assert [o.packet.sequence for o in through([packet(0), packet(1), packet(1), packet(2)])] == [0, 1, 2]
+
+
+def test_a_source_that_is_changed_goes_on_by_the_arrivals() -> None:
+    first = [packet(k) for k in range(3)]
+    other = [packet(k, first=30_000, at_ms=100 + 20 * k, source=8) for k in range(3)]
+    released = through([*first, *other])
+    assert [o.media_ns for o in released] == [0, 20 * MS, 40 * MS, 100 * MS, 120 * MS, 140 * MS]
+    assert sum(o.lost_before for o in released) == 0
