@@ -1,9 +1,10 @@
 """The error of TTFA over lines that carry RTP, against an agent of known delay: `python benchmarks/wires.py webrtc [calls]`.
 
 Everything is the real thing: the caller's process, the line, an agent in a process of its own (`tests/peers/webrtc_agent.py`),
-the playout model and the analyser. The true TTFA is the instant at which the agent hands the packet with the first sample of its
-reply to the socket, plus where in it the voice begins, plus what the codec states as its own delay, less the caller's spoken
-end. What is left holds the line, the jitter model and the onset.
+the playout model and the analyser; caller and agent go before other programs where the system allows
+it. The true TTFA is the instant at which the agent hands the packet that holds the onset to the socket, plus where in it the
+voice begins, plus what the codec states as its own delay, less the caller's spoken end. What is left holds the line, the
+jitter model and the onset.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from agents.connections.opus import DELAY_MS
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load
+from harness.recording.record import FRAME_MS
 from harness.timeline import NS_PER_MS, samples_to_ns
 from harness.timing import measure
 
@@ -54,7 +56,7 @@ async def errors_ms(url: str, calls: int) -> tuple[list[float], list[float], lis
                 continue
             track = recording.caller
             spoken_end_ns = track.t0_ns + samples_to_ns(track.speech_end_sample, track.rate_hz)
-            true_ms = (truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + truth["onset_ms"] + DELAY_MS
+            true_ms = (truth["sent_ns"] - spoken_end_ns) / NS_PER_MS + truth["onset_ms"] % FRAME_MS + DELAY_MS
             found.append(timing.ttfa_ms - true_ms)
             if timing.line is not None and timing.line.jitter_ms is not None:
                 jitter.append(timing.line.jitter_ms)
@@ -73,7 +75,7 @@ def main() -> None:
     """Print the error's percentiles, the line's jitter, and what was discarded."""
     calls = int(sys.argv[2]) if len(sys.argv) > 2 else 64
     with subprocess.Popen(
-        [sys.executable, str(PEERS / "webrtc_agent.py"), "--seed", "5"], stdout=subprocess.PIPE, text=True
+        [sys.executable, str(PEERS / "webrtc_agent.py"), "--seed", "5", "--first"], stdout=subprocess.PIPE, text=True
     ) as agent:
         assert agent.stdout is not None
         try:

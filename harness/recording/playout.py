@@ -6,9 +6,9 @@ has ended if that is later; a late piece shifts all that follows; a `clear` drop
 its own depth on top, the same for every agent. Version `playout-1`.
 
 On lines whose sender keeps a media clock and sends without pause, silence too (RTP), a late packet would shift everything
-after it for the rest of the call. So after a quiet packet the next one plays when it arrives, and the silence that is behind is
-let go, as a listener's jitter buffer does; inside speech, packets keep the distance that the media clock gives them, and one
-that was lost is silence. `benchmarks/wires.py` measures the error that is left.
+after it for the rest of the call. So after a quiet packet (silence, or the noise of a line) the next one plays when
+it arrives, and what is behind is let go, as a listener's jitter buffer does; inside speech, packets keep the distance that the
+media clock gives them, and one that was lost is silence. `benchmarks/wires.py` measures the error that is left.
 
 Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
 """
@@ -30,8 +30,12 @@ HEARD_RATE_HZ: Final = 48_000
 UNDERRUN_MS: Final = 5.0
 """A shorter gap is not heard as one; socket jitter alone stays below it."""
 QUIET_RMS: Final = 33.0
-"""−60 dB of full scale: a packet below it may be let go unheard. The level at which the caller hears nothing
+"""−60 dB of full scale: a packet below it may always be let go. The level at which the caller hears nothing
 (`harness.caller.listener`)."""
+LOUD_PERCENTILE: Final = 95.0
+QUIET_DB: Final = 15.0
+"""So far under the call's loud packets one may be let go too: between speech and the noise of a poor line (20 dB). Listeners'
+players (NetEQ) shorten speech itself when they are behind; what is let go here is less."""
 SEPARATE_MS: Final = 1_000.0
 """Silence this long between pieces is a pause between utterances, not a buffer that ran dry."""
 
@@ -89,8 +93,9 @@ def lay_out(recording: Recording) -> tuple[Piece, ...]:
 def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
     rate = recording.agent_rate_hz
     pieces: list[Piece] = []
+    levels = _levels(recording)
     start_ns, media_ns, quiet = 0, 0, True
-    for arrival in recording.arrivals:
+    for arrival, is_quiet in zip(recording.arrivals, levels < _quiet_below(levels), strict=True):
         assert arrival.media is not None
         if quiet:
             # Never before what was heard last began, even where packets overtook each other.
@@ -99,15 +104,21 @@ def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
         else:
             start_ns = max(arrival.arrival_ns, start_ns + arrival.media.at_ns - media_ns)
         media_ns = arrival.media.at_ns
-        piece = Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples)
-        quiet = _is_quiet(recording, piece)
-        pieces.append(piece)
+        quiet = bool(is_quiet)
+        pieces.append(Piece(arrival.arrival_ns, start_ns, arrival.offset_samples, arrival.count_samples))
     return tuple(pieces)
 
 
-def _is_quiet(recording: Recording, piece: Piece) -> bool:
-    samples = recording.agent_pcm[piece.offset_samples : piece.offset_samples + piece.count_samples].astype(np.float64)
-    return not len(samples) or float(np.sqrt(np.mean(samples**2))) < QUIET_RMS
+def _levels(recording: Recording) -> NDArray[np.float64]:
+    """RMS of each message."""
+    parts = (recording.agent_pcm[a.offset_samples : a.offset_samples + a.count_samples] for a in recording.arrivals)
+    return np.array([np.sqrt(np.mean(part.astype(np.float64) ** 2)) if len(part) else 0.0 for part in parts])
+
+
+def _quiet_below(levels: NDArray[np.float64]) -> float:
+    """The RMS below which a message may be let go."""
+    loud = float(np.percentile(levels, LOUD_PERCENTILE)) if len(levels) else 0.0
+    return max(QUIET_RMS, loud * 10 ** (-QUIET_DB / 20))
 
 
 def heard(recording: Recording) -> HeardTrack:
@@ -185,12 +196,14 @@ def _runs(pieces: tuple[Piece, ...], rate_hz: int) -> list[list[Piece]]:
 def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> tuple[Underrun, ...]:
     found = []
     continuous = bool(recording.arrivals) and recording.arrivals[0].media is not None
+    levels = _levels(recording) if continuous else np.zeros(0)
+    quiet = {a.offset_samples for a, low in zip(recording.arrivals, levels < _quiet_below(levels), strict=False) if low}
     for before, after in pairwise(runs):
         ended_ns = before[-1].start_ns + samples_to_ns(before[-1].count_samples, rate_hz)
         gap_ms = (after[0].start_ns - ended_ns) / NS_PER_MS
         cleared = any(ended_ns <= clear_ns <= after[0].start_ns for clear_ns in recording.clears_ns)
         # Where silence is sent without pause, a packet of it that came late is no gap in what is heard.
-        unheard = continuous and _is_quiet(recording, before[-1])
+        unheard = before[-1].offset_samples in quiet
         if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared and not unheard:
             found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))
     return tuple(found)

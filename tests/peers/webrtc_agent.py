@@ -1,11 +1,10 @@
 """A WebRTC peer of known behaviour, written with aiortc alone: what the harness's figures over WebRTC are held against.
 
 It takes offers at /api/offer, or at /BEHAVIOUR/api/offer, hears its caller end by level, waits its programmed time, and
-speaks; the truth of each call (when the packet with the first sample of its reply was handed to the socket, and where in it
-the voice begins) is
-read at /truth. Behaviours: `answers`; `mute` (the call is up, no sound is sent); `other-codec` (agrees to PCMU alone);
-`sleeps` (takes the offer and says nothing); `loses` (every tenth packet of its sound is dropped); `hangs-up` (before it says
-anything); `garbled` (answers with something that is no answer).
+speaks; the truth of each call (when the packet that holds the onset was handed to the socket, and where in it the voice
+begins) is read at /truth. Behaviours: `answers`; `mute` (the call is up, no sound is sent); `other-codec` (agrees to PCMU
+alone); `sleeps` (takes the offer and says nothing); `loses` (every tenth packet of its sound is dropped); `hangs-up` (before
+it says anything); `garbled` (answers with something that is no answer).
 """
 
 import argparse
@@ -25,9 +24,11 @@ from aiortc.mediastreams import MediaStreamTrack
 from av import AudioFrame
 
 from harness.calibrate.program import AGENT_HZ, draw, render
+from harness.caller.priority import raise_priority
 
 RATE_HZ = 48_000
 FRAME = RATE_HZ // 50
+FRAME_MS = 20
 LOUD = 200
 
 
@@ -53,7 +54,7 @@ class Mouth(MediaStreamTrack):
         now = time.monotonic()
         samples = np.zeros(FRAME, np.int16)
         if now >= self._due and len(self._reply):
-            self._truth.setdefault("handed", True)
+            self._truth["handed"] = self._truth.get("handed", 0) + 1
             part, self._reply = self._reply[:FRAME], self._reply[FRAME:]
             samples[: len(part)] = part
         frame = AudioFrame.from_ndarray(samples[None, :], format="s16", layout="mono")
@@ -121,14 +122,14 @@ async def hang_up(peer: RTCPeerConnection) -> None:
 
 
 def watch(sender: RTCRtpSender, truth: dict[str, Any], *, loses: bool) -> None:
-    """Stamp the packet that follows the frame with the reply's first sample; frames are sent one by one."""
+    """Stamp the packet that follows the frame with the onset; frames are sent one by one, and at once when one was late."""
     send, count = sender.transport._send_rtp, 0
 
     async def watched(data: bytes) -> None:
         nonlocal count
         is_sound = data[1] & 0x7F not in range(72, 77)
         count += is_sound
-        if is_sound and "handed" in truth:
+        if is_sound and truth.get("handed") == truth["onset_ms"] // FRAME_MS + 1:
             truth.setdefault("sent_ns", time.monotonic_ns())
         if not (loses and is_sound and count % 10 == 0):
             await send(data)
@@ -156,8 +157,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--delay-s", type=float)
+    parser.add_argument("--first", action="store_true", help="ahead of others on the machine: a ruler must not be late itself")
     asked = parser.parse_args()
     logging.basicConfig(level=logging.ERROR)
+    if asked.first:
+        raise_priority()
 
     async def serve() -> None:
         agent = Agent(asked.behaviour, asked.seed, asked.delay_s)
