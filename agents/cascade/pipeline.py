@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 import httpx
 from fastapi import WebSocket
 from loguru import logger
+from pipecat.evals.serializer import EvalConnectionFlags
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext, LLMContextMessage
@@ -40,6 +41,7 @@ from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggre
 from agents.cascade.streaming_whisper import StreamingWhisperSTT
 from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
 from agents.cascade.wire import MarkedTransport
+from agents.cascade.wire_eval import EvalTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
 
@@ -47,10 +49,23 @@ _PIPECAT_OUTPUT_HZ: Final = 24_000
 class Session:
     """A caller's connection and everything that serves it; nothing of it outlives `run`."""
 
-    def __init__(self, websocket: WebSocket, settings: CascadeSettings, models: Models) -> None:
+    def __init__(
+        self,
+        websocket: WebSocket,
+        settings: CascadeSettings,
+        models: Models,
+        evaluation: EvalConnectionFlags | None = None,
+    ) -> None:
+        """`evaluation`: what pipecat's evaluation asks for, where one calls over its own wire."""
         self._settings = settings
         self._marks = SessionMarks()
-        self._transport = MarkedTransport(websocket, self._marks, settings.tts.send_ahead_ms)
+        ahead_ms = settings.tts.send_ahead_ms
+        self._transport = (
+            MarkedTransport(websocket, self._marks, ahead_ms)
+            if evaluation is None
+            else EvalTransport(websocket, self._marks, evaluation, ahead_ms)
+        )
+        written = evaluation is not None and evaluation.skip_tts
         self._context = LLMContext()
         system = system_instruction(settings.reply)
         native_url = models.endpoint.native_url
@@ -60,8 +75,8 @@ class Session:
         self._worker = PipelineWorker(
             Pipeline(self._processors(models)),
             params=PipelineParams(audio_in_sample_rate=16_000, audio_out_sample_rate=self._output_rate_hz(models)),
-            # Drafts and dropped speculation are not what is said; the synthesis messages are.
-            rtvi_observer_params=RTVIObserverParams(bot_llm_enabled=False, user_llm_enabled=False),
+            # Drafts and dropped speculation are not what is said; the synthesis messages are. In writing there are neither.
+            rtvi_observer_params=RTVIObserverParams(bot_llm_enabled=written, user_llm_enabled=False),
             idle_timeout_secs=None,
             enable_turn_tracking=False,
         )

@@ -19,8 +19,10 @@ from loguru import logger
 from agents.cascade.models import Models
 from agents.cascade.pipeline import Session
 from agents.cascade.settings import CascadeSettings
+from agents.cascade.wire_eval import asked_for
 
 _PATH = "/ws"
+_EVAL_PATH = "/eval"
 _GRACE_S = 3
 """How long open sessions may take to end once the agent was told to stop."""
 
@@ -34,13 +36,22 @@ class _Server(uvicorn.Server):
 
 
 def make_app(settings: CascadeSettings, models: Models) -> FastAPI:
-    """An ASGI app that runs one session for each WebSocket that connects to `/ws`."""
+    """An ASGI app that runs one session for each WebSocket that connects to `/ws`, or to `/eval` over pipecat's own wire."""
     app = FastAPI(openapi_url=None)
 
     @app.websocket(_PATH)
     async def talk(websocket: WebSocket) -> None:
         await websocket.accept()
         await Session(websocket, settings, models).run()
+
+    @app.websocket(_EVAL_PATH)
+    async def be_evaluated(websocket: WebSocket) -> None:
+        await websocket.accept()
+        asked = await asked_for(websocket)
+        if asked is None:
+            await websocket.close(1002, "the first message must be pipecat's eval-connect")
+            return
+        await Session(websocket, settings, models, asked).run()
 
     return app
 

@@ -15,6 +15,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.processors.frameworks.rtvi import models as rtvi
+from pipecat.serializers.base_serializer import FrameSerializer
 from pipecat.serializers.protobuf import ProtobufFrameSerializer
 from pipecat.transports.websocket.fastapi import (
     FastAPIWebsocketOutputTransport,
@@ -87,8 +88,16 @@ class MarkedOutput(FastAPIWebsocketOutputTransport):
 class MarkedTransport(FastAPIWebsocketTransport):
     """One connection. `send_mark` writes a mark to the socket at once, past everything that waits in the pipeline."""
 
-    def __init__(self, websocket: WebSocket, session: SessionMarks, send_ahead_ms: float = 0) -> None:
-        params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=ProtobufFrameSerializer())
+    def __init__(
+        self,
+        websocket: WebSocket,
+        session: SessionMarks,
+        send_ahead_ms: float = 0,
+        serializer: FrameSerializer | None = None,
+    ) -> None:
+        """`serializer`: the wire format; pipecat's protobuf if left out."""
+        wire = serializer or ProtobufFrameSerializer()
+        params = FastAPIWebsocketParams(audio_in_enabled=True, audio_out_enabled=True, serializer=wire)
         super().__init__(websocket, params)
         self._output = MarkedOutput(self, session, send_ahead_ms)
 
