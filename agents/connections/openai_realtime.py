@@ -50,6 +50,16 @@ _TOLD: Final = frozenset(
 )  # fmt: skip
 """Events that become marks named `realtime.<type>`; their time is that of their arrival."""
 
+_BEGINNINGS: Final = MappingProxyType(
+    {
+        "response.output_audio.delta": "response.output_audio.delta",
+        "response.audio.delta": "response.output_audio.delta",
+        "response.output_audio_transcript.delta": "response.output_audio_transcript.delta",
+        "response.audio_transcript.delta": "response.output_audio_transcript.delta",
+    }
+)
+"""Pieces of a response, by their name today; the first of each becomes a mark too: they bound the stages of the reply."""
+
 _TEXT_KIND: Final = MappingProxyType({"user": "input_text", "assistant": "output_text"})
 
 
@@ -65,6 +75,8 @@ class RealtimeWire:
         self._playout = PlayoutClock()
         self._item: tuple[str, int] | None = None
         self._item_samples = 0
+        self._begun: set[str] = set()
+        """Of the latest response, the kinds of pieces that have begun."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -86,6 +98,7 @@ class RealtimeWire:
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         data = parse_object(message)
         kind = data.get("type")
+        begun = self._beginning(data, arrival_ns)
         match kind:
             case "session.created":
                 return Received(replies=(json.dumps({"type": "session.update", "session": self._session}),))
@@ -95,7 +108,10 @@ class RealtimeWire:
                 self._items_awaited.discard(str(_inner(data, "item").get("id")))
                 return NOTHING
             case "response.output_audio.delta" | "response.audio.delta":
-                return self._on_audio(data, arrival_ns)
+                heard = self._on_audio(data, arrival_ns)
+                return Received((*begun, *heard.events), heard.replies)
+            case "response.output_audio_transcript.delta" | "response.audio_transcript.delta":
+                return Received(events=begun)
             case "response.output_audio_transcript.done" | "response.audio_transcript.done":
                 return _said("assistant", data, arrival_ns)
             case "conversation.item.input_audio_transcription.completed":
@@ -116,6 +132,16 @@ class RealtimeWire:
 
     def goodbye(self) -> Sequence[Outgoing]:
         return ()
+
+    def _beginning(self, data: Mapping[str, Any], arrival_ns: int) -> tuple[Mark, ...]:
+        """A mark, where this is the first piece of its kind in a response."""
+        if data.get("type") == "response.created":
+            self._begun.clear()
+        name = _BEGINNINGS.get(str(data.get("type")))
+        if name is None or name in self._begun:
+            return ()
+        self._begun.add(name)
+        return (Mark(f"realtime.{name}", arrival_ns, arrival_ns, {"stamped": "arrival"}),)
 
     def _on_updated(self) -> Received:
         if self._updated:

@@ -14,11 +14,11 @@ StageName = Literal[
 ]
 StagesFrom = Literal["marks", "reported", "traces"]
 """Whose word TTFT and the stages are: stamps that the agent takes where a thing happens; what an unmodified bot reports of
-itself over its wire (RTVI); or its spans (OpenTelemetry)."""
+itself over its wire (RTVI, the Realtime protocol); or its spans (OpenTelemetry)."""
 IN_FULL: Final[Mapping[StagesFrom, str]] = MappingProxyType(
     {
         "marks": "stamped by the agent where they happen",
-        "reported": "reported by the bot over its wire (RTVI)",
+        "reported": "reported by the bot over its wire",
         "traces": "from traces (the agent's OpenTelemetry spans)",
     }
 )

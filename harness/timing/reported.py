@@ -1,4 +1,4 @@
-"""What a bot says of itself in RTVI, turned into the marks that the waterfall and TTFT are made of.
+"""What a bot says of itself over its wire (RTVI, the Realtime protocol), turned into marks for the waterfall and TTFT.
 
 An unmodified pipecat bot stamps nothing, but it sends `metrics` (durations by its own clock) and events such as
 `bot-llm-started` (no time at all, so they count from their arrival). An arrival is an *upper bound* of when the thing
@@ -8,9 +8,15 @@ synthesised audio after it was heard. How far a stamp had to be moved for that i
 messages were, and becomes the *resolution* that stands beside the figures. Durations from `metrics` stay as they were told:
 TTFT is the bot's own figure.
 
+A server of the Realtime protocol says less: that the turn is over, that a response was begun, and its first words and sound.
+Of the latter, what comes first is the first token that leaves it, whatever it is made of inside; its voice is what lies between
+words and sound, and where the sound comes first, nothing. When its recogniser was done is not used: it may run beside the
+response.
+
 An agent that stamps marks of its own is believed alone, because those are exact. Pure.
 
-Source: the observer and the metrics of pipecat 1.14 (`pipecat.processors.frameworks.rtvi.observer`, `pipecat.metrics`).
+Source: the observer and the metrics of pipecat 1.14 (`pipecat.processors.frameworks.rtvi.observer`, `pipecat.metrics`);
+OpenAI's reference of Realtime server events.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,6 +35,8 @@ BURST_GAP_MS: Final = 200.0
 """Audio after this long without any begins a reply. pipecat sends 40 ms a message, at most a few messages ahead."""
 LEAST_RESOLUTION_MS: Final = 1.0
 """No evidence of lateness is no proof of exactness: stamps are taken in an event loop whose turns take about that long."""
+_RTVI: Final = "rtvi."
+_REALTIME: Final = "realtime."
 _LONGEST_S: Final = 60.0
 """No stage of a reply that somebody waits for is longer."""
 
@@ -74,7 +82,10 @@ def reported_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[
     """Marks made of what a bot reported; none where it stamps its own, or reports nothing."""
     if any(mark.name in KNOWN for mark in found):
         return ()
-    told = _read(sorted((m for m in found if m.name.startswith("rtvi.")), key=lambda mark: mark.arrival_ns))
+    events = sorted(found, key=lambda mark: mark.arrival_ns)
+    told = _read([m for m in events if m.name.startswith(_RTVI)])
+    if any(m.name.startswith(_REALTIME) for m in events):
+        told = _read_realtime(events)
     bursts = bursts_of(arrivals)
     made = [Mark(name, at_ns, at_ns, {"stamped": REPORTED}) for name, at_ns in told.plain]
     led_to_a_request = {request.decided for request in told.requests}
@@ -90,7 +101,7 @@ def _read(events: Sequence[Mark]) -> _Told:
     undecided: int | None = None
     for event in events:
         at = event.arrival_ns
-        match event.name.removeprefix("rtvi."):
+        match event.name.removeprefix(_RTVI):
             case "user-started-speaking" | "vad-user-started-speaking":
                 told.plain.append((marks.SPEECH_STARTED, at))
             case "vad-user-stopped-speaking":
@@ -113,6 +124,31 @@ def _read(events: Sequence[Mark]) -> _Told:
                 told.plain.append((marks.REPLY_DONE, at))
             case "metrics":
                 _take_metrics(told, event.detail, at, roles)
+    return told
+
+
+def _read_realtime(events: Sequence[Mark]) -> _Told:
+    told = _Told()
+    undecided: int | None = None
+    for event in events:
+        at = event.arrival_ns
+        match event.name.removeprefix(_REALTIME):
+            case "input_audio_buffer.speech_started":
+                told.plain.append((marks.SPEECH_STARTED, at))
+            case "input_audio_buffer.speech_stopped":
+                told.decisions.append(at)
+                undecided = at
+            case "response.created":
+                request = told.begin()
+                request.started, request.decided, undecided = at, undecided, None
+            case "response.output_audio_transcript.delta":
+                told.latest().first_text = told.latest().first_text or at
+            case "response.output_audio.delta" if told.latest().voice is None:
+                request = told.latest()
+                request.first_text = request.first_text or at
+                request.voice, request.voice_ns, request.speaking = at, at - request.first_text, at
+            case "response.done":
+                told.plain.append((marks.LLM_DONE, at))
     return told
 
 

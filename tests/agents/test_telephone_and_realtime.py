@@ -105,11 +105,12 @@ async def test_a_realtime_server_hears_and_is_heard(
         ("assistant", "your words"),
     ]
     marks = [event for event in events if isinstance(event, Mark)]
-    assert [mark.name.removeprefix("realtime.") for mark in marks[:4]] == [
+    assert [mark.name.removeprefix("realtime.") for mark in marks[:5]] == [
         "input_audio_buffer.speech_started",
         "input_audio_buffer.speech_stopped",
         "input_audio_buffer.committed",
         "response.created",
+        "response.output_audio.delta",
     ]
     assert marks[0].detail["audio_start_ms"] == 0
     # The second words fall into the reply, which lasts 700 ms from about 700 ms on: it is cut and the server told where.

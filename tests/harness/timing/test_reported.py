@@ -127,3 +127,32 @@ def test_every_order_of_what_is_told_gives_causes_before_their_effects() -> None
             at = {mark.name: mark.at_ns for mark in found if mark.detail["request"] == request}
             if {marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN} <= set(at):
                 assert at[marks.LLM_REQUESTED] <= at[marks.LLM_FIRST_TOKEN]
+
+
+def test_a_realtime_server_s_own_events_bound_its_stages() -> None:
+    made = make_recording()
+    events = (
+        ("input_audio_buffer.speech_started", -1.0),
+        ("input_audio_buffer.speech_stopped", 0.500),
+        ("response.created", 0.510),
+        ("response.output_audio_transcript.delta", 0.700),
+        ("response.output_audio.delta", 0.820),
+        ("response.done", 2.0),
+    )
+
+    def stamped(of_events: Sequence[tuple[str, float]]) -> list[Mark]:
+        return [Mark(f"realtime.{name}", made.ms(at_s), made.ms(at_s), {"stamped": "arrival"}) for name, at_s in of_events]
+
+    timing = measure(make_recording(Said(0.820, voice(1.0)), marks=stamped(events)).recording)
+    assert timing.stages_from == "reported"
+    assert timing.ttft_ms == pytest.approx(190, abs=0.1)
+    assert timing.waterfall is not None
+    stages = {stage.name: stage.duration_ms for stage in timing.waterfall.stages}
+    assert stages["endpointing"] == pytest.approx(500, abs=1)
+    assert stages["llm"] == pytest.approx(190, abs=1)
+    assert stages["tts"] >= 119
+    assert sum(stages.values()) == pytest.approx(timing.ttfa_ms, abs=1e-6)
+    # Sound before words: the voice has no time of its own.
+    sound_first = [event for event in events if "transcript" not in event[0]]
+    timing = measure(make_recording(Said(0.820, voice(1.0)), marks=stamped(sound_first)).recording)
+    assert timing.ttft_ms == pytest.approx(310, abs=0.1)
