@@ -1,12 +1,13 @@
-"""Spans of the agents that the harness starts: an OTLP receiver over HTTP, on this machine alone.
+"""Spans of the agents that the harness starts: an OTLP receiver over HTTP and gRPC, on this machine alone.
 
 Agents that are traced already say when their model was asked and when it answered. They are told where to send that by the
 usual environment variables (OpenTelemetry's specification of the OTLP exporter), each agent to an address of its own, so that
-spans need no guess whose they are. Of a span only its name, its times and a handful of numbers are kept: attributes hold
-prompts and replies, which belong in no file of a run. Spans carry wall-clock time, which is turned into the monotonic clock's
-as they are read: exact on one machine, as long as nobody sets its clock.
+spans need no guess whose they are (over gRPC, which has no room for that, by a header). Of a span only its name, its times and
+a handful of numbers are kept: attributes hold prompts and replies, which belong in no file of a run. Spans carry wall-clock
+time, which is turned into the monotonic clock's as they are read: exact on one machine, as long as nobody sets its clock.
 """
 
+import logging
 import threading
 import time
 import zlib
@@ -18,6 +19,10 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from harness.recording.spans import KEPT_ATTRIBUTES, Span
+from harness.run import span_grpc
+from harness.run.span_grpc import GrpcSpans, begins_as_http2, handed_on
+
+_log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Of one message, unpacked: an exporter sends at most 512 spans at a time."""
@@ -33,13 +38,42 @@ class _Received:
     lock: threading.Lock = field(default_factory=threading.Lock)
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
 
+    def take(self, agent: str, message: bytes) -> None:
+        """Keep the spans of one message.
+
+        Raises:
+            ValueError: it is none.
+        """
+        found = read_spans(message)
+        with self.lock:
+            kept = self.spans[agent]
+            kept += found[: MOST_SPANS - len(kept)]
+
+
+class _Server(ThreadingHTTPServer):
+    """HTTP/1.1 is answered here; a connection that begins as HTTP/2 is carried to the gRPC server, where there is one."""
+
+    daemon_threads = True
+    grpc: GrpcSpans | None = None
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        if self.grpc is None or not begins_as_http2(request):
+            super().process_request_thread(request, client_address)
+            return
+        try:
+            handed_on(request, self.grpc.port)
+        except OSError as error:
+            _log.info("a connection for spans broke: %s", error)
+        finally:
+            self.shutdown_request(request)
+
 
 class SpanReceiver:
     """Listens while it is open; what it has received stays."""
 
     def __init__(self) -> None:
         self._received = _Received()
-        self._server: ThreadingHTTPServer | None = None
+        self._server: _Server | None = None
 
     def open(self) -> None:
         """Listen on a free port of this machine."""
@@ -48,8 +82,9 @@ class SpanReceiver:
         class Handler(_Handler):
             into = received
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        if span_grpc.available():
+            self._server.grpc = GrpcSpans(received.take, MOST_BYTES)
         threading.Thread(target=self._server.serve_forever, name="spans", daemon=True).start()
 
     def close(self) -> None:
@@ -58,6 +93,8 @@ class SpanReceiver:
         if server is not None:
             server.shutdown()
             server.server_close()
+            if server.grpc is not None:
+                server.grpc.close()
 
     def environment(self, agent: str) -> dict[str, str]:
         """What tells an agent where its spans go."""
@@ -67,6 +104,7 @@ class SpanReceiver:
             "OTEL_TRACES_EXPORTER": "otlp",
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self._server.server_port}{_PATH}{agent}",
             "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+            "OTEL_EXPORTER_OTLP_HEADERS": f"{span_grpc.AGENT_HEADER}={agent}",
             "OTEL_BSP_SCHEDULE_DELAY": str(_DELAY_MS),
         }
 
@@ -96,13 +134,10 @@ class _Handler(BaseHTTPRequestHandler):
         agent, signal = self._place()
         if signal == "traces" and self.headers.get("Content-Type", "").startswith("application/x-protobuf"):
             try:
-                spans = read_spans(_unpacked(body, self.headers.get("Content-Encoding", "")))
+                self.into.take(agent, _unpacked(body, self.headers.get("Content-Encoding", "")))
             except ValueError:
                 self._answer(400)
                 return
-            with self.into.lock:
-                kept = self.into.spans[agent]
-                kept += spans[: MOST_SPANS - len(kept)]
             self._answer(200)
         else:
             # Metrics and logs are taken and dropped; JSON was not asked for.

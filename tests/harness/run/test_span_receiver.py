@@ -8,7 +8,9 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace import TracerProvider
@@ -16,6 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from harness.recording.span_file import SPANS_FILE, load_spans, save_spans
 from harness.run import span_receiver
+from harness.run.span_grpc import EXPORT
 from harness.run.span_receiver import SpanReceiver
 
 
@@ -60,6 +63,34 @@ def test_an_exporter_that_is_told_by_the_environment_reaches_it(
     save_spans([found], tmp_path)
     assert load_spans(tmp_path) == (found,)
     assert "distress" not in (tmp_path / SPANS_FILE).read_text()
+
+
+def test_an_exporter_over_grpc_is_told_by_the_same_variables_and_reaches_the_same_port(
+    receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in receiver.environment("my-bot").items():
+        monkeypatch.setenv(name, value)
+    before_ns = time.monotonic_ns()
+    exporter = GrpcExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    for k in range(3):
+        with provider.get_tracer("test").start_as_current_span("llm") as span:
+            span.set_attribute("metrics.ttfb", 0.1 + k)
+    provider.shutdown()
+    found = receiver.between("my-bot", before_ns, time.monotonic_ns())
+    assert [dict(span.attributes) for span in found] == [{"metrics.ttfb": 0.1 + k} for k in range(3)]
+    assert receiver.between("another", 0, 2**62) == ()
+    # What is no message is refused, and HTTP goes on beside it.
+    with grpc.insecure_channel(exporter._endpoint) as channel:
+        with pytest.raises(grpc.RpcError) as caught:
+            channel.unary_unary(EXPORT)(b"\xff\xffrubbish", timeout=5)
+        assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        with pytest.raises(grpc.RpcError) as caught:
+            channel.unary_unary("/no.such.Service/Method")(b"", timeout=5)
+        assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    url = receiver.environment("my-bot")["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    assert post(f"{url}/v1/metrics", b"", Content_Type="application/x-protobuf") == 200
 
 
 def test_whatever_else_is_sent_is_refused_and_harms_nothing(receiver: SpanReceiver, monkeypatch: pytest.MonkeyPatch) -> None:
