@@ -32,6 +32,7 @@ from harness.commands import (
     retime,
     run,
     scenarios,
+    spans,
     votes,
 )
 from harness.errors import AgentError, StorageError, UserError
@@ -75,6 +76,7 @@ app.command("check")(check.check)
 app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
 app.command("retime")(retime.retime)
+app.command("spans")(spans.spans)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
 app.command("listen")(listen.listen)
