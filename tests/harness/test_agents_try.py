@@ -69,3 +69,14 @@ def test_a_wrong_address_is_one_line(tmp_path: Path) -> None:
     assert done.code == 3
     assert "nothing" in json.dumps(done.json)
     assert harness(tmp_path, "agents", "new", "telepathy").code == 2
+
+
+@pytest.mark.long  # a bot under pipecat's own runner, called for twenty seconds
+def test_a_bot_over_webrtc_is_told_how_good_its_line_is(tmp_path: Path) -> None:
+    done = harness(tmp_path, "agents", "try", str(peer("runner-bot-webrtc")), "--json")
+    assert done.code == 0, done.err
+    checks, figures = said(done)
+    assert checks["line"]["verdict"] == "ok"
+    assert "there and back" in checks["line"]["detail"]
+    assert figures["TTFT"]["there"]
+    assert figures["waterfall"]["there"]
