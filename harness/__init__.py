@@ -1,4 +1,64 @@
-"""The run: caller, recording, timing, store, judging, ranking and the command line.
+"""The run: caller, recording, timing, store, judging, ranking, the command line, and the library.
 
 Data flows one way: contexts → call → recording → timing → store → judging → ranking → report.
+
+The names below are the library (docs/python.md). Each is brought when it is first used, so that `import harness` costs nothing
+and a program that only rates verdicts loads no speech model.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agents.connection import Connection as Agent
+    from audio.synthesis import Voice
+    from harness.errors import AgentError, UserError
+    from harness.judging.completion import Completion
+    from harness.judging.judge import Judge
+    from harness.library.calls import measure_recording
+    from harness.library.reports import write_report
+    from harness.library.runs import Run, load_run, run_agents
+    from harness.library.verdicts import judge_pairs, rank_judgments
+
+__all__ = [
+    "Agent",
+    "AgentError",
+    "Completion",
+    "Judge",
+    "Run",
+    "UserError",
+    "Voice",
+    "judge_pairs",
+    "load_run",
+    "measure_recording",
+    "rank_judgments",
+    "run_agents",
+    "write_report",
+]
+
+_PLACES = {
+    "Agent": ("agents.connection", "Connection"),
+    "AgentError": ("harness.errors", "AgentError"),
+    "Completion": ("harness.judging.completion", "Completion"),
+    "Judge": ("harness.judging.judge", "Judge"),
+    "Run": ("harness.library.runs", "Run"),
+    "UserError": ("harness.errors", "UserError"),
+    "Voice": ("audio.synthesis", "Voice"),
+    "judge_pairs": ("harness.library.verdicts", "judge_pairs"),
+    "load_run": ("harness.library.runs", "load_run"),
+    "measure_recording": ("harness.library.calls", "measure_recording"),
+    "rank_judgments": ("harness.library.verdicts", "rank_judgments"),
+    "run_agents": ("harness.library.runs", "run_agents"),
+    "write_report": ("harness.library.reports", "write_report"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(place[0]), place[1])
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

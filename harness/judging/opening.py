@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.errors import UserError
 from harness.judging.embedded import EmbeddedJudge
 from harness.judging.endpoint import EndpointJudge
+from harness.judging.installed import make_installed
 from harness.judging.judge import Judge
 from harness.judging.local import LocalJudge
 from harness.judging.local_model import identify
@@ -28,7 +29,7 @@ def weights_of(settings: JudgeSettings) -> tuple[str, ...]:
 
 
 def open_judge(name_or_path: str = DEFAULT_JUDGE, weights: Mapping[str, Path] | None = None) -> Judge:
-    """The judge of a shipped name, a local model or a TOML file.
+    """The judge of a shipped name, a local model, an installed package or a TOML file.
 
     Raises:
         UserError: no such judge, a bad file, or weights that were not given.
@@ -46,4 +47,6 @@ def open_judge(name_or_path: str = DEFAULT_JUDGE, weights: Mapping[str, Path] | 
             if settings.model
             else LocalJudge(settings)
         )
+    if settings.api == "installed":
+        return make_installed(settings.model, settings.extra)
     return EndpointJudge(settings)

@@ -15,13 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.secrets import learn_file
 from harness.errors import UserError
+from harness.judging.installed import installed_judges, make_installed
 from harness.judging.local_model import LOCAL, identify
 
 _SHIPPED = "judges"
 
 
 class JudgeSettings(BaseModel):
-    """One judge. `api = "embedded"` runs here, `"local"` too or on a llama.cpp server; the others are asked over HTTP."""
+    """One judge. `api = "embedded"` runs here, `"local"` too or on a llama.cpp server; `"installed"` is another package's;
+    the others are asked over HTTP."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,10 +31,10 @@ class JudgeSettings(BaseModel):
     family: Annotated[str, Field(min_length=1, max_length=40)]
     version: Annotated[str, Field(min_length=1, max_length=60)]
     about: str = ""
-    api: Literal["openai", "anthropic", "embedded", "local"] = "openai"
+    api: Literal["openai", "anthropic", "embedded", "local", "installed"] = "openai"
     base_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
     model: str = ""
-    """What the server calls it; for `local` a weight's name or the path of a GGUF file."""
+    """What the server calls it; for `local` a weight's name or the path of a GGUF file; for `installed` its entry point."""
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the key; none for a local server."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
@@ -41,7 +43,7 @@ class JudgeSettings(BaseModel):
     max_tokens: Annotated[int, Field(ge=64, le=32_000)] = 600
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     extra: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """Further request fields, for example a reasoning effort."""
+    """Further request fields, for example a reasoning effort; for `installed` the options that it is made with."""
     timeout_s: Annotated[float, Field(gt=0, le=600)] = 60.0
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
@@ -62,7 +64,8 @@ class JudgeSettings(BaseModel):
 
     @property
     def orders_itself(self) -> bool:
-        """Whether its verdict cannot depend on the order shown, so that it is asked no audits of that."""
+        """Whether its verdict cannot depend on the order shown, so that it is asked no audits of that. An installed judge says
+        so itself, once it is made; until then audits are reckoned with."""
         return self.api in ("embedded", "local")
 
 
@@ -73,7 +76,8 @@ def shipped_judges() -> tuple[str, ...]:
 
 
 def load_judge_settings(name_or_path: str) -> JudgeSettings:
-    """Settings of a shipped judge by name, of a local model (`local:NAME`, `local:FILE.gguf`), or of the TOML file at a path.
+    """Settings of a shipped judge by name, of a local model (`local:NAME`, `local:FILE.gguf`), of a judge that another package
+    brings by its name there, or of the TOML file at a path.
 
     Raises:
         UserError: no such judge or model, unreadable TOML (with its line), or a field that is wrong (with its name).
@@ -82,12 +86,19 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
         return _local(name_or_path.partition(":")[2])
     if name_or_path in shipped_judges():
         text, where = (resources.files("harness.judging") / _SHIPPED / f"{name_or_path}.toml").read_text(), name_or_path
+    elif name_or_path in installed_judges():
+        made = make_installed(name_or_path, {})
+        name, _, version = made.id.partition("@")
+        return _validated(
+            {"id": name, "family": made.family, "version": version, "api": "installed", "model": name_or_path},
+            f"installed judge {name_or_path}",
+        )
     else:
         path = Path(name_or_path)
         if path.suffix != ".toml" or not path.is_file():
+            known = ", ".join((*shipped_judges(), *installed_judges()))
             raise UserError(
-                f"judge {name_or_path!r}: no such judge; choose one of {', '.join(shipped_judges())}, local:FILE.gguf, "
-                "or give a .toml file"
+                f"judge {name_or_path!r}: no such judge; choose one of {known}, local:FILE.gguf, or give a .toml file"
             )
         try:
             text, where = path.read_text(encoding="utf-8"), str(path)
@@ -95,19 +106,37 @@ def load_judge_settings(name_or_path: str) -> JudgeSettings:
             raise UserError(f"judge file {path}: cannot be read ({error})") from error
     learn_file(text)
     try:
-        settings = JudgeSettings.model_validate(tomllib.loads(text))
+        given = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"judge file {where}: not valid TOML ({error})") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"judge file {where}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from error
+    settings = _validated(given, f"judge file {where}")
     if settings.api == "local" and bool(settings.base_url) == bool(settings.model):
         raise UserError(
             f"judge file {where}: a local judge needs model (a GGUF file) or base_url (a llama.cpp server), one of them"
         )
+    if settings.api == "installed":
+        _refuse_unlike(settings, where)
+        return settings
     if not settings.runs_here and not (settings.base_url and settings.model):
         raise UserError(f"judge file {where}: a judge asked over HTTP needs base_url and model")
     return settings
+
+
+def _validated(given: dict[str, object], where: str) -> JudgeSettings:
+    try:
+        return JudgeSettings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{where}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from error
+
+
+def _refuse_unlike(settings: JudgeSettings, where: str) -> None:
+    """Verdicts stand under the judge's own id, so a file that calls it otherwise would name a judge that never answers."""
+    made = make_installed(settings.model, settings.extra)
+    if (made.id, made.family) != (f"{settings.id}@{settings.version}", settings.family):
+        raise UserError(
+            f"judge file {where}: the judge calls itself {made.id} of family {made.family}; write its id, version and family so"
+        )
 
 
 def _local(model: str) -> JudgeSettings:

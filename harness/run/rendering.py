@@ -17,6 +17,7 @@ from audio.speech import FLOOR, Directions, PlainDirections, render_turn
 from audio.speech_floor import FloorSettings
 from audio.synthesis import PiperSynthesiser, Voice
 from audio.synthesis_hibari import HibariSynthesiser
+from audio.synthesis_installed import InstalledVoice
 from audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3
@@ -28,8 +29,8 @@ class Hibari:
     """The voice inside the package `hibari-tts`."""
 
 
-VoiceSource = Path | ServiceVoice | Hibari
-"""What speaks: a Piper model's path, a service, or hibari."""
+VoiceSource = Path | ServiceVoice | Hibari | InstalledVoice
+"""What speaks: a Piper model's path, a service, hibari, or a voice of another package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +91,19 @@ def open_voice(voice: VoiceSource) -> Voice:
     """
     if isinstance(voice, ServiceVoice):
         return PipecatSynthesiser(voice)
+    if isinstance(voice, InstalledVoice):
+        return _installed(voice)
     return _hibari() if isinstance(voice, Hibari) else _piper(voice)
 
 
 @lru_cache(maxsize=1)
 def _hibari() -> HibariSynthesiser:
     return HibariSynthesiser()
+
+
+@lru_cache(maxsize=4)
+def _installed(voice: InstalledVoice) -> Voice:
+    return voice.open()
 
 
 @lru_cache(maxsize=4)

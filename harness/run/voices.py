@@ -6,6 +6,7 @@ A turn with a recording is not rendered at all.
 
 The user's own voices file comes first, so that it can also give the names that ship to other voices. It is named by the
 environment and never taken from a pack: a pack is a stranger's, and a voice says which class is made and whose key it gets.
+Voices of other installed packages come last, so that none of them can take the place of a voice that ships.
 """
 
 import os
@@ -22,6 +23,7 @@ from audio.speech_recording import RecordingError, load_turn
 from audio.speech_text import SpeechTextError, without_marks
 from audio.speech_voices import HIBARI, caller_voice, cast
 from audio.synthesis import Voice, VoiceError
+from audio.synthesis_installed import InstalledVoice, installed_voices
 from audio.synthesis_service import ServiceVoice, load_service_voices
 from harness import models
 from harness.errors import UserError
@@ -46,6 +48,8 @@ class Voices:
     taken: Collection[str] = ()
     """Weights that agents under test speak with; no caller has such a voice."""
     floor: FloorSettings = FLOOR
+    installed: Collection[str] = ()
+    """Names of voices that other packages bring."""
     _opened: dict[str, Voice] = field(default_factory=dict)
 
     def wish_of(self, context: Context) -> str:
@@ -55,11 +59,13 @@ class Voices:
     def chosen(self, wish: str) -> str:
         """The voice that speaks for a wish."""
         service = self.services.get(wish)
-        return f"{wish} ({service.service.rpartition('.')[2]})" if service else caller_voice(wish)[0].name
+        if service:
+            return f"{wish} ({service.service.rpartition('.')[2]})"
+        return f"{wish} (installed)" if self._is_installed(wish) else caller_voice(wish)[0].name
 
     def knows(self, wish: str) -> bool:
         """Whether the wish is met, and not only answered by the default voice."""
-        return wish in self.services or caller_voice(wish)[1]
+        return wish in self.services or caller_voice(wish)[1] or self._is_installed(wish)
 
     def render(self, turn: Turn, wish: str) -> RenderedTurn:
         """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
@@ -99,8 +105,13 @@ class Voices:
     def _voice(self, wish: str) -> tuple[VoiceSource, Speaker]:
         if wish in self.services:
             return self.services[wish], JUST_THE_VOICE
+        if self._is_installed(wish):
+            return InstalledVoice(wish), JUST_THE_VOICE
         voice, _ = caller_voice(wish)
         return Hibari() if voice.weight == HIBARI else models.resolve(voice.weight), voice.speaker
+
+    def _is_installed(self, wish: str) -> bool:
+        return wish in self.installed and not caller_voice(wish)[1]
 
 
 def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voices:
@@ -117,4 +128,4 @@ def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voice
         services = load_service_voices(Path(named)) if named else {}
     except VoiceError as error:
         raise UserError(f"{VOICES_FILE}: {error}") from error
-    return Voices(pack, cache_folder() / "speech", services, seed, frozenset(taken))
+    return Voices(pack, cache_folder() / "speech", services, seed, frozenset(taken), installed=installed_voices())

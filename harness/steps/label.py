@@ -85,7 +85,7 @@ def labelling_judge(name: str) -> JudgeSettings:
         UserError: no such judge, or one that cannot write.
     """
     settings = load_judge_settings(name)
-    if settings.runs_here:
+    if settings.runs_here or settings.api == "installed":
         raise UserError(f"--judge {name}: only compares and cannot label; name one behind an endpoint, or a .toml file")
     return settings.model_copy(update={"max_tokens": max(settings.max_tokens, LONGEST_ANSWER_TOKENS)})
 

@@ -1,0 +1,47 @@
+"""Voices that other installed packages bring: a name in an entry-point group, and a callable that makes the voice.
+
+What is installed was chosen by whoever installed it, as a voices file is by whoever names it; a pack can only ask for a voice
+by name. Only the name travels to the processes that render, and each of them makes the voice for itself, because a loaded
+model does not travel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Final
+
+from audio.synthesis import AlignedVoice, ShapingVoice, Voice, VoiceError
+
+ENTRY_POINT_GROUP: Final = "heart_voice_harness.voices"
+"""A name, and a callable `() -> Voice`."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledVoice:
+    """A voice of another package, by its name in the group."""
+
+    name: str
+
+    def open(self) -> Voice:
+        """The voice, made.
+
+        Raises `VoiceError` where no package brings it, or the package fails or gives something that is no voice.
+        """
+        points = list(entry_points(group=ENTRY_POINT_GROUP, name=self.name))
+        if not points:
+            known = ", ".join(installed_voices()) or "none"
+            raise VoiceError(f'voice "{self.name}": no installed package brings it; installed voices: {known}')
+        try:
+            voice = points[0].load()()
+        except Exception as error:  # another package's code, which may raise anything
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise VoiceError(f'voice "{self.name}": {points[0].value} failed ({said}); mend or remove its package') from error
+        if not (isinstance(voice, AlignedVoice | ShapingVoice) or callable(getattr(voice, "speak", None))):
+            raise VoiceError(f'voice "{self.name}": {points[0].value} gave no voice (docs/python.md says what one is)')
+        return voice  # type: ignore[no-any-return]  # checked above as far as a protocol can be
+
+
+def installed_voices() -> tuple[str, ...]:
+    """Names of the voices that installed packages bring, sorted."""
+    return tuple(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)}))

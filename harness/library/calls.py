@@ -1,0 +1,97 @@
+"""Timing a call that somebody else recorded: two channels on one clock are all that the method needs.
+
+A stereo file holds what was said and heard on one timeline, but not when messages arrived. So the agent's channel is taken as
+heard: its onset is exact, and what only arrivals or marks could tell (TTFT, the stages) stays unknown instead of being guessed.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+from audio.level import first_sample, last_sample
+from harness.errors import UserError
+from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Recording, SpokenTurn
+from harness.timeline import NS_PER_MS
+from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming
+
+_T0_NS: Final = 10**9
+"""When a file's first sample was spoken: any instant would do, because all figures are differences."""
+_LEAST_RATE_HZ: Final = 8_000
+"""Telephone speech; below it the detector of voices has too little to hear."""
+
+
+def measure_recording(
+    call: Recording | str | Path, turns: Sequence[tuple[float, float]] | None = None
+) -> tuple[TurnTiming, ...]:
+    """The figures of every caller turn of a recorded call (definitions: docs/measurement.md).
+
+    Args:
+        call: a recording of a run (`Run.recording`), or a sound file with the caller left and the agent right, of any rate
+            from 8 kHz that libsndfile reads. Both channels must be of one clock: a recording of the line, not of a room.
+        turns: where the caller's turns begin and end, in seconds; None: all that the caller says is one turn. Only of a file.
+
+    Raises:
+        UserError: the file cannot be read, has not two channels, the caller says nothing in a turn, or the detector of voices
+            is not installed (extra `local`).
+    """
+    if isinstance(call, Recording):
+        if turns is not None:
+            raise UserError("turns: a recording of a run knows its own turns; leave them out")
+        return measure_turns(call)
+    return measure_turns(_of_file(Path(call), turns))
+
+
+def _of_file(path: Path, turns: Sequence[tuple[float, float]] | None) -> Recording:
+    try:
+        samples, rate_hz = soundfile.read(path, dtype="int16", always_2d=True)
+    except (OSError, soundfile.LibsndfileError) as error:
+        raise UserError(f"{path}: cannot be read as sound ({' '.join(str(error).split())})") from error
+    if samples.shape[1] != 2:
+        raise UserError(f"{path}: has {samples.shape[1]} channels; give two: the caller left, the agent right")
+    if rate_hz < _LEAST_RATE_HZ:
+        raise UserError(f"{path}: is at {rate_hz} Hz; {_LEAST_RATE_HZ} Hz is the least")
+    caller = np.ascontiguousarray(samples[:, 0])
+    agent = np.ascontiguousarray(samples[:, 1])
+    spoken = _turns(caller, rate_hz, turns, path)
+    frames = -(-len(caller) // (rate_hz * FRAME_MS // 1000))
+    return Recording(
+        caller=CallerTrack(
+            rate_hz=rate_hz,
+            dry=caller,
+            played=caller,
+            t0_ns=_T0_NS,
+            departures_ns=_T0_NS + (np.arange(frames, dtype=np.int64) + 1) * FRAME_MS * NS_PER_MS,
+            speech_start_sample=spoken[-1].start_sample,
+            speech_end_sample=spoken[-1].end_sample,
+            turns=spoken,
+        ),
+        agent_rate_hz=rate_hz,
+        agent_pcm=agent,
+        arrivals=(Arrival(_T0_NS, 0, len(agent)),),
+    )
+
+
+def _turns(
+    caller: NDArray[np.int16], rate_hz: int, given: Sequence[tuple[float, float]] | None, path: Path
+) -> tuple[SpokenTurn, ...]:
+    spans = [(0, len(caller))] if given is None else [(round(a * rate_hz), round(b * rate_hz)) for a, b in given]
+    ends = [0, *(end for _, end in spans)]
+    found = []
+    for before, (start, end) in zip(ends, spans, strict=False):
+        if not before <= start < end <= len(caller):
+            told = f"{start / rate_hz:g} to {end / rate_hz:g} s"
+            raise UserError(f"{path}: turn {told}: turns must lie in the file, in order, and not overlap")
+        part = caller[start:end]
+        first, last = first_sample(part, rate_hz), last_sample(part, rate_hz)
+        if first is None or last is None:
+            told = f" from {start / rate_hz:g} to {end / rate_hz:g} s" if given is not None else ""
+            raise UserError(f"{path}: the caller (left channel) says nothing{told}; are the channels the other way round?")
+        found.append(SpokenTurn(start + first, start + last + 1))
+    if not found:
+        raise UserError(f"{path}: no turn to measure; name at least one, or leave turns out")
+    return tuple(found)

@@ -1,0 +1,141 @@
+"""Playing agents from a program, and opening runs that were played: what `harness run` and its folder are to Python."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from harness.library.loops import outside_any_loop
+from harness.progress import RunProgress
+from harness.recording.record import Recording
+from harness.run.phases import RunRequest
+from harness.run.phases import run as run_all
+from harness.run.plan import RunOptions
+from harness.steps.budgets import read_budgets
+from harness.steps.check import CheckResult, check_run
+from harness.steps.summarise import summarise
+from harness.steps.summary import Cell, RunSummary
+from harness.store.judgment import Judgment
+from harness.store.run_store import RunStore, Session
+from reports.listening.results import human_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run on disk, opened: its figures and everything that they were made of. Use as `with load_run(…) as run:`."""
+
+    store: RunStore
+    summary: RunSummary
+    """Every figure, as `harness report --json` prints it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self.store.folder
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Every call, with the timings of its turns (`turn_timings`) and its words."""
+        return self.store.sessions()
+
+    @property
+    def judgments(self) -> list[Judgment]:
+        """Every verdict: of judges, and of people who listened."""
+        return [*self.store.judgments(), *human_rows(self.store)]
+
+    def cell(self, agent: str, condition: str | None = None) -> Cell:
+        """The figures of one agent; `condition` where the run was played over several lines.
+
+        Raises:
+            KeyError: the run has no such agent or condition.
+        """
+        for cell in self.summary.whole:
+            if cell.agent == agent and condition in (None, cell.condition):
+                return cell
+        raise KeyError(f"{self.folder} has no agent {agent!r}" + (f" in condition {condition!r}" if condition else ""))
+
+    def recording(self, session: Session) -> Recording:
+        """Both sides of one call, sample by sample, with the instants of every message."""
+        return self.store.recording(session)
+
+    def check(self, budgets: str | Path) -> CheckResult:
+        """Hold the run to a budgets file, as `harness check` does.
+
+        Raises:
+            UserError: the file is wrong, or limits what this run cannot have.
+        """
+        return check_run(self.store, read_budgets(Path(budgets)), votes=human_rows(self.store))
+
+    def close(self) -> None:
+        """Let the folder go. Safe to call twice."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def run_agents(
+    agents: str | Path | Sequence[str | Path],
+    *,
+    pack: str | Path = "heart-mini",
+    limit: int | None = None,
+    mode: Literal["seeded", "replay"] = "seeded",
+    conditions: Sequence[str] = ("clean",),
+    repeats: int = 1,
+    concurrency: int = 1,
+    seed: int = 1,
+    barge_in_ms: float | None = None,
+    events: str | None = None,
+    judges: Sequence[str] = ("embedded",),
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+) -> Run:
+    """Speak a pack's contexts to agents, time, transcribe, judge and rank: `harness run` without its page.
+
+    Args:
+        agents: names of profiles that ship, or paths of `.toml` files.
+        pack: a name that ships, a YAML file or a folder.
+        limit: only the first so many contexts.
+        judges: names, `local:FILE.gguf`, `.toml` files, or judges of installed packages; `()` judges nothing.
+        out: the run's folder; None: a new one under `runs/`.
+        resume: go on with the run in `out`; no finished call is played again.
+        progress: say on standard error how far it is.
+
+    A failed call does not raise: it stands in `summary.failures` by name.
+
+    Raises:
+        UserError: something in the words above is wrong; nothing has been started.
+        AgentError: an agent could not start; finished calls are kept.
+        StorageError: the disk takes no more; finished calls are kept.
+    """
+    named = (agents,) if isinstance(agents, str | Path) else tuple(agents)
+    options = RunOptions(
+        agents=tuple(map(str, named)), pack=str(pack), limit=limit, mode=mode, conditions=tuple(conditions), repeats=repeats,
+        concurrency=concurrency, seed=seed, barge_in_ms=barge_in_ms, events=events,
+    )  # fmt: skip
+    request = RunRequest(options, out=None if out is None else Path(out), resume=resume, judges=tuple(judges) or ("none",))
+
+    def play() -> tuple[Path, RunSummary]:
+        with RunProgress(quiet=not progress) as shown:
+            store, summary = run_all(request, shown, human_rows)
+        # SQLite ties a connection to its thread, and this may be another than the caller's.
+        store.close()
+        return store.folder, summary
+
+    folder, summary = outside_any_loop(play)
+    return Run(RunStore.open(folder), summary)
+
+
+def load_run(folder: str | Path) -> Run:
+    """Open a run that was played before; one of an older harness is brought up to date.
+
+    Raises:
+        UserError: there is no run, it is damaged, or it is of a newer harness.
+    """
+    store = RunStore.open(Path(folder))
+    return Run(store, summarise(store, human_rows(store)))
