@@ -18,7 +18,9 @@ from harness.commands import (
     agents,
     calibrate,
     check,
+    doctor,
     endpointing,
+    init,
     judge,
     label,
     listen,
@@ -80,6 +82,8 @@ app.command("spans")(spans.spans)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
 app.command("listen")(listen.listen)
+app.command("doctor")(doctor.doctor)
+app.command("init")(init.init)
 
 
 def main() -> None:

@@ -185,6 +185,7 @@ def leave_children() -> None:
 async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--wire", choices=WIRES, required=True)
+    parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--behaviour", choices=[*BEHAVIOURS, *BEFORE_READY], required=True)
     options = parser.parse_args()
     if options.behaviour == "refuses-to-start":
@@ -200,7 +201,7 @@ async def main() -> None:
         await behave(wire(socket))
 
     gate = refuse if options.behaviour == "turns-away" else None
-    async with serve(session, "127.0.0.1", 0, process_request=gate, compression=None) as server:
+    async with serve(session, "127.0.0.1", options.port, process_request=gate, compression=None) as server:
         port = server.sockets[0].getsockname()[1]
         print(json.dumps({"event": "ready", "url": f"ws://127.0.0.1:{port}/ws"}), flush=True)
         if options.behaviour == "chatters":

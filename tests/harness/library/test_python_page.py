@@ -48,6 +48,7 @@ def test_judging_with_a_judge_of_ones_own_and_rating(tmp_path: Path) -> None:
     assert {"ref:good", "ref:plain"} <= {name for name, _ in rated}
 
 
+@pytest.mark.alone
 @pytest.mark.long
 @pytest.mark.models
 def test_a_run_is_played_timed_again_held_to_limits_and_shown(tmp_path: Path) -> None:

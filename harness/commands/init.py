@@ -1,0 +1,102 @@
+"""`harness init`: asks what you have, and writes the profile, the limits and the CI jobs to begin with."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import UserError
+from harness.project import Answers, files_for, refuse_existing, write_files
+from harness.project.answers import CIS, INSTALL, Ci
+from harness.project.files import BUDGETS
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the files go.")] = Path("."),
+    kind: Annotated[
+        str | None, typer.Option(help="What your agent speaks (as in `harness agents new`), or an agent that ships.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="What to call your agent; default: my-agent.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where it already runs.")] = None,
+    command: Annotated[str | None, typer.Option(help='How it is started, as in "python bot.py --port {port}".')] = None,
+    budget_ttfa: Annotated[
+        float | None,
+        typer.Option(metavar="MS", help="Median TTFA to hold it to, in ms (TTFT for a model asked in text); default: 500."),
+    ] = None,
+    pack: Annotated[str | None, typer.Option(help="Pack that CI plays; default: heart-open.")] = None,
+    ci: Annotated[str | None, typer.Option(help=f"CI to write a job for: {', '.join(CIS)}; default: both.")] = None,
+    install: Annotated[str, typer.Option(help="What pip installs in CI: a requirement, a path or an address.")] = INSTALL,
+    as_json: Annotated[bool, typer.Option("--json", help="Ask nothing; print one JSON object.")] = False,
+) -> None:
+    """Ask what you have, and write a profile, a budgets file and CI jobs. What options answer is not asked."""
+    asks = _somebody_is_there() and not as_json
+    if kind is None:
+        if not asks:
+            raise UserError("init: say what your agent speaks, as in --kind pipecat-eval (docs/agents.md has all kinds)")
+        kind = _ask_kind()
+    known = Answers(kind, ci=_known_ci(ci))  # what is wrong with it is said before more is asked
+    if asks and not known.ships:
+        name = name if name is not None else _ask("What do you call your agent?", "my-agent")
+        if url is None and command is None:
+            url = _ask("Where does it run already (ws://…)? Leave empty if the harness shall start it", "") or None
+            command = None if url else _ask("How is it started? {port} becomes a free port", "python bot.py --port {port}")
+    if asks:
+        budget_ttfa = (
+            budget_ttfa if budget_ttfa is not None else _ask_ms("Within how many ms must half of its turns be answered?")
+        )
+        ci = ci if ci is not None else _ask(f"CI to write a job for ({', '.join(CIS)})", "both")
+    answers = Answers(
+        kind, name or "my-agent", url, _words(command), budget_ttfa if budget_ttfa is not None else 500.0, pack or "heart-open",
+        _known_ci(ci), install,
+    )  # fmt: skip
+    files = files_for(answers)
+    refuse_existing(folder, files)
+    written = write_files(folder, files)
+    if as_json:
+        print(json.dumps({"schema": 1, "files": [str(path) for path in written], "agent": answers.agent}, indent=2))
+        return
+    for path in written:
+        print(f"written  {path}")
+    there = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
+    print(f"\nDoes the profile work?   {there}harness agents try {shlex.quote(answers.agent)}")
+    mode = "" if answers.profile.accepts_a_history else " --mode replay"
+    check = f"harness check --agent {shlex.quote(answers.agent)}{mode} --budgets {BUDGETS} --judge none"
+    print(f"Does it keep the limits? {there}{check}")
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _ask(question: str, default: str) -> str:
+    answer: str = typer.prompt(question, default=default, err=True, show_default=bool(default))
+    return answer.strip()
+
+
+def _ask_ms(question: str) -> float:
+    answer: float = typer.prompt(question, default=500.0, type=float, err=True)
+    return answer
+
+
+def _ask_kind() -> str:
+    from agents.new_profile import kinds_to_write
+
+    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; or polaris-like, which ships, to see how it goes.", err=True)
+    return _ask("What does your agent speak?", "pipecat-eval")
+
+
+def _words(command: str | None) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command or ""))
+    except ValueError as error:
+        raise UserError(f"--command: {error}; write it as in a shell") from error
+
+
+def _known_ci(ci: str | None) -> Ci:
+    for known in CIS:
+        if ci in (known, None) and known in (ci, "both"):
+            return known
+    raise UserError(f"--ci {ci}: unknown; choose one of {', '.join(CIS)}")

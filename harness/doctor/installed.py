@@ -1,0 +1,117 @@
+"""What is installed and kept: versions, models, the sound device, a GPU, and the calibration that runs quote."""
+
+import sys
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Final
+
+from packaging.requirements import Requirement
+
+from harness.calibrate.result import newest
+from harness.doctor.finding import Finding
+from harness.extras import missing_modules
+from harness.models import statuses
+
+NAME: Final = "heart-voice-harness"
+EXTRAS_ASKED: Final = ("", "local")
+INSTALL_LOCAL: Final = f"pip install '{NAME}[local]'"
+
+
+def versions() -> list[Finding]:
+    """This program, Python, and packages that are missing or of a version that it was not made for."""
+    here = f"{NAME} {version(NAME)}, Python {sys.version.split()[0]}"
+    wrong, absent = [], []
+    for line in requires(NAME) or ():
+        asked = Requirement(line)
+        if asked.marker is not None and not any(asked.marker.evaluate({"extra": extra}) for extra in EXTRAS_ASKED):
+            continue
+        try:
+            have = version(asked.name)
+        except PackageNotFoundError:
+            absent.append(asked.name)
+            continue
+        if not asked.specifier.contains(have, prereleases=True):
+            wrong.append(f"{asked.name} {have} (needs {asked.specifier})")
+    found = [Finding("versions", "fine", here)]
+    if wrong:
+        mend = f"pip install --upgrade '{NAME}[local]', in an environment of its own"
+        found = [Finding("versions", "broken", f"{here}; {', '.join(wrong)}", mend)]
+    if missing := missing_modules():
+        mend = f"{INSTALL_LOCAL}; without it only agents in text, and replies on file, can be judged"
+        found.append(Finding("extra local", "broken", f"missing: {', '.join(missing)}", mend))
+    elif absent:
+        found.append(Finding("packages", "broken", f"missing: {', '.join(sorted(set(absent)))}", INSTALL_LOCAL))
+    return found
+
+
+def models() -> list[Finding]:
+    """Which weights lie in the cache, every byte of them checked."""
+    found = statuses()
+    damaged = [s.weight.name for s in found if s.state == "damaged"]
+    absent = [s.weight.name for s in found if s.state == "absent"]
+    if damaged:
+        mend = f"harness models fetch {' '.join(damaged)}"
+        return [Finding("models", "broken", f"damaged: {', '.join(damaged)}", mend)]
+    ready = f"{len(found) - len(absent)} of {len(found)} lie in the cache, whole"
+    if absent:
+        mend = "nothing, where there is a network: runs fetch what they need. Else, before it is gone: harness models fetch"
+        return [Finding("models", "without", f"{ready}; not there: {', '.join(absent)}", mend)]
+    return [Finding("models", "fine", ready)]
+
+
+def sound() -> list[Finding]:
+    """Only `harness play` needs a device: calls are never played on one."""
+    try:
+        import sounddevice
+
+        names = [d["name"] for d in sounddevice.query_devices() if d["max_output_channels"] > 0]
+    except ModuleNotFoundError:
+        mend = f"only `harness play` needs it: pip install '{NAME}[play]'"
+        return [Finding("sound device", "without", "sounddevice is not installed", mend)]
+    except OSError as error:
+        mend = "only `harness play` needs it: apt-get install libportaudio2"
+        return [Finding("sound device", "without", " ".join(str(error).split()), mend)]
+    if not names:
+        return [Finding("sound device", "without", "none", "only `harness play` needs one; reports play in the browser")]
+    return [Finding("sound device", "fine", f"{len(names)}, first {names[0]}")]
+
+
+def gpu() -> list[Finding]:
+    """Agents may use one; what is measured here needs none."""
+    try:
+        import pynvml
+    except ModuleNotFoundError:
+        mend = f"nothing, without one; to have it beside the turns: pip install '{NAME}[gpu]'"
+        return [Finding("GPU", "without", "not looked for (nvidia-ml-py is not installed)", mend)]
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        return [Finding("GPU", "without", f"none ({error})", "nothing: agents that ship need none")]
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(k) for k in range(pynvml.nvmlDeviceGetCount())]
+        names = [str(pynvml.nvmlDeviceGetName(h)) for h in handles]
+        busy = [int(pynvml.nvmlDeviceGetUtilizationRates(h).gpu) for h in handles]
+    except pynvml.NVMLError as error:
+        return [Finding("GPU", "without", f"does not tell of itself ({error})", "nothing; runs then leave out its columns")]
+    finally:
+        pynvml.nvmlShutdown()
+    seen = ", ".join(f"{name} at {use} %" for name, use in zip(names, busy, strict=True)) or "none"
+    if any(use > BUSY_GPU_PERCENT for use in busy):
+        return [Finding("GPU", "disturbs", seen, "end what else uses it, where agents under test run on it")]
+    return [Finding("GPU", "fine" if names else "without", seen)]
+
+
+BUSY_GPU_PERCENT: Final = 10
+"""A display takes a few percent; a choice."""
+
+
+def calibration() -> list[Finding]:
+    """Whether runs can quote how wrong the measurement itself is here."""
+    found = newest()
+    if found is None:
+        mend = "the first run makes a short one by itself; harness calibrate makes a long one"
+        return [Finding("calibration", "without", "none of this machine yet", mend)]
+    error = found.ttfa_error_ms
+    seen = f"TTFA is off by {error.p50:.1f} ms at the median and {error.max:.1f} ms at most ({found.measured} trials)"
+    if not found.gives_p95:
+        return [Finding("calibration", "fine", seen, "of few trials; harness calibrate makes a long one")]
+    return [Finding("calibration", "fine", seen)]
