@@ -18,6 +18,7 @@ from harness.steps.summarise import summarise
 from harness.steps.summary import Cell, RunSummary
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore, Session
+from harness.timing.figures import BUDGET_MS
 from reports.listening.results import human_rows
 
 
@@ -82,6 +83,7 @@ def run_agents(
     agents: str | Path | Sequence[str | Path],
     *,
     pack: str | Path = "heart-mini",
+    contexts: Sequence[str] = (),
     limit: int | None = None,
     mode: Literal["seeded", "replay"] = "seeded",
     conditions: Sequence[str] = ("clean",),
@@ -90,6 +92,8 @@ def run_agents(
     seed: int = 1,
     barge_in_ms: float | None = None,
     events: str | None = None,
+    budget_ttfa_ms: float = BUDGET_MS,
+    budget_ttft_ms: float = BUDGET_MS,
     judges: Sequence[str] = ("embedded",),
     out: str | Path | None = None,
     resume: bool = False,
@@ -100,7 +104,9 @@ def run_agents(
     Args:
         agents: names of profiles that ship, or paths of `.toml` files.
         pack: a name that ships, a YAML file or a folder.
-        limit: only the first so many contexts.
+        contexts: only these of the pack, by id; empty: all.
+        limit: only the first so many of them.
+        budget_ttfa_ms, budget_ttft_ms: what `within_budget` counts.
         judges: names, `local:FILE.gguf`, `.toml` files, or judges of installed packages; `()` judges nothing.
         out: the run's folder; None: a new one under `runs/`.
         resume: go on with the run in `out`; no finished call is played again.
@@ -116,7 +122,8 @@ def run_agents(
     named = (agents,) if isinstance(agents, str | Path) else tuple(agents)
     options = RunOptions(
         agents=tuple(map(str, named)), pack=str(pack), limit=limit, mode=mode, conditions=tuple(conditions), repeats=repeats,
-        concurrency=concurrency, seed=seed, barge_in_ms=barge_in_ms, events=events,
+        concurrency=concurrency, seed=seed, barge_in_ms=barge_in_ms, events=events, contexts=tuple(contexts),
+        budget_ttfa_ms=budget_ttfa_ms, budget_ttft_ms=budget_ttft_ms,
     )  # fmt: skip
     request = RunRequest(options, out=None if out is None else Path(out), resume=resume, judges=tuple(judges) or ("none",))
 

@@ -49,6 +49,7 @@ def fixed(plan: RunPlan) -> FixedPlan:
         seed=plan.options.seed,
         barge_in_ms=plan.options.barge_in_ms,
         events_source=plan.options.events,
+        budgets_ms={"ttft": plan.options.budget_ttft_ms, "ttfa": plan.options.budget_ttfa_ms},
         events=plan.events.events if plan.events is not None else (),
         voices={c.id: voices.chosen(voices.wish_of(c)) for c in plan.whole} if spoken else {},
         weights={name: pin_of(name) for name in sorted(weights)},
@@ -95,6 +96,8 @@ def options_from(found: FixedPlan, path: Path, shard: tuple[int, int] | None) ->
         seed=found.seed,
         barge_in_ms=found.barge_in_ms,
         events=found.events_source,
+        budget_ttfa_ms=found.budgets_ms["ttfa"],
+        budget_ttft_ms=found.budgets_ms["ttft"],
         shard=shard,
         plan_file=str(path),
     )

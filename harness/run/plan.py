@@ -21,6 +21,7 @@ from harness.run.events_file import load_events
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.run_store import SessionKey
+from harness.timing.figures import BUDGET_MS
 from scenarios.context import Context
 from scenarios.pack import Pack, PackError, context_hash, load_pack
 
@@ -42,6 +43,10 @@ class RunOptions:
     barge_in_ms: float | None = None
     events: str | None = None
     """A set that ships or a file (`harness.run.events_file`)."""
+    budget_ttfa_ms: float = BUDGET_MS
+    budget_ttft_ms: float = BUDGET_MS
+    contexts: tuple[str, ...] = ()
+    """Only these of the pack, by id, in its order; empty: all."""
     shard: tuple[int, int] | None = None
     """(which, of how many), from 1; None for the whole run."""
     plan_file: str = ""
@@ -116,9 +121,11 @@ def make_plan(options: RunOptions) -> RunPlan:
         ("--repeats", options.repeats, 1),
         ("--concurrency", options.concurrency, 1),
         ("--barge-in", options.barge_in_ms, 0),
+        ("--budget-ttfa", options.budget_ttfa_ms, 1),
+        ("--budget-ttft", options.budget_ttft_ms, 1),
     ):
-        if value is not None and value < least:
-            raise UserError(f"{name} {value}: must be at least {least}")
+        if value is not None and not value >= least:
+            raise UserError(f"{name} {value:g}: must be at least {least}")
     if not options.agents:
         raise UserError("--agent: name at least one; `harness agents` lists those that ship")
     if options.events is not None and options.barge_in_ms is not None:
@@ -140,7 +147,7 @@ def make_plan(options: RunOptions) -> RunPlan:
         raise UserError(
             f"--agent {asked[0]}: is asked in text, and replay speaks every turn; leave it out or use --mode seeded"
         )
-    whole = tuple(pack.contexts[: options.limit])
+    whole = _chosen(pack, options.contexts)[: options.limit]
     contexts = whole
     if options.shard is not None:
         number, of = options.shard
@@ -190,6 +197,7 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         concurrency=plan.options.concurrency,
         barge_in_ms=plan.options.barge_in_ms,
         events=plan.events,
+        budgets_ms={"ttft": plan.options.budget_ttft_ms, "ttfa": plan.options.budget_ttfa_ms},
         machine=machine_facts(),
         machine_id=machine_id(),
         versions=package_versions(),
@@ -216,6 +224,8 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
         ("seed", manifest.seed, plan.options.seed),
         ("barge-in", manifest.barge_in_ms, plan.options.barge_in_ms),
         ("events", _shown_events(manifest.events), _shown_events(plan.events)),
+        ("budget of TTFA", manifest.budgets_ms["ttfa"], plan.options.budget_ttfa_ms),
+        ("budget of TTFT", manifest.budgets_ms["ttft"], plan.options.budget_ttft_ms),
     ]
     for what, then, today in differences:
         if then != today:
@@ -252,6 +262,8 @@ def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
         seed=manifest.seed,
         barge_in_ms=manifest.barge_in_ms,
         events=manifest.events.source if manifest.events is not None else None,
+        budget_ttfa_ms=manifest.budgets_ms["ttfa"],
+        budget_ttft_ms=manifest.budgets_ms["ttft"],
         shard=(fleet.shard, fleet.of) if fleet is not None and fleet.shard is not None else None,
         plan_file=fleet.plan_file if fleet is not None else "",
     )
@@ -263,6 +275,13 @@ def default_folder(plan: RunPlan, under: Path) -> Path:
     names = "+".join(p.name for p in plan.profiles)[:60]
     part = f"-shard-{plan.options.shard[0]}-of-{plan.options.shard[1]}" if plan.options.shard else ""
     return under / f"{stamp}-{names}{part}"
+
+
+def _chosen(pack: Pack, contexts: Sequence[str]) -> tuple[Context, ...]:
+    unknown = sorted({*contexts} - {c.id for c in pack.contexts})
+    if unknown:
+        raise UserError(f"pack {pack.name}: has no context {unknown[0]}; harness scenarios show lists those it has")
+    return tuple(c for c in pack.contexts if not contexts or c.id in contexts)
 
 
 def _condition_name(condition: str) -> str:

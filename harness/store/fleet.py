@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.store.events import CallerEvent
 from harness.store.pacing import Pacing, worst
+from harness.timing.figures import BUDGET_MS
 
 KIND_OF: Final = ("processor", "cores", "instruction_sets", "recogniser_held_to")
 """The facts of a machine that a latency is quoted with (harness/steps/machine.py)."""
@@ -56,6 +57,7 @@ class FixedPlan(_Model):
     seed: int
     barge_in_ms: float | None = None
     events_source: str | None = None
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     events: tuple[CallerEvent, ...] = ()
     voices: dict[str, str]
     """Context → who speaks for it."""

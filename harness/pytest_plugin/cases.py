@@ -1,0 +1,79 @@
+"""Cases that need no test file: each context answered within budget, and each limit of a budgets file kept."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from harness.commands.check_files import reason
+from harness.pytest_plugin.shared_run import Place, SharedRun
+from harness.steps.budgets import CellLimit
+
+
+def own_cases(session: pytest.Session, shared: SharedRun, config: pytest.Config) -> list[pytest.Item]:
+    """A case for each agent and context, and one for each limit."""
+    budgets = {"ttfa_ms": config.getoption("--budget-ttfa"), "ttft_ms": config.getoption("--budget-ttft")}
+    asked = {name: value for name, value in budgets.items() if value is not None}
+    found: list[pytest.Item] = []
+    for place in shared.places():
+        case: CallCase = CallCase.from_parent(session, name="voice::" + "::".join(place))
+        case.shared, case.place, case.budgets = shared, place, asked
+        found.append(case)
+    for limit in shared.limits:
+        held: LimitCase = LimitCase.from_parent(session, name=f"limit::{limit.agent} ({limit.condition}): {limit.limit.words}")
+        held.shared, held.limit = shared, limit
+        found.append(held)
+    return found
+
+
+class _Case(pytest.Item):
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Figures and no traceback: nothing of the user's code is in it."""
+        if isinstance(excinfo.value, AssertionError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Where it is from: no file."""
+        return self.path, None, self.name
+
+
+class CallCase(_Case):
+    """One agent in one context, held to the session's budgets."""
+
+    shared: SharedRun
+    place: Place
+    budgets: dict[str, float]
+
+    def runtest(self) -> None:
+        """Read what was measured, and assert."""
+        self.shared.call(self.place).assert_within(**self.budgets)
+
+
+class LimitCase(_Case):
+    """One limit over all conversations: fails or passes by its interval, and is skipped where that cannot tell."""
+
+    shared: SharedRun
+    limit: CellLimit
+
+    def runtest(self) -> None:
+        """Read what was measured, and tell."""
+        checked, invalid, page = self.shared.checked(self.limit)
+        if invalid:
+            raise AssertionError(f"the run is invalid: {invalid[0]}\n  page: {page}")
+        if checked.verdict == "fail":
+            raise AssertionError(f"{checked.name}: missed\n  {reason(checked)}\n  page: {page}")
+        if checked.verdict != "pass":
+            pytest.skip(f"{checked.verdict}: {reason(checked)}")
+
+
+def contexts_of(items: Sequence[pytest.Item], fixture: str) -> frozenset[str]:
+    """The contexts that the chosen cases need; empty for all, which a limit over all conversations needs."""
+    wanted: set[str] = set()
+    for item in items:
+        if isinstance(item, LimitCase):
+            return frozenset()
+        named = getattr(getattr(item, "callspec", None), "params", {}).get(fixture)
+        place = item.place if isinstance(item, CallCase) else named
+        wanted |= {place[1]} if place else set()
+    return frozenset(wanted)

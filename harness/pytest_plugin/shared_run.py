@@ -1,0 +1,156 @@
+"""The one run of a test session, played by whichever worker needs it first.
+
+Workers are processes that know nothing of each other but the session's id, so they agree by a folder: who holds the lock on it
+plays, the others wait and read. A folder that holds a finished run is never played again.
+"""
+
+import fcntl
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import pytest
+
+from harness.errors import AgentError, StorageError, UserError
+from harness.library.reports import write_report
+from harness.library.runs import Run, load_run, run_agents
+from harness.pytest_plugin.call import Call
+from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.steps.budgets import CellLimit, limits_for, read_budgets
+from harness.steps.check import Checked, check_run
+from harness.timing.figures import BUDGET_MS
+
+RUNS = Path("voice-runs")
+_FOLDER = "HEART_VOICE_TEST_RUN"
+"""Set by the process that hands tests out, and inherited by its workers: where the session's run is."""
+
+Place = tuple[str, str]
+"""Agent, context."""
+
+
+@dataclass
+class SharedRun:
+    """What is to be played, and once it is, what was measured."""
+
+    options: RunOptions
+    agents: tuple[str, ...]
+    contexts: tuple[str, ...]
+    folder: Path
+    budgets: Path | None
+    limits: tuple[CellLimit, ...]
+    wanted: frozenset[str] = frozenset()
+    """Contexts that the chosen tests need; empty: all."""
+    _run: Run | None = None
+    _failure: str = ""
+    _checked: Sequence[Checked] = field(default_factory=tuple)
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Self:
+        """What a session's options ask for, checked before anything is collected.
+
+        Raises:
+            pytest.UsageError: the first thing that is wrong, in one line.
+        """
+        mode: Literal["seeded", "replay"] = "replay" if config.getoption("--agent-mode") == "replay" else "seeded"
+        options = RunOptions(
+            agents=tuple(config.getoption("--agent")),
+            pack=config.getoption("--agent-pack"),
+            limit=config.getoption("--agent-limit"),
+            mode=mode,
+            budget_ttfa_ms=config.getoption("--budget-ttfa"),
+            budget_ttft_ms=config.getoption("--budget-ttft") or BUDGET_MS,
+        )
+        budgets = config.getoption("--agent-budgets")
+        try:
+            plan = make_plan(options)
+            limits = limits_for(read_budgets(budgets), new_manifest(plan), plan.contexts, judged=False) if budgets else ()
+        except UserError as error:
+            raise pytest.UsageError(str(error)) from error
+        return cls(
+            options,
+            tuple(profile.name for profile in plan.profiles),
+            tuple(context.id for context in plan.contexts),
+            _folder(config),
+            budgets,
+            limits,
+        )
+
+    def places(self, named: Sequence[object] = ()) -> list[Place]:
+        """Every agent in every context, or in those that are named.
+
+        Raises:
+            pytest.UsageError: the pack has no such context.
+        """
+        unknown = [name for name in named if name not in self.contexts]
+        if unknown:
+            known = ", ".join(self.contexts[:5])
+            raise pytest.UsageError(f"marker contexts: {self.options.pack} has no {unknown[0]!r}; it has {known}, …")
+        return [(agent, context) for agent in self.agents for context in self.contexts if not named or context in named]
+
+    def call(self, place: Place) -> Call:
+        """What was measured of one agent in one context; plays first where nobody has. Fails the test where nothing was."""
+        run, (agent, context) = self._played(), place
+        for session in run.sessions:
+            if (session.key.agent, session.key.context_id) == place:
+                if session.status == "failed":
+                    pytest.fail(f"{agent} in {context}: {session.failure_kind}: {session.failure_detail}", pytrace=False)
+                sound = run.folder / "report-audio" / f"{session.id}.flac"
+                return Call(agent, context, session, sound.absolute(), (run.folder / "report.html").absolute())
+        why = next((f.detail for f in run.summary.failures if (f.agent, f.context) == place), "it was not played")
+        return pytest.fail(f"{agent} in {context}: {why}", pytrace=False)
+
+    def checked(self, limit: CellLimit) -> tuple[Checked, tuple[str, ...], Path]:
+        """The verdict on one limit, why the run is invalid, if it is, and the page."""
+        run = self._played()
+        if not self._checked:
+            assert self.budgets is not None
+            self._checked = check_run(run.store, read_budgets(self.budgets)).checked
+        found = next(checked for checked in self._checked if checked.asked == limit)
+        return found, tuple(run.store.manifest.invalid), (run.folder / "report.html").absolute()
+
+    def _played(self) -> Run:
+        if self._failure:
+            pytest.fail(self._failure, pytrace=False)
+        if self._run is None:
+            try:
+                self._run = self._play_or_read()
+            except (UserError, AgentError, StorageError) as error:
+                self._failure = str(error)
+                pytest.fail(self._failure, pytrace=False)
+        return self._run
+
+    def _play_or_read(self) -> Run:
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        with self.folder.with_name(f".{self.folder.name}.lock").open("a+", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.seek(0)
+            failed = lock.read()
+            if failed:  # another worker found out already, and an agent that cannot start is not tried again by each
+                raise AgentError(failed)
+            if (self.folder / "report.html").exists():
+                return load_run(self.folder)
+            try:
+                run = run_agents(
+                    self.options.agents, pack=self.options.pack, limit=self.options.limit, mode=self.options.mode,
+                    contexts=sorted(self.wanted), budget_ttfa_ms=self.options.budget_ttfa_ms,
+                    budget_ttft_ms=self.options.budget_ttft_ms, judges=(), out=self.folder, progress=True,
+                )  # fmt: skip
+                write_report(run)
+            except (UserError, AgentError, StorageError) as error:
+                lock.write(str(error))
+                raise
+            return run
+
+
+def _folder(config: pytest.Config) -> Path:
+    """The same for the process that hands tests out and for all its workers."""
+    asked = config.getoption("--agent-out")
+    if asked is not None:
+        return Path(asked)
+    worker: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if worker is None:
+        os.environ[_FOLDER] = str(config.rootpath / RUNS / datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f"))
+    return Path(os.environ[_FOLDER])

@@ -1,0 +1,121 @@
+"""The plugin as its users meet it: pytest in a process and a folder of its own, on an agent whose every delay is known."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.harness.conftest import PACK, peer
+
+TESTS = """
+import pytest
+
+def test_it_hears_a_reply(voice_call):
+    assert voice_call.reply is not None
+    assert len(voice_call.turns) == 1
+    assert voice_call.sound.exists()
+
+@pytest.mark.contexts("first")
+@pytest.mark.budget(ttfa_ms=5000, cut_ins=0)
+def test_roomy(voice_call):
+    assert voice_call.context == "first"
+
+@pytest.mark.contexts("second")
+@pytest.mark.budget(ttfa_ms=10)
+def test_too_strict(voice_call):
+    pass
+
+def test_no_agent_at_all():
+    pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "two-words.yaml").write_text(PACK, encoding="utf-8")
+    text = peer("scripted").read_text(encoding="utf-8")
+    (tmp_path / "my.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n", encoding="utf-8")
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> tuple[int, str]:
+    """How pytest ended, and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider", "-rA",
+         "-W", "ignore", *arguments],
+        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_without_an_agent_it_stays_out_of_the_way(folder: Path) -> None:
+    (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
+    code, said = run(folder)
+    assert code == 0, said
+    assert "1 passed, 3 skipped" in said
+    assert "name a voice agent with --agent" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--agent", "polaris-lik"], "unknown agent"),
+        (["--agent", "my.toml", "--agent-pack", "nothing"], "nothing"),
+        (["--agent", "my.toml", "--agent-budgets", "none.yaml"], "cannot be read"),
+        (["--agent", "my.toml", "--budget-ttfa", "0"], "--budget-ttfa 0: must be at least 1"),
+    ],
+)
+def test_what_is_wrong_is_one_line_before_anything_is_played(folder: Path, arguments: list[str], says: str) -> None:
+    code, said = run(folder, *arguments)
+    assert code == 4, said
+    assert says in said
+    assert "Traceback" not in said
+    assert not (folder / "voice-runs").exists()
+
+
+@pytest.mark.alone
+@pytest.mark.models
+def test_two_workers_share_one_run_and_a_failure_tells_all(folder: Path) -> None:
+    (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
+    code, said = run(folder, "--agent", "my.toml", "--agent-pack", "two-words.yaml", "-n", "2")
+    runs = [path for path in (folder / "voice-runs").iterdir() if path.is_dir()]
+    assert len(runs) == 1, said
+    assert len(list((runs[0] / "sessions").iterdir())) == 2
+    assert code == 1, said
+    assert "1 failed, 4 passed" in said
+    assert "FAILED test_mine.py::test_too_strict[my-second]" in said
+    told = re.search(r"turn 1: ttfa_ms (\d+) is over the budget of 10", said)
+    assert told is not None, said
+    sound = re.search(r"sound: (\S+\.flac)", said)
+    assert sound is not None
+    assert Path(sound[1]).exists()
+    assert Path(sound[1]).is_relative_to(runs[0])
+
+
+@pytest.mark.alone
+@pytest.mark.long
+@pytest.mark.models
+def test_contexts_are_cases_by_themselves_and_limits_are_told(folder: Path) -> None:
+    (folder / "budgets.yaml").write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 1500}\n", encoding="utf-8")
+    code, said = run(
+        folder, "--agent", "my.toml", "--agent-pack", "two-words.yaml", "--agent-budgets", "budgets.yaml",
+        "--budget-ttfa", "3000", "--agent-out", "kept",
+    )  # fmt: skip
+    # Two conversations cannot tell a median: that is neither a pass nor a failure. Where the machine was too busy for its
+    # figures to be quoted, every limit fails and says so.
+    invalid = "the run is invalid" in said
+    assert code == int(invalid), said
+    assert ("1 failed, 2 passed" if invalid else "2 passed, 1 skipped") in said
+    assert invalid or "cannot tell" in said
+    assert (folder / "kept" / "report.html").exists()
+    # The same folder again: nothing is played, and another budget is asked of the same calls.
+    code, said = run(
+        folder, "--agent", "my.toml", "--agent-pack", "two-words.yaml", "--budget-ttfa", "100", "--agent-out", "kept",
+        "-k", "first",
+    )  # fmt: skip
+    assert code == 1, said
+    assert "is over the budget of 100" in said
+    assert "1 failed" in said
