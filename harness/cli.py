@@ -42,7 +42,6 @@ from harness.store.disk import storage_fault
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Measures whether a voice agent answers fast enough and kindly enough at the same time.",
@@ -99,6 +98,8 @@ def _run(arguments: list[str]) -> int:
     if "--debug" in arguments:
         arguments = ["--debug", *(a for a in arguments if a != "--debug")]
     as_json = "--json" in arguments
+    # Who types the bare name asks what there is, which is no mistake.
+    arguments = arguments or ["--help"]
     try:
         outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
     except TyperException as error:

@@ -1,8 +1,9 @@
 """What a person sees while a run goes on: the phase, the context, the agent, the last TTFA.
 
 Everything goes to standard error, so that standard output stays for results. On a terminal one live line moves; elsewhere
-(CI logs, pipes) each finished step is one plain line, and what is only counted says once a minute how far it is and how much
-time is left, so that an overnight judging can be followed in its log. Nothing is drawn by the process that paces audio.
+(CI logs, pipes) each finished step is one plain line, and what is only counted or loaded says every ten seconds, after two
+minutes once a minute, how far it is and how much time is left, so that an overnight judging can be followed in its log.
+Nothing is drawn by the process that paces audio.
 """
 
 import sys
@@ -15,8 +16,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.prompt import Confirm
 
+SOON_EVERY_S: Final = 10.0
+SOON_S: Final = 120.0
 LINE_EVERY_S: Final = 60.0
-"""Of what is counted, where no live line moves: often enough to see that it goes on, 600 lines in a night."""
+"""Of what is counted, where no live line moves: every `SOON_EVERY_S` in a phase's first `SOON_S`, when somebody may be waiting
+for it; then often enough to see that it goes on, 600 lines in a night."""
 _TELLS_FROM: Final = 3
 """Things counted before time left is said: the first is slow, because something is loaded for it."""
 
@@ -62,9 +66,11 @@ class RunProgress:
             self._line(name if total is None else f"{name} ({total})")
 
     def status(self, text: str) -> None:
-        """Say what is being done now; shown on a terminal only."""
+        """Say what is being done now; off a terminal not at every call."""
         if self._task is not None:
             self._bar.update(self._task, status=escape(text))
+        if text and self._is_due():
+            self._line(f"  {text}")
 
     def step(self, text: str = "", *, keep: bool = False) -> None:
         """One step is done. With `keep` its text stays on screen as a line of its own."""
@@ -73,6 +79,10 @@ class RunProgress:
             self._bar.update(self._task, completed=self._done, status=escape(text))
         if keep:
             self._line(f"  {text}" if self._total is None else f"  {self._done}/{self._total} {text}")
+        elif self._is_due():
+            left = time_left(self._done, self._total, time.monotonic() - self._began_s)
+            told = f"{self._done}" if self._total is None else f"{self._done}/{self._total}"
+            self._line(f"  {told}{f', {left}' if left else ''}")
 
     def count(self, done: int, total: int | None) -> None:
         """Progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
@@ -81,8 +91,7 @@ class RunProgress:
         left = time_left(done, total, now_s - self._began_s)
         if self._task is not None:
             self._bar.update(self._task, completed=done, total=total, status=left)
-        if not self._live and left and now_s - self._said_s >= LINE_EVERY_S:
-            self._said_s = now_s
+        if left and self._is_due():
             self._line(f"  {done}/{total}, {left}")
 
     def note(self, text: str) -> None:
@@ -100,6 +109,15 @@ class RunProgress:
             return False
         finally:
             self._bar.start()
+
+    def _is_due(self) -> bool:
+        """Whether a line should say how far it is; where a live line moves, never."""
+        now_s = time.monotonic()
+        every_s = SOON_EVERY_S if now_s - self._began_s < SOON_S else LINE_EVERY_S
+        if self._live or now_s - self._said_s < every_s:
+            return False
+        self._said_s = now_s
+        return True
 
     def _line(self, text: str) -> None:
         # A line of its own in a log must be whole even when the reader tails it.

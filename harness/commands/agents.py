@@ -13,6 +13,7 @@ from rich.table import Table
 
 from agents.new_profile import commented_profile, kinds_to_write
 from agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
+from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
@@ -38,7 +39,7 @@ def agents(
     table = Table("agent", "kind", "what it is", box=None, pad_edge=False)
     for profile in profiles:
         table.add_row(profile.name, profile.kind, profile.description)
-    Console().print(table)
+    screen().print(table)
 
 
 @app.command("show")
@@ -55,8 +56,13 @@ def new(
     kind: Annotated[
         str, typer.Argument(help="What it speaks: pipecat-eval, pipecat, webrtc, twilio, openai-realtime, raw-pcm, text, …")
     ],
-    out: Annotated[Path | None, typer.Option(help="File to write; by default the kind with .toml.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where it already runs; else the harness starts it.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="the kind with .toml", help="File to write; by default the kind with .toml."),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", show_default="none", help="Where it already runs; else the harness starts it.")
+    ] = None,
     command: Annotated[str, typer.Option(help='How it is started, as in "python bot.py --port {port}".')] = "",
 ) -> None:
     """Write a commented profile to start from."""

@@ -12,7 +12,10 @@ from harness.progress import RunProgress
 def calibrate(
     trials: Annotated[int, typer.Option(help="Calls to play; a 95th percentile needs 60 of them measured.")] = 64,
     at_once: Annotated[int, typer.Option(help="Calls at once.")] = 4,
-    seed: Annotated[int | None, typer.Option(help="Seed of what is answered and when; drawn when left out.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", show_default="drawn", help="Seed of what is answered and when; drawn when left out."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Measure known sounds after known delays over a real socket; keep the errors for later runs to quote."""

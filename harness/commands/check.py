@@ -22,22 +22,43 @@ CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 def check(
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents to play.")] = None,
-    budgets: Annotated[Path | None, typer.Option(help="YAML file of limits.")] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="Play this agent and check it; may be repeated.")] = None,
+    budgets: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="none: it must be named", help="YAML file of limits.")
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PROFILE", show_default="none: RUN is checked", help="Play this agent and check it; may be repeated."
+        ),
+    ] = None,
     pack: Annotated[str | None, typer.Option(help="Pack of contexts to play; default: heart-mini.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Play only the first N contexts.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", show_default="all of the pack", help="Play only the first N contexts.")
+    ] = None,
     mode: Annotated[str | None, typer.Option(help="seeded or replay; default: seeded.")] = None,
     condition: Annotated[list[str] | None, typer.Option(help="Line condition; may be repeated; default: clean.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Play each session R times; default: 1.")] = None,
     judge: Annotated[
         list[str] | None, typer.Option(help="Judge; may be repeated; default: none for a run without verdicts, else embedded.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run that is played.")] = None,
-    baseline: Annotated[Path | None, typer.Option(help="Run of the same conversations, for worse_than_baseline_by.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", show_default="a new one under runs/", help="Folder of the run that is played.")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", show_default="none", help="Run of the same conversations, for worse_than_baseline_by."),
+    ] = None,
     until_clear: Annotated[bool, typer.Option("--until-clear", help="Play on until it can be told.")] = False,
-    minutes: Annotated[float | None, typer.Option(help="Time for --until-clear, in minutes.", min=0)] = None,
-    junit: Annotated[Path | None, typer.Option(help="Write the verdicts as JUnit XML.")] = None,
-    summary: Annotated[Path | None, typer.Option(help="Write the verdicts as Markdown.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", show_default="one look", help="Time for --until-clear, in minutes.", min=0),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="not written", help="Write the verdicts as JUnit XML.")
+    ] = None,
+    summary: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="not written", help="Write the verdicts as Markdown.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Pass, fail or cannot tell: hold figures to limits. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
@@ -64,7 +85,7 @@ def check(
         raise UserError(f"--budgets {budgets}: compares with a baseline; name its run with --baseline")
     request = None
     if run is None:
-        request = _request(agent or [], pack, limit, mode, condition, repeats, judge, out)
+        request = _request(asked, agent or [], pack, limit, mode, condition, repeats, judge, out)
     with RunProgress() as progress:
         result, ended, page = _checked(run, request, asked, baseline, minutes, judge, progress)
     if junit is not None:
@@ -119,6 +140,7 @@ def _checked(
 
 
 def _request(
+    asked: "Budgets",
     agent: list[str],
     pack: str | None,
     limit: int | None,
@@ -135,6 +157,7 @@ def _request(
     given = {
         "agents": tuple(agent), "pack": pack, "limit": limit, "mode": known_mode(mode),
         "conditions": tuple(condition) if condition else None, "repeats": repeats,
+        "budget_ttfa_ms": asked.budgets_ms.get("ttfa"), "budget_ttft_ms": asked.budgets_ms.get("ttft"),
     }  # fmt: skip
     options = RunOptions(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     return RunRequest(options, out=out, judges=tuple(judge) if judge else ("embedded",))

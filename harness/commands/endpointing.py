@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from harness.commands.screen import screen
 
 
 def endpointing(
@@ -37,9 +38,7 @@ def endpointing(
         return
     several = len(selection.conditions) > 1
     named = [(f"{name} ({condition})" if several else name, figures) for name, condition, figures in found]
-    console = Console()
-    if not console.is_terminal:
-        console.width = max(console.width, 200)
+    console = screen()
     ends = _table("After the true ends", ENDS_HEAD)
     for row in ends_rows(named):
         ends.add_row(*(Text(cell) for cell in row))

@@ -17,17 +17,35 @@ from harness.project.files import BUDGETS
 def init(
     folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the files go.")] = Path("."),
     kind: Annotated[
-        str | None, typer.Option(help="What your agent speaks (as in `harness agents new`), or an agent that ships.")
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            show_default="asked",
+            help="What your agent speaks (as in `harness agents new`), or an agent that ships.",
+        ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call your agent; default: my-agent.")] = None,
-    url: Annotated[str | None, typer.Option(help="Where it already runs.")] = None,
-    command: Annotated[str | None, typer.Option(help='How it is started, as in "python bot.py --port {port}".')] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="asked, else my-agent", help="What to call your agent; default: my-agent."),
+    ] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", show_default="asked", help="Where it already runs.")] = None,
+    command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", show_default="asked", help='How it is started, as in "python bot.py --port {port}".'),
+    ] = None,
     budget_ttfa: Annotated[
         float | None,
         typer.Option(metavar="MS", help="Median TTFA to hold it to, in ms (TTFT for a model asked in text); default: 500."),
     ] = None,
     pack: Annotated[str | None, typer.Option(help="Pack that CI plays; default: heart-open.")] = None,
-    ci: Annotated[str | None, typer.Option(help=f"CI to write a job for: {', '.join(CIS)}; default: both.")] = None,
+    ci: Annotated[
+        str | None,
+        typer.Option(
+            metavar="github|gitlab|both|none",
+            show_default="asked, else both",
+            help=f"CI to write a job for: {', '.join(CIS)}; default: both.",
+        ),
+    ] = None,
     install: Annotated[str, typer.Option(help="What pip installs in CI: a requirement, a path or an address.")] = INSTALL,
     as_json: Annotated[bool, typer.Option("--json", help="Ask nothing; print one JSON object.")] = False,
 ) -> None:

@@ -51,33 +51,59 @@ class _Found:
 def judge(
     run: Annotated[Path | None, typer.Argument(help="Folder of a run.")] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Judge: a shipped name, local, or a .toml file; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="JUDGE", show_default="embedded", help="Judge: a shipped name, local, or a .toml file; may be repeated."
+        ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="With --judge local: a language model's name (harness models) or a .gguf file.")
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            show_default="none",
+            help="With --judge local: a language model's name (harness models) or a .gguf file.",
+        ),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
     ] = False,
     against: Annotated[
         Path | None,
-        typer.Option(help="With --check: replies that people rated (.csv, .jsonl or a published folder); kept for later runs."),
+        typer.Option(
+            metavar="PATH",
+            show_default="no ratings by people",
+            help="With --check: replies that people rated (.csv, .jsonl or a published folder); kept for later runs.",
+        ),
     ] = None,
     scale: Annotated[str, typer.Option(help="With --against: lowest and highest score of the file.")] = "1-5",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")] = False,
-    reads: Annotated[str, typer.Option(help="What judges read: heard (the audio's transcript) or written.")] = "heard",
+    reads: Annotated[
+        str, typer.Option(metavar="heard|written", help="What judges read: heard (the audio's transcript) or written.")
+    ] = "heard",
     pairs: Annotated[
-        int | None, typer.Option(help="Ask a balanced part: so many pairs over all contexts; by default every pair.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            show_default="every pair",
+            help="Ask a balanced part: so many pairs over all contexts; by default every pair.",
+        ),
     ] = None,
-    replicates: Annotated[int, typer.Option(help="Verdicts a pair by each judge, each in an order by lot.")] = 1,
+    replicates: Annotated[int, typer.Option(metavar="N", help="Verdicts a pair by each judge, each in an order by lot.")] = 1,
     until_separated: Annotated[
         str | None,
-        typer.Option(help="End early once told apart: best (one above all others) or order (every two)."),
+        typer.Option(
+            metavar="best|order",
+            show_default="ask all",
+            help="End early once told apart: best (one above all others) or order (every two).",
+        ),
     ] = None,
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Ask judges too that got half of the known answers wrong.")
     ] = False,
-    completions: Annotated[Path | None, typer.Option(help="Judge the texts of this JSON Lines file, with no run.")] = None,
+    completions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="the run", help="Judge the texts of this JSON Lines file, with no run."),
+    ] = None,
     pack: Annotated[str, typer.Option(help="With --completions: the pack they answer.")] = "heart-mini",
     out: Annotated[
         Path | None,
@@ -85,7 +111,12 @@ def judge(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
     shard: Annotated[
-        str | None, typer.Option(help="Put only the I-th of N parts of the questions, as in 2/4; then judge RUN as a whole.")
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            show_default="all questions",
+            help="Put only the I-th of N parts of the questions, as in 2/4; then judge RUN as a whole.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:

@@ -18,7 +18,12 @@ app = typer.Typer(no_args_is_help=True, help="Label support strategies and reaso
 Target = Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")]
 Pack = Annotated[str, typer.Option(help="For a file of completions: the pack they answer.")]
 Reads = Annotated[str, typer.Option(help="Of a run: heard (the audio's transcript) or written replies.")]
-Condition = Annotated[str | None, typer.Option(help="Of a run of several line conditions: the one to label.")]
+Condition = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", show_default="the run's only one", help="Of a run of several line conditions: the one to label."
+    ),
+]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 SHEETS = ("labeller-1.csv", "labeller-2.csv")
 SETTLED = "to-settle.csv"

@@ -14,34 +14,70 @@ if TYPE_CHECKING:
 
 def listen(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    design: Annotated[str, typer.Option(help="ab: which of two is better. acr: five points for each.")] = "ab",
-    medium: Annotated[str, typer.Option(help="sound or text.")] = "sound",
+    design: Annotated[
+        str, typer.Option(metavar="ab|acr", help="ab: which of two is better. acr: five points for each.")
+    ] = "ab",
+    medium: Annotated[str, typer.Option(metavar="sound|text", help="sound or text.")] = "sound",
     delays: Annotated[
-        str, typer.Option(help="without, with, or both: whether replies come after their real delay.")
+        str,
+        typer.Option(metavar="without|with|both", help="without, with, or both: whether replies come after their real delay."),
     ] = "without",
-    condition: Annotated[str, typer.Option(help="Of a run of several line conditions: whose replies are compared.")] = "",
+    condition: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            show_default="the run's only one",
+            help="Of a run of several line conditions: whose replies are compared.",
+        ),
+    ] = "",
     items: Annotated[int, typer.Option(help="Items a rater, without practice and checks.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
     host: Annotated[
-        str | None, typer.Option(help="Address to listen on: this machine alone; with --public every address.")
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default="this machine alone",
+            help="Address to listen on: this machine alone; with --public every address.",
+        ),
     ] = None,
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65_535)] = 8_177,
     public: Annotated[bool, typer.Option("--public", help="Reachable by others; every rater needs a link.")] = False,
     url: Annotated[
-        str | None, typer.Option(help="Address that raters reach it at, with --public: https://listening.example.org.")
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default="none",
+            help="Address that raters reach it at, with --public: https://listening.example.org.",
+        ),
     ] = None,
-    tls_cert: Annotated[Path | None, typer.Option(help="Certificate (PEM, with its chain), to speak https.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM, without a passphrase).")] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="no https", help="Certificate (PEM, with its chain), to speak https."),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="no https", help="Key of the certificate (PEM, without a passphrase)."),
+    ] = None,
     proxy: Annotated[
-        list[str] | None, typer.Option(help="IP address of a proxy in front, whose forwarded headers count. Can be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            show_default="none",
+            help="IP address of a proxy in front, whose forwarded headers count. Can be repeated.",
+        ),
     ] = None,
     raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.", min=0, max=10_000)] = 10,
     contributors: Annotated[
         int, typer.Option(help="Links to make for people who give replies, with --public.", min=0, max=10_000)
     ] = 0,
-    expires: Annotated[str, typer.Option(help="How long these links work: 12h, 7d, 2w, or never.")] = "30d",
+    expires: Annotated[
+        str, typer.Option(metavar="12h|7d|2w|never", help="How long these links work: 12h, 7d, 2w, or never.")
+    ] = "30d",
     revoke: Annotated[
-        str | None, typer.Option(help="Serve nothing: only end a link, by the id printed with it, or all.")
+        str | None,
+        typer.Option(
+            metavar="ID|all", show_default="none", help="Serve nothing: only end a link, by the id printed with it, or all."
+        ),
     ] = None,
     links: Annotated[bool, typer.Option("--links", help="Serve nothing: only list the links that were given out.")] = False,
     take_in: Annotated[

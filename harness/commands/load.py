@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from harness.commands.screen import screen
 from harness.progress import RunProgress
 
 
@@ -53,7 +53,7 @@ def load(
             f"{step.realtime_ratio:.4f}",
             "; ".join(step.out_of_bounds),
         )
-    console = Console()
+    console = screen()
     console.print(table)
     ceiling = "none of these" if found.ceiling is None else f"{found.ceiling} caller(s)"
     console.print(f"within every bound up to: {ceiling} (caller priority: {found.priority})", soft_wrap=True)

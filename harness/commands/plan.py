@@ -12,7 +12,7 @@ from harness.errors import UserError
 
 
 def plan(
-    out: Annotated[Path, typer.Option(help="Where the plan is written.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the plan is written.")],
     agent: asked.Agent = None,
     pack: asked.Pack = None,
     limit: asked.Limit = None,
@@ -23,6 +23,8 @@ def plan(
     seed: asked.Seed = None,
     barge_in: asked.BargeIn = None,
     events: asked.Events = None,
+    budget_ttfa: asked.BudgetTtfa = None,
+    budget_ttft: asked.BudgetTtft = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Fix what a run plays (seeds, hashes, versions, weights) in a file, for `harness run --plan FILE --shard I/N`."""
@@ -32,7 +34,7 @@ def plan(
 
     named = asked.named(
         agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
-        seed=seed, barge_in=barge_in, events=events,
+        seed=seed, barge_in=barge_in, events=events, budget_ttfa=budget_ttfa, budget_ttft=budget_ttft,
     )  # fmt: skip
     made = make_plan(RunOptions(**named))  # type: ignore[arg-type]
     found = fixed(made)

@@ -8,8 +8,10 @@ import typer
 
 def play(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    context: Annotated[str | None, typer.Option(help="Only this context.")] = None,
-    agents: Annotated[str | None, typer.Option(help="Only these agents, comma-separated, in this order.")] = None,
+    context: Annotated[str | None, typer.Option(metavar="ID", show_default="all", help="Only this context.")] = None,
+    agents: Annotated[
+        str | None, typer.Option(metavar="NAMES", show_default="all", help="Only these agents, comma-separated, in this order.")
+    ] = None,
 ) -> None:
     """Play recorded sessions with a moving timeline."""
     from harness.store.run_store import RunStore

@@ -16,20 +16,34 @@ _METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
 
 def rank(
     target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
-    presentation: Annotated[str | None, typer.Option(help=f"Only one of: {', '.join(_PRESENTATIONS)}.")] = None,
-    condition: Annotated[str | None, typer.Option(help="Line condition, where there are several.")] = None,
+    presentation: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="the only one there is", help=f"Only one of: {', '.join(_PRESENTATIONS)}."),
+    ] = None,
+    condition: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="the run's only one", help="Line condition, where there are several."),
+    ] = None,
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
     draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's own, 0 for a file.")] = None,
     scores: Annotated[
-        Path | None, typer.Option(help="CSV of what is known elsewhere: system, family, and columns of numbers.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="none", help="CSV of what is known elsewhere: system, family, and columns of numbers."
+        ),
     ] = None,
     keep_excluded: Annotated[
         bool,
         typer.Option("--keep-excluded", help="Rank judges and listening-test raters too that failed their checks."),
     ] = False,
-    as_csv: Annotated[Path | None, typer.Option("--csv", help="Write the board to a CSV file.")] = None,
-    as_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the board to a Markdown file.")] = None,
+    as_csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", show_default="not written", help="Write the board to a CSV file.")
+    ] = None,
+    as_markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", show_default="not written", help="Write the board to a Markdown file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Rate systems from pairwise judgments."""

@@ -4,31 +4,55 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from harness.commands.screen import screen
 from harness.progress import RunProgress
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; several go on one page.")],
-    baseline: Annotated[Path | None, typer.Option(help="An earlier run to compare with, pair by pair.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where the page goes; by default into the (first) run's folder.")] = None,
-    export: Annotated[Path | None, typer.Option(help="Folder for pictures, tables and a Markdown summary.")] = None,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="RUN", show_default="none", help="An earlier run to compare with, pair by pair.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE",
+            show_default="the (first) run's folder",
+            help="Where the page goes; by default into the (first) run's folder.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", show_default="not written", help="Folder for pictures, tables and a Markdown summary."),
+    ] = None,
     bundle: Annotated[
         bool, typer.Option("--bundle", help="Put the sound into the page, so that one file can be sent.")
     ] = False,
+    budget_ttfa: Annotated[
+        float | None,
+        typer.Option(metavar="MS", show_default="as the run says", help="Count against another TTFA from now on, in ms."),
+    ] = None,
+    budget_ttft: Annotated[
+        float | None,
+        typer.Option(metavar="MS", show_default="as the run says", help="Count against another TTFT from now on, in ms."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Write the report of one run, or of several together, and print its figures."""
     from harness.commands.table import print_summary
     from harness.steps.summarise import summarise
+    from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
     from reports.joint import write_joint_report
     from reports.listening.results import human_rows
 
     with RunProgress() as progress:
         progress.phase("Reading")
-        opened = [(store, summarise(store, human_rows(store))) for store in map(RunStore.open, runs)]
+        stores = [RunStore.open(run) for run in runs]
+        for store in stores:
+            store.set_manifest(with_budgets(store.manifest, budget_ttfa, budget_ttft))
+        opened = [(store, summarise(store, human_rows(store))) for store in stores]
         earlier = RunStore.open(baseline) if baseline is not None else None
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
@@ -40,7 +64,7 @@ def report(
     if as_json:
         print(written.summary.to_json())
         return
-    console = Console()
+    console = screen()
     print_summary(written.summary, console)
     if bundle:
         console.print(f"        one file of {written.page.stat().st_size / 1e6:.1f} MB, sound included", soft_wrap=True)

@@ -5,15 +5,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from harness.commands import asked
+from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
 
 NO_JUDGE = "none"
-_CALLED = {"agents": "agent", "conditions": "condition", "barge_in_ms": "barge-in"}
+_CALLED = {
+    "agents": "agent",
+    "conditions": "condition",
+    "barge_in_ms": "barge-in",
+    "budget_ttfa_ms": "budget-ttfa",
+    "budget_ttft_ms": "budget-ttft",
+}
 """Options whose names on the line are not those inside."""
 
 if TYPE_CHECKING:
@@ -32,15 +38,39 @@ def run(
     seed: asked.Seed = None,
     barge_in: asked.BargeIn = None,
     events: asked.Events = None,
+    budget_ttfa: asked.BudgetTtfa = None,
+    budget_ttft: asked.BudgetTtft = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Judge: a name, local:FILE.gguf, or a .toml file; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            metavar="JUDGE", show_default="embedded", help="Judge: a name, local:FILE.gguf, or a .toml file; may be repeated."
+        ),
     ] = None,
-    plan: Annotated[Path | None, typer.Option(help="Play what `harness plan` fixed in this file.")] = None,
-    shard: Annotated[str | None, typer.Option(help="Play only the I-th of N equal parts, as in 2/4.")] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="what the other options say", help="Play what `harness plan` fixed in this file."
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
+    ] = None,
     wait_for_quiet: Annotated[
-        float | None, typer.Option(help="Wait at most so many seconds until other programs rest; 0: do not ask.", min=0)
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            show_default="at a terminal ask, else go on",
+            help="Wait at most so many seconds until other programs rest; 0: do not ask.",
+            min=0,
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; by default a new one under runs/.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", show_default="a new one under runs/", help="Folder of the run; by default a new one under runs/."
+        ),
+    ] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run in --out; with --plan begin it where there is none.")
     ] = False,
@@ -53,7 +83,7 @@ def run(
 
     named = asked.named(
         agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
-        seed=seed, barge_in=barge_in, events=events,
+        seed=seed, barge_in=barge_in, events=events, budget_ttfa=budget_ttfa, budget_ttft=budget_ttft,
     )  # fmt: skip
     request = _request(named, judge, plan, shard, out, resume, wait_for_quiet)
     with RunProgress() as progress:
@@ -68,7 +98,7 @@ def run(
     if as_json:
         print(summary.to_json())
         return 3 if summary.failures else 0
-    print_summary(summary, Console())
+    print_summary(summary, screen())
     if request.options.shard is not None:
         number, of = request.options.shard
         print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from agents.secrets import learn
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.scenarios_listen import listen
+from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from scenarios.context import Context
@@ -43,7 +43,7 @@ def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one J
     table = Table("pack", "contexts", "regular", "adversarial", "emotions", "problems", box=None, pad_edge=False)
     for row in rows_of(_load(name) for name in shipped_packs()):
         table.add_row(*(str(row[key]) for key in ("pack", "items", "regular", "adversarial", "emotions", "problems")))
-    Console().print(table)
+    screen().print(table)
 
 
 @app.command("show")
@@ -61,7 +61,7 @@ def show(
             rows = [c.model_dump(mode="json", exclude={"turns", "references"}) for c in loaded.contexts]
             print(json.dumps({"schema": 1, "pack": loaded.name, "hash": loaded.hash, "contexts": rows}, indent=2))
         else:
-            Console().print(_brief(loaded))
+            screen().print(_brief(loaded))
         return
     found = next((c for c in loaded.contexts if c.id == context), None)
     if found is None:
@@ -72,7 +72,7 @@ def show(
         print(json.dumps(show_context(found), indent=2, ensure_ascii=False))
         return
     for line in _in_full(found):
-        Console().print(line)
+        screen().print(line)
 
 
 def _brief(pack: Pack) -> Table:
@@ -116,7 +116,10 @@ def check(
     every_turn: Annotated[
         bool, typer.Option("--every-turn", help="With --listen or --turn-taking: earlier seeker turns too, as in a replay.")
     ] = False,
-    picture: Annotated[Path | None, typer.Option(help="With --turn-taking: draw it into this .svg or .png file.")] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="not drawn", help="With --turn-taking: draw it into this .svg or .png file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
@@ -228,9 +231,19 @@ def build(
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
     regular: Annotated[int, typer.Option(help="How many regular items.")] = 280,
     pauses: Annotated[str, typer.Option(help="Pauses to mark in what seekers say: none, or people.")] = "none",
-    llm: Annotated[str | None, typer.Option(help="OpenAI-compatible endpoint for the second screen and rewriting.")] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            show_default="no second screen",
+            help="OpenAI-compatible endpoint for the second screen and rewriting.",
+        ),
+    ] = None,
     model: Annotated[str, typer.Option(help="The endpoint's model.")] = "default",
-    key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the endpoint's key.")] = None,
+    key_env: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="no key", help="Environment variable that holds the endpoint's key."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Build the paper's set from ESConv, as you have it."""

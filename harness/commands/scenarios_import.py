@@ -29,15 +29,24 @@ def import_contexts(
         Path, typer.Option(help="The pack to write, a folder for sound and a file for texts; it must not exist yet.")
     ],
     caller_channel: Annotated[
-        int | None, typer.Option(help="recordings: the files are calls of two channels, with the caller on this one (1 or 2).")
+        int | None,
+        typer.Option(
+            metavar="1|2",
+            show_default="files of one channel",
+            help="recordings: the files are calls of two channels, with the caller on this one (1 or 2).",
+        ),
     ] = None,
     language: Annotated[
         str | None,
         typer.Option(
-            help="eot-bench: whose rows to take (en). recordings: refuse what is spoken in another (listens to each file)."
+            metavar="CODE",
+            show_default="en for eot-bench, else any",
+            help="eot-bench: whose rows to take (en). recordings: refuse what is spoken in another (listens to each file).",
         ),
     ] = None,
-    licence: Annotated[str | None, typer.Option(help="recordings: the licence to write into the pack.")] = None,
+    licence: Annotated[
+        str | None, typer.Option(metavar="NAME", show_default="none", help="recordings: the licence to write into the pack.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Make a pack of conversations that others hold, and name what could not be carried over."""

@@ -37,7 +37,12 @@ _IN_WORDS = {
 def listen(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("callers.html"),
-    voice: Annotated[list[str] | None, typer.Option(help="A voice; may be repeated. All that ship when left out.")] = None,
+    voice: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", show_default="all that ship", help="A voice; may be repeated. All that ship when left out."
+        ),
+    ] = None,
     turns: Annotated[int, typer.Option(help="How many turns each voice says.")] = 10,
 ) -> None:
     """Write one page with sounds inside, on which each voice says some turns of a pack."""

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.commands.screen import print_table
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Code, Level
 from harness.steps.events_words import HEAD, event_notes, event_rows
@@ -14,8 +15,6 @@ from harness.steps.summary import Cell, RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 
 _DASH = "–"
-_WIDTH_OF_A_FILE: Final = 200
-"""Off a terminal nothing is cut: who reads a log cannot widen it."""
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
 _UNDER_A_FIGURE: Final[frozenset[Code]] = frozenset(
     {"judge", "no_p95", "discarded", "measurement_error", "not_calibrated", "no_human_baseline"}
@@ -35,25 +34,26 @@ _COLUMNS = (
 
 def print_summary(summary: RunSummary, console: Console) -> None:
     """Print the table, the cautions, and where the report is."""
-    if not console.is_terminal:
-        console.width = max(console.width, _WIDTH_OF_A_FILE)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
     several = len(summary.conditions) > 1
+    names: list[str] = []
     for condition in summary.conditions:
         mine = [cell for cell in summary.whole if cell.condition == condition]
         if several:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            table.add_row(cell.agent, *_figures(cell))
+            table.add_row(Text(cell.agent), *_figures(cell))
+            names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}
         for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
             figures = [""] * 7 + [_elo(reference.elo), _interval(reference.elo_interval)]
             table.add_row(Text(name, style="dim"), *figures)
-    console.print(table)
+            names.append(name)
+    print_table(console, table, names)
     _print_events(summary, console)
     for cell in summary.whole:
         if line := _substance(summary.name(cell), cell):

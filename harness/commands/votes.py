@@ -17,13 +17,20 @@ _PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "a
 
 def votes(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    add: Annotated[list[Path] | None, typer.Option("--add", help="CSV of votes to take in; may be repeated.")] = None,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option("--add", metavar="FILE", show_default="none", help="CSV of votes to take in; may be repeated."),
+    ] = None,
     presentation: Annotated[
         str, typer.Option(help=f"What raters met, where a file does not say: one of {', '.join(_PRESENTATIONS)}.")
     ] = "written",
     condition: Annotated[
         str | None,
-        typer.Option(help="Over which line the replies were heard, where a file does not say and the run has several."),
+        typer.Option(
+            metavar="NAME",
+            show_default="the run's only one",
+            help="Over which line the replies were heard, where a file does not say and the run has several.",
+        ),
     ] = None,
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Count the excluded raters too; without it they are out again.")

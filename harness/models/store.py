@@ -37,9 +37,15 @@ class Status:
 
 
 def cache_folder() -> Path:
-    """Where this user's files are kept: `$HEART_HARNESS_CACHE`, else `~/.cache/heart-voice-harness`."""
+    """Where this user's files are kept: `$HEART_HARNESS_CACHE`, else `heart-voice-harness` in `$XDG_CACHE_HOME` or `~/.cache`.
+
+    A relative `$XDG_CACHE_HOME` is passed over, as the XDG Base Directory Specification (0.8) asks.
+    """
     given = os.environ.get(CACHE_VARIABLE)
-    return Path(given).expanduser() if given else Path.home() / ".cache" / "heart-voice-harness"
+    if given:
+        return Path(given).expanduser()
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".cache") / "heart-voice-harness"
 
 
 def resolve(name: str, *, offline: bool = False, progress: Progress | None = None) -> Path:

@@ -7,7 +7,7 @@ refused here, each in one line.
 
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -70,6 +70,8 @@ class Budgets(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = Field(alias="schema")
+    budgets_ms: dict[Literal["ttfa", "ttft"], Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
+    """What a turn may take, for `within_budget`; what is not named stays as the run was played."""
     limits: tuple[Limit, ...] = Field(min_length=1)
 
     @property
@@ -121,9 +123,9 @@ def _first(error: ValidationError) -> str:
     found = error.errors(include_url=False)[0]
     at: list[Any] = list(found["loc"])
     where = f"limit {at[1] + 1}: " if len(at) > 1 and isinstance(at[1], int) else ""
-    key = next((str(part) for part in reversed(at) if isinstance(part, str)), "")
+    key = next((str(part) for part in reversed(at) if isinstance(part, str) and part != "[key]"), "")
     if found["type"] == "extra_forbidden":
-        known = ", ".join(Limit.model_fields) if where else "schema, limits"
+        known = ", ".join(Limit.model_fields) if where else "schema, budgets_ms, limits"
         return f"{where}{key}: unknown key; known are {known}"
     return f"{where}{key}: {found['msg']}"
 
@@ -167,6 +169,12 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
     Raises:
         UserError: a limit on what the run cannot have, two that cannot both be kept, or none that is about this run.
     """
+    for name, asked_ms in budgets.budgets_ms.items():
+        if asked_ms != manifest.budgets_ms[name]:
+            raise UserError(
+                f"--budgets: asks for {name} within {asked_ms:g} ms, and the run counts {manifest.budgets_ms[name]:g} ms; "
+                f"say so of the run: harness report RUN --budget-{name} {asked_ms:g}"
+            )
     found: list[CellLimit] = []
     for k, limit in enumerate(budgets.limits, start=1):
         if limit.pack not in (None, manifest.pack) or limit.mode not in (None, manifest.mode):

@@ -129,6 +129,19 @@ def read_manifest(text: str, run: Path) -> RunManifest:
     return RunManifest.model_validate(given)
 
 
+def with_budgets(manifest: RunManifest, ttfa_ms: float | None, ttft_ms: float | None) -> RunManifest:
+    """The same run, counted against other budgets; None leaves one as it is. What was measured does not hang on them.
+
+    Raises:
+        UserError: a budget under 1 ms.
+    """
+    given = {name: value for name, value in (("ttfa", ttfa_ms), ("ttft", ttft_ms)) if value is not None}
+    for name, value in given.items():
+        if not value >= 1:
+            raise UserError(f"--budget-{name} {value:g}: must be at least 1")
+    return manifest.model_copy(update={"budgets_ms": {**manifest.budgets_ms, **given}})
+
+
 def package_versions() -> dict[str, str]:
     """Versions of the packages whose behaviour shows in the figures."""
     found: dict[str, str] = {}

@@ -66,11 +66,16 @@ class Material:
         self._folder.mkdir(parents=True, exist_ok=True)
         needed = 2 if design.kind == "ab" else 1
         found = [c for c in _conversations(store, replies, design) if len(c.replies) >= needed]
+        if not found and needed == 2 and any(c.replies for c in _conversations(store, replies, design)):
+            raise UserError(
+                f"{store.folder}: only one agent answered, so there are no two sounds to compare; let people rate its replies "
+                "by themselves with --design acr, or compare its words with the references' with --medium text"
+            )
         if not found:
             what = "heard" if design.medium == "sound" else "read"
             raise UserError(
                 f"{store.folder}: has no conversation with {needed} {'replies' if needed > 1 else 'reply'} that can be {what}; "
-                "play the run first, or choose medium = text"
+                "play the run first, or choose --medium text"
             )
         self.conversations: tuple[Conversation, ...] = tuple(found)
         self.by_id: Mapping[str, Conversation] = {c.id: c for c in found}

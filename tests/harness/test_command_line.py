@@ -1,7 +1,28 @@
 """The command itself, before it does anything."""
 
+import io
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+from typer.main import get_command
+
+from harness import progress
+from harness.cli import _run, app
+from harness.commands import asked
+from harness.commands.screen import print_table, screen
+from harness.errors import UserError
+from harness.models.store import cache_folder
+from harness.progress import RunProgress
+from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.steps.budgets import limits_for, read_budgets
+from harness.store.manifest import with_budgets
 
 
 def test_a_command_that_computes_nothing_loads_no_statistics() -> None:
@@ -10,3 +31,113 @@ def test_a_command_that_computes_nothing_loads_no_statistics() -> None:
     loaded = subprocess.run([sys.executable, "-c", show], capture_output=True, text=True, check=True).stdout.split()
     assert "harness.commands.run" in loaded
     assert not {"scipy", "numpy", "altair", "pipecat"} & set(loaded)
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with its name, groups included."""
+    waiting: list[tuple[str, Any]] = [("harness", get_command(app))]
+    while waiting:
+        name, command = waiting.pop()
+        yield name, command
+        waiting += [(f"{name} {child}", each) for child, each in getattr(command, "commands", {}).items()]
+
+
+def test_every_option_says_what_it_is_and_what_holds_without_it() -> None:
+    silent = []
+    for name, command in commands():
+        for given in command.params:
+            told = given.help or ""
+            if not told:
+                silent.append(f"{name} {given.name}: no help")
+            is_value = given.param_type_name == "option" and not given.is_flag and not given.required
+            if is_value and given.default is None and not isinstance(given.show_default, str) and "default" not in told.lower():
+                silent.append(f"{name} {given.opts[0]}: no default")
+    assert len(list(commands())) > 30
+    assert silent == []
+
+
+def test_the_bare_command_shows_help_and_is_no_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run([]) == 0
+    assert "Usage: harness" in capsys.readouterr().out
+
+
+def test_a_shell_completes_commands() -> None:
+    asked = {"_HARNESS_COMPLETE": "complete_bash", "COMP_WORDS": "harness mod", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "from harness.cli import main; main()"],
+        env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["models"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_terminal_shortens_names_and_never_a_figure(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    name = "an-agent-with-a-name-that-is-much-longer-than-most-names-are"
+    table = Table("agent", "figure", "another", box=None, pad_edge=False)
+    table.add_row(name, "1,234,567", "15,000.25")
+    print_table(console, table, [name])
+    told = out.getvalue()
+    assert "1,234,567" in told
+    assert "15,000.25" in told
+    assert name in told
+    assert ("… is " in told) == (width < 100)
+
+
+def test_off_a_terminal_nothing_is_folded(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    screen().print("word " * 100)
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+def test_a_pipe_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "SOON_EVERY_S", 0.0)
+    with RunProgress() as shown:
+        shown.phase("Loading agents", 1)
+        shown.status("polaris-like")
+        shown.phase("Transcribing what was heard", 9)
+        for _ in range(4):
+            shown.step("a context")
+        shown.phase("Judging", 9)
+        shown.count(5, 9)
+    told = capsys.readouterr().err
+    for words in ("  polaris-like", "  4/9, about", "  5/9, about"):
+        assert words in told
+
+
+def test_the_cache_is_where_the_system_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HEART_HARNESS_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "heart-voice-harness"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_folder() == Path.home() / ".cache" / "heart-voice-harness"
+    monkeypatch.setenv("HEART_HARNESS_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+
+
+def test_a_budget_travels_from_the_line_to_the_run() -> None:
+    named = asked.named(
+        agent=["baseline"], pack=None, limit=1, mode=None, condition=None, repeats=None, concurrency=None, seed=None,
+        barge_in=None, events=None, budget_ttfa=800.0,
+    )  # fmt: skip
+    manifest = new_manifest(make_plan(RunOptions(**named)))  # type: ignore[arg-type]
+    assert manifest.budgets_ms == {"ttfa": 800.0, "ttft": 500.0}
+    assert with_budgets(manifest, None, 300.0).budgets_ms == {"ttfa": 800.0, "ttft": 300.0}
+    with pytest.raises(UserError, match="--budget-ttft 0: must be at least 1"):
+        with_budgets(manifest, None, 0.0)
+
+
+def test_a_budgets_file_can_say_what_a_turn_may_take(tmp_path: Path) -> None:
+    path = tmp_path / "budgets.yaml"
+    limits = "limits:\n  - {figure: within_budget.ttfa, at_least: 0.5}\n"
+    path.write_text(f"schema: 1\nbudgets_ms: {{ttfa: 800}}\n{limits}", encoding="utf-8")
+    found = read_budgets(path)
+    played = make_plan(RunOptions(agents=("baseline",), budget_ttfa_ms=800.0))
+    assert limits_for(found, new_manifest(played), played.contexts, judged=False)
+    other = make_plan(RunOptions(agents=("baseline",)))
+    with pytest.raises(UserError, match="harness report RUN --budget-ttfa 800"):
+        limits_for(found, new_manifest(other), other.contexts, judged=False)
+    path.write_text(f"schema: 1\nbudgets_ms: {{ttfb: 800}}\n{limits}", encoding="utf-8")
+    with pytest.raises(UserError, match="ttfb: Input should be 'ttfa' or 'ttft'"):
+        read_budgets(path)

@@ -25,7 +25,7 @@ from reports.listening.answers import VoteStore
 from reports.listening.design import ListeningDesign
 from reports.listening.door import door
 from reports.listening.people import write_human_completions
-from reports.listening.serve import invite
+from reports.listening.serve import invite, prepare
 from reports.listening.serve import serve as serve_forever
 
 Serve = Callable[..., Any]
@@ -233,6 +233,19 @@ def test_replies_to_different_conversations_are_not_compared(
     store.set_manifest(store.manifest.model_copy(update={"mode": "replay"}))
     with pytest.raises(UserError, match="--mode seeded"):
         serve_forever(store, ListeningDesign())
+
+
+def test_a_run_with_one_agent_is_offered_what_it_can_be_asked(played: Callable[..., tuple[RunStore, RunSummary]]) -> None:
+    store, _ = played()
+    for session in store.sessions():
+        if session.key.agent == "slow":
+            (session.folder / "agent.flac").unlink()
+    with pytest.raises(UserError, match=r"only one agent answered.*--design acr.*--medium text"):
+        prepare(store, ListeningDesign())
+    for design in (ListeningDesign(kind="acr"), ListeningDesign(medium="text")):
+        votes, material = prepare(store, design)
+        votes.close()
+        assert material.conversations
 
 
 SERVER = """
