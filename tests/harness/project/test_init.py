@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -93,6 +94,16 @@ def test_wrong_answers_are_one_line_and_write_nothing(
     assert says in told
     assert told.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_of_the_page_does_what_it_says(harness_command: Command, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text(encoding="utf-8")
+    line = next(line for line in page.splitlines() if line.startswith("harness init --kind"))
+    done = harness_command(*shlex.split(line)[1:])
+    assert done.code == 0, done.err
+    assert (tmp_path / GITHUB).exists()
+    assert not (tmp_path / GITLAB).exists()
+    assert "harness agents try my-agent.toml" in done.out
 
 
 def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:

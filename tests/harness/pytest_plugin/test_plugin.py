@@ -59,6 +59,16 @@ def test_without_an_agent_it_stays_out_of_the_way(folder: Path) -> None:
     assert "name a voice agent with --agent" in said
 
 
+def test_the_tests_of_the_page_are_cases(folder: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "pytest.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    (folder / "test_page.py").write_text(shown, encoding="utf-8")
+    code, said = run(folder, "--agent", "my.toml", "--agent-limit", "2", "--collect-only", "-q")
+    assert code == 0, said
+    assert "test_page.py::test_it_waits_for_the_end_and_asks[my-mini-night-shift-exam]" in said
+    assert said.count("test_page.py::test_nobody_is_left_in_silence[") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
