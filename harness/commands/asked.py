@@ -1,11 +1,14 @@
-"""The options that say what is to be played, the same words for every command that plays or plans."""
+"""The options that say what is to be played and where, the same words for every command that plays, plans or asks."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from harness.errors import UserError
+
+if TYPE_CHECKING:
+    from harness.fleet.run import OnCluster
 
 Agent = Annotated[
     list[str] | None,
@@ -53,6 +56,16 @@ BudgetTtft = Annotated[
     typer.Option(metavar="MS", show_default="500", help="TTFT that a turn may take, in ms: what counts as within."),
 ]
 
+Ray = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", show_default="this machine alone", help="Play on a Ray cluster: auto, its HOST:PORT, or local for one of this machine alone.")
+]
+RayShards = Annotated[
+    int | None, typer.Option(help="With --ray: in so many parts; by default as many as can be at work at once.", min=1)
+]
+RayCpus = Annotated[float | None, typer.Option(help="With --ray: CPUs that a part takes of its node.", min=0.01)]
+RayGpus = Annotated[float | None, typer.Option(help="With --ray: GPUs that a part takes of its node.", min=0)]
+RayMemory = Annotated[float | None, typer.Option(help="With --ray: memory that a part takes of its node, in GiB.", min=0)]
+
 
 def named(
     *,
@@ -97,3 +110,23 @@ def known_mode(mode: str | None) -> Literal["seeded", "replay"] | None:
         case None | "seeded" | "replay":
             return mode
     raise UserError(f"--mode {mode}: unknown; choose seeded or replay")
+
+
+def cluster(
+    address: str | None, shards: int | None, cpus: float | None, gpus: float | None, memory_gib: float | None
+) -> "OnCluster | None":
+    """The cluster that the line names; None where it names none.
+
+    Raises:
+        UserError: something is asked of a cluster, and none is named.
+    """
+    given = {"shards": shards, "cpus": cpus, "gpus": gpus, "memory-gib": memory_gib}
+    if address is None:
+        first = next((name for name, value in given.items() if value is not None), None)
+        if first is not None:
+            raise UserError(f"--ray-{first}: is for a run on a cluster; add --ray auto, or leave it out")
+        return None
+    from harness.fleet.cluster import GIB
+    from harness.fleet.run import OnCluster
+
+    return OnCluster(address, shards, cpus, gpus or 0.0, round((memory_gib or 0.0) * GIB))

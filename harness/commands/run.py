@@ -1,6 +1,7 @@
 """`harness run`: play, time, transcribe, judge, rank, report; of a shard the first three."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,14 @@ def run(
         str | None,
         typer.Option(metavar="I/N", show_default="the whole run", help="Play only the I-th of N equal parts, as in 2/4."),
     ] = None,
+    ray: asked.Ray = None,
+    ray_shards: asked.RayShards = None,
+    ray_cpus: asked.RayCpus = None,
+    ray_gpus: asked.RayGpus = None,
+    ray_memory_gib: asked.RayMemory = None,
+    elsewhere: Annotated[
+        Path | None, typer.Option(help="With --shard: ids of sessions that are kept elsewhere, a line each.", hidden=True)
+    ] = None,
     wait_for_quiet: Annotated[
         float | None,
         typer.Option(
@@ -85,9 +94,20 @@ def run(
         agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
         seed=seed, barge_in=barge_in, events=events, budget_ttfa=budget_ttfa, budget_ttft=budget_ttft,
     )  # fmt: skip
-    request = _request(named, judge, plan, shard, out, resume, wait_for_quiet)
+    where = asked.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
+    if where is not None and shard is not None:
+        raise UserError(f"--shard {shard}: with --ray every shard is played; leave one of the two out")
+    request = _request(named, judge, plan, shard, out, resume, wait_for_quiet, on_cluster=where is not None)
+    if elsewhere is not None:
+        kept = frozenset(elsewhere.read_text(encoding="utf-8").splitlines())
+        request = replace(request, options=replace(request.options, elsewhere=kept))
     with RunProgress() as progress:
-        store, summary = run_all(request, progress, human_rows)
+        if where is not None:
+            from harness.fleet.run import run_on_cluster
+
+            store, summary = run_on_cluster(request, where, progress, human_rows)
+        else:
+            store, summary = run_all(request, progress, human_rows)
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
             if request.options.shard is None:
                 progress.phase("Writing the report")
@@ -113,6 +133,8 @@ def _request(
     out: Path | None,
     resume: bool,
     wait_for_quiet: float | None,
+    *,
+    on_cluster: bool = False,
 ) -> "RunRequest":
     """What the line asks for. Raises UserError: options that do not go together, or a plan's file that is none."""
     from harness.run.dealing import parse_shard
@@ -131,6 +153,14 @@ def _request(
     resume = resume and (fixed is None or (out is not None and (out / DATABASE).exists()))
     if fixed is not None and plan is not None:
         options = options_from(fixed, plan, part)
+    elif resume and out is not None and on_cluster:
+        from harness.fleet.run import options_of_gathered
+
+        if named:
+            raise UserError(
+                f"--resume: {out} says what is played; leave out --{_CALLED.get(first := next(iter(named)), first)}"
+            )
+        options = options_of_gathered(out)
     elif resume and out is not None:
         options = options_to_resume(out, {**named, **({"shard": part} if part else {})})
     else:

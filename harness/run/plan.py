@@ -51,6 +51,8 @@ class RunOptions:
     """(which, of how many), from 1; None for the whole run."""
     plan_file: str = ""
     """The file that these options were read from, for whoever is told how to play another shard."""
+    elsewhere: frozenset[str] = frozenset()
+    """Ids of sessions that are finished and kept in another place, so that they are not played here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class RunPlan:
                     order.shuffle(profiles)
                     if context.id in here:
                         keys += [self._key(context, profile, condition, repeat) for profile in profiles]
-        return tuple(keys)
+        return tuple(key for key in keys if key.session_id not in self.options.elsewhere)
 
     def _key(self, context: Context, profile: AgentProfile, condition: str, repeat: int) -> SessionKey:
         return SessionKey(

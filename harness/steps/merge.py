@@ -160,14 +160,14 @@ def _lay_together(parts: Sequence[Part], work: _Work, out: Path, progress: RunPr
             store.adopt(part.store, session, part.machine)
             progress.step(session.id)
         for part in parts:
-            _keep_beside(part, out)
+            keep_beside(part, out)
         progress.phase("Pacing of all calls")
         store.set_manifest(with_validity(store))
     finally:
         store.close()
 
 
-def _keep_beside(part: Part, out: Path) -> None:
+def keep_beside(part: Part, out: Path) -> None:
     """The logs of a shard, and what was sampled of its machine, under its own name: clocks of two machines do not compare."""
     target = out / "logs" / f"shard-{part.fleet.shard}-{part.machine}"
     target.mkdir(parents=True, exist_ok=True)

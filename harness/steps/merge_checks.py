@@ -46,7 +46,7 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
             if folder.resolve() in seen:
                 raise UserError(f"{folder}: named twice; name each shard once")
             seen.add(folder.resolve())
-            parts.append(_read(folder))
+            parts.append(read_part(folder))
         for part in parts[1:]:
             refuse_another_plan(parts[0].fleet, parts[0].folder, part)
     except UserError:
@@ -56,8 +56,16 @@ def read_parts(folders: Sequence[Path]) -> list[Part]:
     return sorted(parts, key=lambda part: (part.fleet.shard or 0, part.manifest.created, part.machine))
 
 
-def _read(folder: Path) -> Part:
-    store = RunStore.open(folder)
+def read_part(folder: Path, *, to_resume: bool = False) -> Part:
+    """One shard's folder.
+
+    Args:
+        to_resume: sessions whose files are not there may stand in it.
+
+    Raises:
+        UserError: there is no shard in it.
+    """
+    store = RunStore.open(folder, to_resume=to_resume)
     manifest = store.manifest
     if manifest.fleet is None or manifest.fleet.shard is None:
         store.close()

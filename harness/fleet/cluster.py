@@ -1,0 +1,232 @@
+"""Ray, as far as a run needs it: where the cluster is, what its nodes have, and streams of messages from tasks on them.
+
+Streams are Ray's generator tasks: each message is an object that its consumer fetches once and lets go, so a run of any length
+holds a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
+play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.playing`).
+
+Everything that Ray raises is turned into one line here, and nothing else imports it: it is an extra, and takes a second to
+load.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.errors import UserError
+from harness.extras import missing_modules
+from harness.fleet.job import Lost, Message, ShardJob
+
+LOCAL: Final = "local"
+"""Ray's own word for a cluster of this machine alone, which ends with the run."""
+REACHED_WITHIN_S: Final = 3.0
+"""Ray itself tries an address for a minute before it says that nobody listens there."""
+GIB: Final = 2**30
+_CLIENT: Final = "ray://"
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What one shard at work takes of a node: whole or part CPUs and GPUs, and memory in bytes (0: not said)."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+    memory_bytes: int = 0
+
+    def in_words(self) -> str:
+        """`2 CPUs, 1 GPU and 4 GiB`."""
+        words = [f"{self.cpus:g} CPU{'s' if self.cpus != 1 else ''}"]
+        words += [f"{self.gpus:g} GPU{'s' if self.gpus != 1 else ''}"] if self.gpus else []
+        words += [f"{self.memory_bytes / GIB:g} GiB"] if self.memory_bytes else []
+        return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A machine of the cluster."""
+
+    id: str
+    address: str
+    cpus: float
+    gpus: float
+    memory_bytes: float
+
+    def holds(self, needs: Needs) -> int:
+        """How many shards it can have at work at once."""
+        fits = [self.cpus / needs.cpus] if needs.cpus else []
+        fits += [self.gpus / needs.gpus] if needs.gpus else []
+        fits += [self.memory_bytes / needs.memory_bytes] if needs.memory_bytes else []
+        return int(min(fits, default=1.0))
+
+
+class Stream:
+    """A task under way, as its consumer sees it."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+
+
+class RayCluster:
+    """A cluster that this process is connected to."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+
+    def nodes(self) -> list[Node]:
+        """Those that are alive."""
+        found = []
+        for node in self._ray.nodes():
+            has = node["Resources"]
+            if node["Alive"]:
+                address, gpus = node["NodeManagerAddress"], has.get("GPU", 0.0)
+                found.append(Node(node["NodeID"], address, has.get("CPU", 0.0), gpus, has.get("memory", 0.0)))
+        return found
+
+    def on_each(self, nodes: Sequence[Node], task: Callable[[ShardJob], str], job: ShardJob) -> dict[str, str]:
+        """Run a short task once on each of the nodes; returns the lines they gave, by node address, without the empty ones.
+
+        What breaks a task there (no harness on the node, another Python) is a line too.
+        """
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        remote = self._ray.remote(task)
+        asked = [
+            (
+                node,
+                remote.options(
+                    num_cpus=0, max_retries=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False)
+                ).remote(job),
+            )
+            for node in nodes
+        ]
+        lines = {}
+        for node, reference in asked:
+            try:
+                line = self._ray.get(reference)
+            except self._ray.exceptions.RayError as error:
+                line = _last_line(error)
+            if line:
+                lines[node.address] = line
+        return lines
+
+    def begin(self, task: Callable[[ShardJob], Iterator[Message]], job: ShardJob, needs: Needs) -> Stream:
+        """Queue a task on whichever node has what it needs; nodes are filled evenly."""
+        asks = {"memory": needs.memory_bytes} if needs.memory_bytes else {}
+        remote = self._ray.remote(task).options(
+            num_cpus=needs.cpus, num_gpus=needs.gpus, **asks,
+            max_retries=0, num_returns="streaming", scheduling_strategy="SPREAD", name=f"shard {job.name}",
+        )  # fmt: skip
+        return Stream(remote.remote(job))
+
+    def messages(self, streams: Sequence[Stream], within_s: float) -> list[tuple[Stream, Message | Lost | None]]:
+        """What has come of these streams, at most one message each; None of one that has ended. Waits for the first so long.
+
+        Raises:
+            Exception: what a task raised; a defect of the harness.
+        """
+        of = {stream.generator: stream for stream in streams}
+        ready, _ = self._ray.wait(list(of), num_returns=1, timeout=within_s, fetch_local=False)
+        if ready:
+            ready, _ = self._ray.wait(list(of), num_returns=len(of), timeout=0, fetch_local=False)
+        return [(of[generator], self._next(generator)) for generator in ready]
+
+    def cancel(self, streams: Sequence[Stream], within_s: float) -> None:
+        """Stop tasks as Ctrl-C would, and wait so long at most until they have ended."""
+        for stream in streams:
+            self._ray.cancel(stream.generator)
+        waiting = [stream.generator.completed() for stream in streams]
+        if waiting:
+            self._ray.wait(waiting, num_returns=len(waiting), timeout=within_s, fetch_local=False)
+
+    def _next(self, generator: Any) -> Message | Lost | None:
+        exceptions = self._ray.exceptions
+        try:
+            message: Message = self._ray.get(next(generator))
+        except StopIteration:
+            return None
+        except exceptions.RayTaskError as error:
+            raise error.as_instanceof_cause() from error
+        except exceptions.RayError as error:
+            return Lost(_last_line(error))
+        return message
+
+
+@contextmanager
+def connected(address: str) -> Iterator[RayCluster]:
+    """The cluster at an address: `auto` (the one that this machine is part of), `host:port`, or `local`.
+
+    Raises:
+        UserError: Ray is not installed, or there is no cluster at the address, or one of another version.
+    """
+    if missing_modules(("ray",)):
+        raise UserError(
+            f"--ray {address}: needs the extra 'ray'; install it on every node with: pip install 'heart-voice-harness[ray]'"
+        )
+    if address.startswith(_CLIENT):
+        raise UserError(
+            f"--ray {address}: is the address of a Ray client; run this on a machine of the cluster, with --ray auto"
+        )
+    _refuse_nobody(address)
+    # A cluster that is started here tells nobody about it.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    quiet = {"logging_level": "ERROR", "log_to_driver": False, "include_dashboard": False if address == LOCAL else None}
+    try:
+        ray.init(address=address, configure_logging=False, **quiet)
+    except (ConnectionError, ValueError) as error:
+        raise UserError(f"--ray {address}: {_not_let_in(address)}") from error
+    except RuntimeError as error:
+        raise UserError(
+            f"--ray {address}: cannot be joined ({_last_line(error)}); use one Ray and one Python on all"
+        ) from error
+    try:
+        yield RayCluster(ray)
+    finally:
+        ray.shutdown()
+
+
+def _refuse_nobody(address: str) -> None:
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        if address not in ("auto", LOCAL):
+            raise UserError(f"--ray {address}: must be auto, {LOCAL}, or HOST:PORT as `ray start --head` prints it")
+        return
+    try:
+        socket.create_connection((host, int(port)), REACHED_WITHIN_S).close()
+    except (OSError, ValueError, OverflowError) as error:
+        raise UserError(f"--ray {address}: {_nobody(address)}") from error
+
+
+def _nobody(address: str) -> str:
+    where = "this machine is part of no cluster" if address == "auto" else "no cluster answers there"
+    return f"{where}; start one with `ray start --head`, or name its HOST:PORT"
+
+
+def _not_let_in(address: str) -> str:
+    if address in ("auto", LOCAL):
+        return _nobody(address)
+    return "what listens there is no Ray cluster, or one that refuses this machine's token; see `ray get-auth-token`"
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def refuse_without_room(nodes: Sequence[Node], needs: Needs) -> list[Node]:
+    """The nodes that can have a shard at work.
+
+    Raises:
+        UserError: there is none; a task would wait for it without end.
+    """
+    fit = [node for node in nodes if node.holds(needs)]
+    if not fit:
+        most = max(nodes, key=lambda node: (node.cpus, node.gpus), default=None)
+        has = "it has no node" if most is None else f"its largest node has {Needs(most.cpus, most.gpus).in_words()}"
+        raise UserError(
+            f"--ray: no node of the cluster has {needs.in_words()} for a shard; {has}; ask for less with --ray-cpus"
+        )
+    return fit

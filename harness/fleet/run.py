@@ -1,0 +1,197 @@
+"""`harness run --ray`: the phases of a run, with its calls on a cluster and everything else here.
+
+What can be wrong is found before a call: the plan on this machine, then on every node, with the weights that it needs there.
+What follows the calls reads the run folder, which cannot tell that its sessions came from a cluster; figures and words that a
+lost machine owed are worked out here.
+"""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from audio.vocal import silero
+from harness.errors import AgentError, UserError
+from harness.extras import require_local
+from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
+from harness.fleet.gathering import Gathering
+from harness.fleet.job import ShardJob
+from harness.fleet.playing import Outcome, play
+from harness.fleet.task import play_shard, prepare
+from harness.progress import RunProgress
+from harness.run.dealing import deal
+from harness.run.fixed_plan import fixed, options_from, refuse_another_plan
+from harness.run.phases import RunRequest, Votes, no_votes
+from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan
+from harness.run.room import refuse_without_room as refuse_without_disk
+from harness.run.sessions import measure_missing
+from harness.run.stopping import sigterm_as_ctrl_c
+from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
+from harness.steps.merge_checks import sessions_of
+from harness.steps.summarise import summarise
+from harness.steps.summary import Failure, RunSummary
+from harness.steps.transcribe import transcribe_all
+from harness.steps.validity import with_validity
+from harness.store.database import DATABASE, locked, nothing_but_a_killed_start
+from harness.store.disk import storage_named
+from harness.store.fleet import FixedPlan
+from harness.store.run_store import RunStore
+from harness.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class OnCluster:
+    """Where, and with what. `shards`: how many; None: as many as can be at work at once. `cpus`: of each shard at work; None:
+    one, or as many as the busiest part of any agent has threads."""
+
+    address: str
+    shards: int | None = None
+    cpus: float | None = None
+    gpus: float = 0.0
+    memory_bytes: int = 0
+
+
+def options_of_gathered(folder: Path) -> RunOptions:
+    """The options of a run that a cluster began in `folder`.
+
+    Raises:
+        UserError: there is none, or it was begun otherwise.
+    """
+    store = RunStore.open(folder, to_resume=True)
+    try:
+        fleet = store.manifest.fleet
+    finally:
+        store.close()
+    if fleet is None or fleet.shard is not None:
+        raise UserError(f"--resume: {folder} was not begun on a cluster; go on with it without --ray")
+    return options_from(fleet.plan, Path(), None)
+
+
+def run_on_cluster(
+    request: RunRequest, where: OnCluster, progress: RunProgress, votes: Votes = no_votes
+) -> tuple[RunStore, RunSummary]:
+    """Play on a cluster; then time, transcribe, judge and rank here. The store stays open; the report is written by who calls.
+
+    Raises:
+        UserError: the input is wrong, there is no cluster, or a node cannot play the plan; no call has been made.
+        AgentError: nothing could be played.
+        StorageError: the disk has no room for the run, or takes no more; finished sessions are kept.
+    """
+    plan = make_plan(request.options)
+    here = fixed(plan)
+    if request.fixed is not None:
+        refuse_another_plan(plan, request.fixed, plan.options.plan_file)
+    require_local("hearing what agents said")
+    judges = request.judges if load_judges(request.judges) else ()
+    folder = request.out or default_folder(plan, request.runs_folder)
+    earlier = _dealt_before(folder, request.resume)
+    go_on = f"every session that arrived is kept; make room, then: harness run --ray {where.address} --resume --out {folder}"
+    with connected(where.address) as cluster, sigterm_as_ctrl_c(), storage_named(folder, lambda: go_on):
+        refuse_without_disk(plan, (), folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            gathered, outcome = _gather(cluster, plan, here, where, earlier, folder, progress)
+    if gathered is None:
+        raise AgentError(f"no session could be finished; {_first(outcome)}")
+    store = gathered
+    with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: go_on):
+        measure_missing(store, silero(), progress)
+        progress.phase("Pacing of all calls")
+        store.set_manifest(with_validity(store))
+        transcribe_all(store, progress)
+        for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
+            weights_for(name, progress)
+        asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
+        summary = summarise(store, votes(store))
+    fleet = store.manifest.fleet
+    assert fleet is not None
+    return store, _with_unplayed(summary, plan, store, outcome, fleet.of)
+
+
+def _dealt_before(folder: Path, resume: bool) -> int | None:
+    """How many shards the run in `folder` has; None where there is no run yet.
+
+    Raises:
+        UserError: something is there that is not to be gone on with.
+    """
+    if not (folder / DATABASE).exists():
+        if folder.exists() and not (folder.is_dir() and nothing_but_a_killed_start(folder)):
+            raise UserError(f"--out {folder}: is not an empty directory; choose a new one")
+        return None
+    if not resume:
+        raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
+    store = RunStore.open(folder, to_resume=True)
+    try:
+        fleet = store.manifest.fleet
+        return fleet.of if fleet is not None else None
+    finally:
+        store.close()
+
+
+def _gather(
+    cluster: RayCluster,
+    plan: RunPlan,
+    here: FixedPlan,
+    where: OnCluster,
+    earlier: int | None,
+    folder: Path,
+    progress: RunProgress,
+) -> tuple[RunStore | None, Outcome]:
+    needs = Needs(where.cpus or float(_threads(plan)), where.gpus, where.memory_bytes)
+    nodes = refuse_without_room(cluster.nodes(), needs)
+    of = earlier or where.shards or min(len(plan.whole), sum(node.holds(needs) for node in nodes))
+    if earlier is not None and where.shards not in (None, earlier):
+        raise UserError(f"--ray-shards {where.shards}: {folder} was dealt to {earlier} shards; leave it out")
+    dealt = deal(plan.whole, of, plan.options.mode)
+    job = partial(_job, here, of)
+    with Gathering(folder, here, of) as gathering:
+        shards = {k + 1: frozenset(sessions_of(here, [c.id for c in contexts])) for k, contexts in enumerate(dealt)}
+        if any(sessions - gathering.finished for sessions in shards.values()):
+            progress.phase(f"Preparing {counted(len(nodes), 'node')}")
+            _refuse_unfit(cluster.on_each(nodes, prepare, job(1, ())))
+        outcome = play(cluster, play_shard, shards, job, gathering, needs, progress, of=of)
+    return gathering.store, outcome
+
+
+def _job(plan: FixedPlan, of: int, shard: int, elsewhere: tuple[str, ...]) -> ShardJob:
+    return ShardJob(plan.model_dump_json(by_alias=True), shard, of, os.getcwd(), elsewhere)
+
+
+def _refuse_unfit(lines: dict[str, str]) -> None:
+    if lines:
+        address, line = next(iter(sorted(lines.items())))
+        more = f" (and {counted(len(lines) - 1, 'more node')})" if len(lines) > 1 else ""
+        raise UserError(f"node {address}{more} cannot play the plan: {line}")
+
+
+def _threads(plan: RunPlan) -> int:
+    """Processors that a shard keeps busy: its caller waits most of the time, all agents but the one that is called wait, and
+    the parts of that one compute one after another."""
+    busy = [threads for profile in plan.profiles if profile.runs_here for threads in profile.threads.values()]
+    return max([1, *busy])
+
+
+def _first(outcome: Outcome) -> str:
+    if outcome.errors:
+        number, line = next(iter(sorted(outcome.errors.items())))
+        return f"shard {number}: {line}"
+    return next((left.detail for left in outcome.not_played), "no shard said why")
+
+
+def _with_unplayed(summary: RunSummary, plan: RunPlan, store: RunStore, outcome: Outcome, of: int) -> RunSummary:
+    """With the sessions that nobody played, each with the reason that its shard gave."""
+    told = [
+        Failure(context=left.context, agent=left.agent, condition=left.condition, kind="not_played", detail=left.detail)
+        for left in outcome.not_played
+    ]
+    played = {session.id for session in store.sessions()}
+    shard_of = {c.id: k + 1 for k, contexts in enumerate(deal(plan.whole, of, plan.options.mode)) for c in contexts}
+    for key in plan.session_keys():
+        line = outcome.errors.get(shard_of[key.context_id])
+        if line is not None and key.session_id not in played:
+            detail = f"shard {shard_of[key.context_id]}: {line}"
+            told.append(
+                Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
+            )
+    return summary.model_copy(update={"failures": [*summary.failures, *told]}) if told else summary
