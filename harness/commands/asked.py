@@ -57,12 +57,17 @@ BudgetTtft = Annotated[
 ]
 
 Ray = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", show_default="this machine alone", help="Play on a Ray cluster: auto, its HOST:PORT, or local for one of this machine alone.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        show_default="this machine alone",
+        help="On a Ray cluster: auto, its HOST:PORT, or local for one of this machine alone.",
+    ),
 ]
 RayShards = Annotated[
     int | None, typer.Option(help="With --ray: in so many parts; by default as many as can be at work at once.", min=1)
 ]
-RayCpus = Annotated[float | None, typer.Option(help="With --ray: CPUs that a part takes of its node.", min=0.01)]
+RayCpus = Annotated[float | None, typer.Option(metavar="N", show_default="1", help="With --ray: CPUs that a part takes of its node.", min=0.01)]
 RayGpus = Annotated[float | None, typer.Option(help="With --ray: GPUs that a part takes of its node.", min=0)]
 RayMemory = Annotated[float | None, typer.Option(help="With --ray: memory that a part takes of its node, in GiB.", min=0)]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.commands import asked as asked_for
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck, Presentation
@@ -15,6 +16,7 @@ from harness.store.judgment import JudgeCheck, Presentation
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from harness.fleet.run import OnCluster
     from harness.judging.batch import JudgingOutcome
     from harness.judging.design import Design
     from harness.judging.estimate import Estimate
@@ -118,6 +120,11 @@ def judge(
             help="Put only the I-th of N parts of the questions, as in 2/4; then judge RUN as a whole.",
         ),
     ] = None,
+    ray: asked_for.Ray = None,
+    ray_shards: asked_for.RayShards = None,
+    ray_cpus: asked_for.RayCpus = None,
+    ray_gpus: asked_for.RayGpus = None,
+    ray_memory_gib: asked_for.RayMemory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Judge replies pairwise, blind."""
@@ -135,7 +142,13 @@ def judge(
             raise UserError(f"{option} {value}: must be at least 1")
     if run is not None and completions is not None:
         raise UserError(f"{run} and --completions {completions}: one of them at a time")
-    part = _shard(shard, run, check or dry_run or until_separated is not None)
+    something_else = check or dry_run or until_separated is not None
+    part = _shard(shard, run, something_else)
+    where = asked_for.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
+    if where is not None and (run is None or something_else or part is not None):
+        raise UserError(
+            f"--ray {ray}: judges a run in parts; leave out --shard, --completions, --check, --dry-run, --until-separated"
+        )
     design = Design(cells=pairs, replicates=replicates)
     asked = _Asked(names, design, seed, _goal(until_separated), keep_excluded, dry_run, part)
     if against is not None and (not check or run is not None or dry_run):
@@ -149,6 +162,8 @@ def judge(
     elif run is not None and part is not None:
         found = _judge_shard(run, asked, "heard_text" if reads == "heard" else "written")
     elif run is not None:
+        if where is not None:
+            _ask_on_cluster(run, asked, reads, where)
         found = _judge_run(run, asked, "heard_text" if reads == "heard" else "written")
     else:
         raise UserError("name a run's folder, or a file with --completions")
@@ -181,6 +196,18 @@ def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found
         outcomes = asyncio.run(judge_shard(store, how, progress))
         progress.note(f"when all shards are judged: harness judge {run}, with the same options and without --shard")
     return _Found(outcomes)
+
+
+def _ask_on_cluster(run: Path, asked: _Asked, reads: str, where: "OnCluster") -> None:
+    from harness.fleet.judging import ask_on_cluster
+    from harness.store.run_store import RunStore
+
+    RunStore.open(run).close()  # so that a folder without a run is said to be one here
+    line = [word for name in asked.judges for word in ("--judge", name)]
+    line += ["--reads", reads, "--replicates", str(asked.design.replicates), "--seed", str(asked.seed)]
+    line += ["--pairs", str(asked.design.cells)] if asked.design.cells is not None else []
+    with RunProgress() as progress:
+        ask_on_cluster(run, line, where, progress)
 
 
 def _with_model(names: tuple[str, ...], model: str | None) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 Streams are Ray's generator tasks: each message is an object that its consumer fetches once and lets go, so a run of any length
 holds a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
-play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.playing`).
+play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.giving_out`).
 
 Everything that Ray raises is turned into one line here, and nothing else imports it: it is an extra, and takes a second to
 load.
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from harness.errors import UserError
 from harness.extras import missing_modules
-from harness.fleet.job import Lost, Message, ShardJob
+from harness.fleet.job import Job, Lost, Message, ShardJob
 
 LOCAL: Final = "local"
 """Ray's own word for a cluster of this machine alone, which ends with the run."""
@@ -111,14 +111,18 @@ class RayCluster:
                 lines[node.address] = line
         return lines
 
-    def begin(self, task: Callable[[ShardJob], Iterator[Message]], job: ShardJob, needs: Needs) -> Stream:
+    def share(self, value: bytes) -> Any:
+        """Keep a value on the cluster, for many tasks to be given."""
+        return self._ray.put(value)
+
+    def begin(self, task: Callable[..., Iterator[Message]], job: Job, needs: Needs, *shared: Any) -> Stream:
         """Queue a task on whichever node has what it needs; nodes are filled evenly."""
         asks = {"memory": needs.memory_bytes} if needs.memory_bytes else {}
         remote = self._ray.remote(task).options(
             num_cpus=needs.cpus, num_gpus=needs.gpus, **asks,
             max_retries=0, num_returns="streaming", scheduling_strategy="SPREAD", name=f"shard {job.name}",
         )  # fmt: skip
-        return Stream(remote.remote(job))
+        return Stream(remote.remote(job, *shared))
 
     def messages(self, streams: Sequence[Stream], within_s: float) -> list[tuple[Stream, Message | Lost | None]]:
         """What has come of these streams, at most one message each; None of one that has ended. Waits for the first so long.
@@ -147,6 +151,9 @@ class RayCluster:
         except StopIteration:
             return None
         except exceptions.RayTaskError as error:
+            # One that is cancelled ends as if it had failed of that.
+            if isinstance(error.cause, exceptions.TaskCancelledError | KeyboardInterrupt):
+                return Lost("it was cancelled")
             raise error.as_instanceof_cause() from error
         except exceptions.RayError as error:
             return Lost(_last_line(error))

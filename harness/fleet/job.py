@@ -22,6 +22,26 @@ class ShardJob:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeJob:
+    """One shard of a judging. `arguments`: of `harness judge`, without the run; `known`: answers that are kept, as rows (key,
+    verdict). The run itself is a pack beside the job, because it is the same for all shards."""
+
+    arguments: tuple[str, ...]
+    shard: int
+    of: int
+    cwd: str
+    known: tuple[tuple[str, bytes], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """`2/8`."""
+        return f"{self.shard}/{self.of}"
+
+
+Job = ShardJob | JudgeJob
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """A line of progress."""
 
@@ -34,6 +54,13 @@ class Played:
 
     session: str
     pack: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Answers of judges have come, as rows of (key, verdict)."""
+
+    rows: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +91,4 @@ class Lost:
     reason: str
 
 
-Message = Said | Played | Ended
+Message = Said | Played | Answered | Ended

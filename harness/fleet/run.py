@@ -16,8 +16,9 @@ from harness.errors import AgentError, UserError
 from harness.extras import require_local
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
 from harness.fleet.gathering import Gathering
+from harness.fleet.giving_out import Outcome, give_out
 from harness.fleet.job import ShardJob
-from harness.fleet.playing import Outcome, play
+from harness.fleet.sessions import SessionsKept
 from harness.fleet.task import play_shard, prepare
 from harness.progress import RunProgress
 from harness.run.dealing import deal
@@ -147,10 +148,13 @@ def _gather(
     job = partial(_job, here, of)
     with Gathering(folder, here, of) as gathering:
         shards = {k + 1: frozenset(sessions_of(here, [c.id for c in contexts])) for k, contexts in enumerate(dealt)}
-        if any(sessions - gathering.finished for sessions in shards.values()):
+        ledger = SessionsKept(gathering, shards, job)
+        todo = [number for number in shards if ledger.left(number)]
+        if todo:
             progress.phase(f"Preparing {counted(len(nodes), 'node')}")
             _refuse_unfit(cluster.on_each(nodes, prepare, job(1, ())))
-        outcome = play(cluster, play_shard, shards, job, gathering, needs, progress, of=of)
+        progress.phase(f"Calls on {counted(len(todo), 'shard')}", sum(len(shards[k]) - ledger.kept(k) for k in todo))
+        outcome = give_out(cluster, play_shard, ledger, needs, progress, of=of)
     return gathering.store, outcome
 
 

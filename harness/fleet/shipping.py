@@ -38,6 +38,17 @@ def packed_rest(folder: Path, gone_before: Collection[str]) -> bytes:
     return _as_bytes(folder, frozenset(gone_before))
 
 
+def packed_texts(folder: Path) -> bytes:
+    """What judges read of a run, and the answers that it has: its databases, and the empty places of its recordings."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for path in sorted(folder.glob("*.sqlite*")):
+            archive.add(path, arcname=f"{RUN}/{path.name}")
+        for path in sorted((folder / SESSIONS).iterdir()):
+            archive.add(path, arcname=f"{RUN}/{SESSIONS}/{path.name}", recursive=False)
+    return out.getvalue()
+
+
 def unpacked(pack: bytes, into: Path) -> Path:
     """The run folder in a pack, laid into an empty folder.
 

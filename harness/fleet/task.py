@@ -11,35 +11,29 @@ stops the run (`harness.fleet.child`).
 """
 
 import contextlib
-import json
 import os
-import queue
 import shutil
-import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import psutil
 
 from harness.errors import UserError
-from harness.fleet.child import command
-from harness.fleet.job import Ended, Message, NotPlayedThere, Played, Said, ShardJob
-from harness.fleet.shipping import RUN, packed_rest, packed_session
+from harness.fleet.job import Answered, Ended, Job, JudgeJob, Message, NotPlayedThere, Played, ShardJob
+from harness.fleet.process import HarnessProcess
+from harness.fleet.shipping import RUN, packed_rest, packed_session, unpacked
+from harness.judging import VerdictCache
 from harness.run.fixed_plan import options_from, read_plan, refuse_another_plan
 from harness.run.plan import make_plan
+from harness.steps.judge import VERDICTS
+from harness.steps.judge_shards import folder_of
 from harness.store.database import DATABASE
 from harness.store.run_store import RunStore
 
 LOOK_EVERY_S: Final = 0.5
 """For finished sessions: a call takes tens of seconds, and one look reads a list of names."""
-ENDS_WITHIN_S: Final = 15.0
-"""A run that is stopped ends within five seconds (docs/faults.md); after this one that does not is killed."""
-_NOT_THE_AGENTS: Final = ("OMP_NUM_THREADS",)
-"""Ray sets it to the CPUs of the task (Ray documentation, "Configuring Ray"), which would change the agents that are
-measured."""
 _PLACE: Final = "heart-shard-"
 
 
@@ -53,14 +47,45 @@ def play_shard(job: ShardJob) -> Iterator[Message]:
         elsewhere.write_text("\n".join(job.elsewhere), encoding="utf-8")
         arguments = ["run", "--plan", str(plan), "--shard", job.name, "--elsewhere", str(elsewhere)]
         arguments += ["--out", str(folder), "--json"]
-        with _Shard(arguments) as shard:
+        with HarnessProcess(arguments) as playing:
             sent: set[str] = set()
-            while shard.goes_on(LOOK_EVERY_S):
-                yield from shard.said()
+            goes_on = True
+            while goes_on:
+                goes_on = playing.goes_on(LOOK_EVERY_S)
+                yield from playing.said()
                 yield from _finished(folder, sent)
-            yield from shard.said()
-            yield from _finished(folder, sent)
-            yield shard.ended(folder, sent)
+            told, error = playing.told()
+            pack = packed_rest(folder, sent) if (folder / DATABASE).exists() else None
+            left = [f for f in (told or {}).get("failures", ()) if f["kind"] == "not_played"]
+            why = (NotPlayedThere(f["context"], f["agent"], f["condition"], f["detail"]) for f in left)
+            yield Ended(error, pack, died=told is None, not_played=tuple(why))
+
+
+def judge_shard(job: JudgeJob, run: bytes) -> Iterator[Message]:
+    """Put the questions of one shard of a judging here. The last message is `Ended`.
+
+    Args:
+        run: the run as `harness.fleet.shipping.packed_rest` packs it, without recordings.
+    """
+    _forget_the_dead()
+    with tempfile.TemporaryDirectory(prefix=f"{_PLACE}{os.getpid()}-") as place, _in_folder_of(job):
+        folder = unpacked(run, Path(place))
+        answers = folder_of(folder, (job.shard, job.of)) / VERDICTS
+        with VerdictCache(answers) as cache:
+            cache.add_rows(job.known)
+        sent = {key for key, _ in job.known}
+        with HarnessProcess(["judge", str(folder), "--shard", job.name, *job.arguments, "--json"]) as judging:
+            goes_on = True
+            while goes_on:
+                goes_on = judging.goes_on(LOOK_EVERY_S)
+                yield from judging.said()
+                with VerdictCache(answers) as cache:
+                    rows = tuple(cache.rows(sent))
+                if rows:
+                    sent |= {key for key, _ in rows}
+                    yield Answered(rows)
+            told, error = judging.told()
+            yield Ended(error, None, died=told is None)
 
 
 def prepare(job: ShardJob) -> str:
@@ -86,80 +111,6 @@ def prepare(job: ShardJob) -> str:
     return ""
 
 
-class _Shard:
-    """The process that plays, and what it has said so far."""
-
-    def __init__(self, arguments: list[str]) -> None:
-        self._lines: queue.Queue[str] = queue.Queue()
-        self._process = subprocess.Popen(
-            command(os.getpid(), arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=_environment(os.environ),
-        )
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._out: list[str] = []
-        self._last_line = ""
-        self._readers = [
-            threading.Thread(target=self._read, args=(self._process.stderr, self._lines.put), daemon=True),
-            threading.Thread(target=self._read, args=(self._process.stdout, self._out.append), daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
-
-    def __enter__(self) -> "_Shard":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(ENDS_WITHIN_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        for reader in self._readers:
-            reader.join(1.0)
-
-    def goes_on(self, within_s: float) -> bool:
-        """Whether it still plays after so long."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(within_s)
-        return self._process.returncode is None
-
-    def said(self) -> Iterator[Said]:
-        """Its lines since the last time."""
-        with contextlib.suppress(queue.Empty):
-            while True:
-                line = self._lines.get_nowait()
-                if line.strip():
-                    self._last_line = line
-                    yield Said(line)
-
-    def ended(self, folder: Path, sent: set[str]) -> Ended:
-        """Its last message."""
-        for reader in self._readers:
-            reader.join(ENDS_WITHIN_S)
-        pack = packed_rest(folder, sent) if (folder / DATABASE).exists() else None
-        try:
-            told = json.loads("\n".join(self._out))
-        except ValueError:
-            return Ended(f"its process ended with code {self._process.returncode}: {self._last_line.strip()}", pack, died=True)
-        if "error" in told:
-            return Ended(str(told["error"]["message"]), pack)
-        left = [f for f in told["failures"] if f["kind"] == "not_played"]
-        why = (NotPlayedThere(f["context"], f["agent"], f["condition"], f["detail"]) for f in left)
-        return Ended("", pack, not_played=tuple(why))
-
-    @staticmethod
-    def _read(stream: IO[str], keep: Callable[[str], object]) -> None:
-        for line in stream:
-            keep(line.rstrip("\n"))
-
-
 def _finished(folder: Path, sent: set[str]) -> Iterator[Played]:
     if not (folder / DATABASE).exists():
         return
@@ -172,12 +123,8 @@ def _finished(folder: Path, sent: set[str]) -> Iterator[Played]:
         store.close()
 
 
-def _environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in inherited.items() if name not in _NOT_THE_AGENTS}
-
-
 @contextlib.contextmanager
-def _in_folder_of(job: ShardJob) -> Iterator[None]:
+def _in_folder_of(job: Job) -> Iterator[None]:
     if not Path(job.cwd).is_dir():
         yield
         return

@@ -9,6 +9,7 @@ are not kept, so that a later run may do better.
 import hashlib
 import json
 import sqlite3
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Self
@@ -59,7 +60,14 @@ class VerdictCache:
         Raises sqlite3.DatabaseError: the file is damaged.
         """
         with closing(sqlite3.connect(f"{other.resolve().as_uri()}?mode=ro", uri=True)) as there:
-            rows = there.execute("SELECT key, json FROM verdicts").fetchall()
+            return self.add_rows(there.execute("SELECT key, json FROM verdicts").fetchall())
+
+    def rows(self, without: Collection[str] = ()) -> list[tuple[str, bytes]]:
+        """Verdicts as they are kept, (key, JSON), but for those with these keys."""
+        return [row for row in self._db.execute("SELECT key, json FROM verdicts ORDER BY key") if row[0] not in without]
+
+    def add_rows(self, rows: Sequence[tuple[str, bytes]]) -> int:
+        """Keep such rows; one that is here stays. Returns how many were added."""
         before = self._db.total_changes
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", rows)

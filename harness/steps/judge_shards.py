@@ -40,6 +40,12 @@ def folder_of(run: Path, shard: tuple[int, int]) -> Path:
     return run / SHARDS / f"{number}-of-{of}"
 
 
+def dealt_before(run: Path) -> int | None:
+    """To how many shards the judging was dealt whose answers are waiting; None where none are."""
+    dealt = [_NAME.fullmatch(folder.name) for folder in _folders(run)]
+    return next((int(match[1]) for match in dealt if match is not None), None)
+
+
 def falls_to(key: str, shard: tuple[int, int]) -> bool:
     """Whether a shard puts the question with this key (hexadecimal, as evenly spread as SHA-256 is)."""
     number, of = shard

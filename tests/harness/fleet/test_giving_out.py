@@ -15,8 +15,9 @@ import pytest
 from harness.errors import UserError
 from harness.fleet.cluster import Needs, Node, Stream, refuse_without_room
 from harness.fleet.gathering import Gathering
-from harness.fleet.job import Ended, Lost, Message, Played, Said, ShardJob
-from harness.fleet.playing import FRUITLESS, Outcome, Task, play
+from harness.fleet.giving_out import FRUITLESS, Outcome, Task, give_out
+from harness.fleet.job import Ended, Job, Lost, Message, Played, Said, ShardJob
+from harness.fleet.sessions import SessionsKept
 from harness.fleet.shipping import packed_rest, packed_session
 from harness.progress import RunProgress
 from harness.run.fixed_plan import fixed, fleet_of
@@ -51,7 +52,8 @@ class Fleet:
     cancelled: bool = False
     interrupted_at: int | None = None
 
-    def begin(self, _task: Task, job: ShardJob, _needs: Needs) -> Stream:
+    def begin(self, _task: Task, job: Job, _needs: Needs, *_shared: Any) -> Stream:
+        assert isinstance(job, ShardJob)
         self.attempts += 1
         return Stream(self._attempt(job, self.attempts))
 
@@ -109,7 +111,8 @@ def run(fleet: Fleet, out: Path) -> tuple[Outcome, Gathering]:
         raise AssertionError("the stand-in plays by itself")
 
     with Gathering(out, FIXED, OF) as gathering:
-        return play(fleet, task, SHARDS, job, gathering, Needs(), RunProgress(quiet=True), of=OF), gathering
+        ledger = SessionsKept(gathering, SHARDS, job)
+        return give_out(fleet, task, ledger, Needs(), RunProgress(quiet=True), of=OF), gathering
 
 
 def sessions(out: Path) -> Any:

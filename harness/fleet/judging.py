@@ -1,0 +1,83 @@
+"""`harness judge --ray`: the questions of a run put by many machines, their answers kept here the moment they come.
+
+The shards are those of `harness judge --shard`: a question belongs to the shard that its key names, so none is put twice, and
+the answers lie where a shard on this machine would have kept them. Judging the run as a whole then takes them in. Only texts
+travel.
+"""
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import AgentError
+from harness.fleet.cluster import Needs, connected, refuse_without_room
+from harness.fleet.giving_out import give_out
+from harness.fleet.job import Answered, Ended, JudgeJob, Played
+from harness.fleet.run import OnCluster
+from harness.fleet.shipping import packed_texts
+from harness.fleet.task import judge_shard
+from harness.judging import VerdictCache
+from harness.progress import RunProgress
+from harness.run.stopping import sigterm_as_ctrl_c
+from harness.steps.judge import VERDICTS
+from harness.steps.judge_shards import dealt_before, folder_of
+from harness.store.database import locked
+from harness.wording import counted
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersKept:
+    """The ledger of questions: shard → the file with its answers. How many there are to put is known to the shards alone."""
+
+    answers: Mapping[int, VerdictCache]
+    arguments: tuple[str, ...]
+    done: set[int] = field(default_factory=set)
+
+    def job(self, shard: int) -> JudgeJob:
+        """See `harness.fleet.giving_out.Ledger`, as for all below."""
+        return JudgeJob(self.arguments, shard, len(self.answers), os.getcwd(), tuple(self.answers[shard].rows()))
+
+    def kept(self, shard: int) -> int:
+        return len(self.answers[shard].keys())
+
+    def left(self, shard: int) -> str:
+        return "" if shard in self.done else "its other questions"
+
+    def take(self, shard: int, result: Played | Answered) -> str:
+        assert isinstance(result, Answered)
+        self.answers[shard].add_rows(result.rows)
+        return counted(len(result.rows), "answer")
+
+    def end(self, shard: int, end: Ended) -> None:
+        if not end.died and not end.error:
+            self.done.add(shard)
+
+
+def ask_on_cluster(run: Path, arguments: Sequence[str], where: OnCluster, progress: RunProgress) -> None:
+    """Put the questions of a run on a cluster; the answers wait in the run's folder to be taken in.
+
+    Args:
+        arguments: of `harness judge`, without the run and without a shard.
+
+    Raises:
+        UserError: there is no cluster, or the run is being judged by another process.
+        AgentError: a shard could not be judged; every answer that came is kept, and the same line goes on.
+    """
+    needs = Needs(where.cpus or 1.0, where.gpus, where.memory_bytes)
+    with connected(where.address) as cluster, sigterm_as_ctrl_c(), contextlib.ExitStack() as open_now:
+        nodes = refuse_without_room(cluster.nodes(), needs)
+        of = where.shards or dealt_before(run) or sum(node.holds(needs) for node in nodes)
+        answers: dict[int, VerdictCache] = {}
+        for number in range(1, of + 1):
+            folder = folder_of(run, (number, of))
+            folder.mkdir(parents=True, exist_ok=True)
+            open_now.enter_context(locked(folder))
+            answers[number] = open_now.enter_context(VerdictCache(folder / VERDICTS))
+        progress.phase(f"Questions on {counted(of, 'shard')}")
+        ledger = AnswersKept(answers, tuple(arguments))
+        outcome = give_out(cluster, judge_shard, ledger, needs, progress, of=of, shared=(cluster.share(packed_texts(run)),))
+    if outcome.errors:
+        number, line = next(iter(sorted(outcome.errors.items())))
+        raise AgentError(f"shard {number}/{of} could not be judged: {line}; every answer is kept, and the same line goes on")
