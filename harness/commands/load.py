@@ -15,9 +15,14 @@ from harness.progress import RunProgress
 
 def load(
     agent: Annotated[str, typer.Option(help="A shipped profile or a .toml file.")],
-    callers: Annotated[str, typer.Option(help="Callers at once, step by step.")] = "1,2,5,10",
+    callers: Annotated[str, typer.Option(help="Callers at once, step by step; auto: as many as hold.")] = "1,2,5,10",
     pack: Annotated[str, typer.Option(help="Its first context is what everybody says.")] = "heart-mini",
-    rounds: Annotated[int, typer.Option(help="Play each step so often; a p95 needs 60 turns.", min=1)] = 1,
+    rounds: Annotated[
+        int | None, typer.Option(help="Play each step so often; by default once, with auto as often as a p95 needs.", min=1)
+    ] = None,
+    budget_ms: Annotated[
+        float | None, typer.Option(help="TTFA that a step must keep at p95; by default none, with auto 500.", min=1)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for figures, chart and log; by default a new one under runs/.")
     ] = None,
@@ -26,11 +31,15 @@ def load(
     """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
     from harness.commands.table import milliseconds
     from harness.load.agent import LoadRequest, load_agent, parse_callers
+    from harness.timing.figures import BUDGET_MS
+    from harness.wording import counted
     from reports.charts.load import write_chart
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"
     with RunProgress() as progress:
-        request = LoadRequest(agent, tuple(parse_callers(callers)), pack, rounds, folder / "logs")
+        steps = parse_callers(callers)
+        budget = BUDGET_MS if budget_ms is None and steps is None else budget_ms
+        request = LoadRequest(agent, tuple(steps) if steps is not None else None, pack, rounds, folder / "logs", budget)
         found = asyncio.run(load_agent(request, progress))
     picture = folder / "load.html"
     write_chart(found, picture)
@@ -40,7 +49,7 @@ def load(
         print(text)
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("callers", "TTFA p50", "p95", "no reply", "failed", "pacing p99", "ratio", "out of bounds"):
+    for name in ("callers", "TTFA p50", "p95", "no reply", "failed", "pacing p99", "ratio", "machine", "out of bounds"):
         table.add_column(name, justify="left" if name == "out of bounds" else "right", no_wrap=name != "out of bounds")
     for step in found.steps:
         table.add_row(
@@ -51,12 +60,22 @@ def load(
             str(step.failed),
             f"{step.pacing_p99_error_ms:.2f}",
             f"{step.realtime_ratio:.4f}",
+            f"{step.used.machine:.0%}" if step.used is not None else "",
             "; ".join(step.out_of_bounds),
         )
     console = screen()
     console.print(table)
     ceiling = "none of these" if found.ceiling is None else f"{found.ceiling} caller(s)"
     console.print(f"within every bound up to: {ceiling} (caller priority: {found.priority})", soft_wrap=True)
+    if found.limit is not None:
+        above, limit = found.limit
+        console.print(f"at {above}: {limit.in_words()}", soft_wrap=True)
+    if used := next((s.used for s in found.steps if s.callers == found.ceiling), None):
+        console.print(
+            f"the caller takes {used.cores_a_caller:.1%} of a core and {used.mib_a_caller:.1f} MiB for each, in "
+            f"{counted(used.processes, 'process', 'processes')}",
+            soft_wrap=True,
+        )
     console.print(f"chart   {picture}", soft_wrap=True, highlight=False)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from audio.vocal import silero
 from harness.errors import UserError
 from harness.extras import require_local
-from harness.load.result import LoadResult
+from harness.load.ceiling import LoadResult
 from harness.load.steps import load
 from harness.progress import RunProgress
 from harness.run.caller_turns import history_of, render_turns
@@ -19,13 +19,14 @@ from harness.run.sessions import weights_of
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """Which agent, how many callers, what they say."""
+    """Which agent, how many callers (None: as many as hold), what they say, and what TTFA may be at p95."""
 
     agent: str
-    callers: tuple[int, ...]
+    callers: tuple[int, ...] | None
     pack: str
-    rounds: int
+    rounds: int | None
     logs: Path
+    budget_ms: float | None = None
 
 
 async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
@@ -46,7 +47,7 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
     async with RunningAgents(plan.profiles, weights, request.logs, progress) as running:
         connection = running.connection(profile.name)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
-        progress.phase("Calls", sum(request.callers) * request.rounds)
+        progress.phase("Calls", sum(request.callers) * (request.rounds or 1) if request.callers is not None else None)
         return await load(
             lambda _: connection,
             turns.of(key, rate_hz)[0],
@@ -57,19 +58,22 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
             rounds=request.rounds,
             vocal=silero(),
             progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
+            budget_ms=request.budget_ms,
         )
 
 
-def parse_callers(text: str) -> Sequence[int]:
-    """`1,2,5,10` as numbers.
+def parse_callers(text: str) -> Sequence[int] | None:
+    """`1,2,5,10` as numbers; None for `auto`.
 
     Raises:
         UserError: something else is written.
     """
+    if text == "auto":
+        return None
     try:
         callers = [int(part) for part in text.split(",")]
     except ValueError:
         callers = []
     if not callers or min(callers) < 1 or max(callers) > 1_000:
-        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, as in 1,2,5,10")
+        raise UserError(f"--callers {text}: write numbers from 1 to 1000 with commas, as in 1,2,5,10, or auto")
     return callers

@@ -1,11 +1,23 @@
 """What a measurement under load found, step by step."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from harness.ranking.percentiles import Quantiles
 
 MOST_SILENT: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a step took of the machine. Cores and shares of one core, but `machine`: the share of all cores that was busy,
+    whoever used them. `mib_a_caller`: the most by which the caller's processes grew."""
+
+    processes: int
+    cores_a_caller: float
+    busiest_process: float
+    machine: float
+    mib_a_caller: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,7 @@ class LoadStep:
     loop_lag_max_ms: float
     ttfa_ms: Quantiles
     out_of_bounds: tuple[str, ...]
+    used: Used | None = None
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `steps`."""
@@ -37,33 +50,5 @@ class LoadStep:
             "pacing_max_error_ms": self.pacing_max_error_ms,
             "loop_lag_max_ms": self.loop_lag_max_ms,
             "out_of_bounds": list(self.out_of_bounds),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class LoadResult:
-    """All steps. `ceiling` is the most callers with every bound kept up to there; None when the first step broke one.
-
-    Kept means: pacing and lag within bounds, no call failed, and at most one in twenty without reply.
-    """
-
-    steps: tuple[LoadStep, ...]
-    priority: str
-
-    @property
-    def ceiling(self) -> int | None:
-        kept = None
-        for step in self.steps:
-            if step.out_of_bounds or step.failed or step.no_reply > step.sessions * MOST_SILENT:
-                break
-            kept = step.callers
-        return kept
-
-    def to_json(self) -> dict[str, Any]:
-        """The object that `harness load --json` prints."""
-        return {
-            "schema": 1,
-            "steps": [step.to_json() for step in self.steps],
-            "ceiling": self.ceiling,
-            "priority": self.priority,
+            "used": asdict(self.used) if self.used is not None else None,
         }

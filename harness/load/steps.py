@@ -1,10 +1,10 @@
 """How many callers at once an agent, or this machine, stands: steps of rising concurrency, each measured like any call.
 
-One scheduler paces all callers of a process; where one process is not enough there are more, on the same clock. A step is
-a wave: all its callers speak at once, each in a phase of its own within the 20 ms frame, and nothing is analysed until
-the last has ended. A step is *within bounds* when frames left on time and at the speed of speech; the figures of a step
-that is not are the machine's limit and say nothing of the agent. A p95 needs 60 turns, so small steps have none unless
-they are repeated.
+One scheduler paces all callers of a process; where one process is not enough there are more, on the same clock, and a step in
+which one filled its core is played again by twice as many. A step is a wave: all its callers speak at once, each in a phase of
+its own within the 20 ms frame, and nothing is analysed until the last has ended. A step is *within bounds* when frames left on
+time and at the speed of speech; the figures of a step that is not are the machine's limit and say nothing of the agent. A p95
+needs 60 turns, so small steps have none unless they are repeated.
 """
 
 import asyncio
@@ -20,7 +20,11 @@ from agents.connections import ConnectionSpec
 from agents.message import Message
 from audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
-from harness.load.result import LoadResult, LoadStep
+from harness.load.ceiling import LoadResult
+from harness.load.ladder import MOST, next_callers, rounds_for
+from harness.load.limits import limit_of
+from harness.load.pressure import Pressure
+from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles, quantiles_of
 from harness.recording.files import load as load_recording
 from harness.recording.record import Recording
@@ -29,6 +33,8 @@ from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 
 CALLERS_PER_PROCESS: Final = 100
 """One process paced 100 callers within bounds on one of two cores (docs/performance.md)."""
+FEWEST_PER_PROCESS: Final = 12
+"""A process that fills a core with fewer is held up by something that more processes do not mend."""
 STAGGER_S: Final = 0.02
 """Calls of a wave begin this far apart: opening a hundred lines in one instant measures opening, not speaking."""
 
@@ -40,41 +46,91 @@ async def load(
     connection: Callable[[int], ConnectionSpec],
     turn: CallerTurn,
     rate_hz: int,
-    callers: Sequence[int] = (1, 2, 5, 10),
+    callers: Sequence[int] | None = (1, 2, 5, 10),
     *,
     history: Sequence[Message] = (),
     greeting: Greeting | None = None,
-    rounds: int = 1,
+    rounds: int | None = None,
     limits: Limits | None = None,
     vocal: VocalDetector | None = None,
     progress: Progress | None = None,
+    budget_ms: float | None = None,
+    most: int = MOST,
 ) -> LoadResult:
     """Play `turn` by so many callers at once, step after step. `connection` gives the line of the n-th session.
+
+    Args:
+        callers: None: more and more, until a step does not hold, and then between, until the ceiling is known to a tenth.
+        rounds: how often each step is played; None: once, or where the callers are to be found as often as a p95 needs.
+        budget_ms: what TTFA may be at p95.
+        most: callers that are never passed, where they are to be found.
 
     Raises:
         AgentError: a caller process does not start.
         UserError: the speech detector is not installed.
     """
-    plan_limits = limits or Limits()
-    processes = [CallerProcess() for _ in range(max(1, math.ceil(max(callers) / CALLERS_PER_PROCESS)))]
-    steps: list[LoadStep] = []
+    fleet = _Callers()
+    steps: dict[int, LoadStep] = {}
     begun = 0
-    try:
-        await asyncio.gather(*(process.start() for process in processes))
-        for wanted in callers:
-            with tempfile.TemporaryDirectory(prefix="load-") as parent:
-                ended: list[tuple[SessionOutcome, Path]] = []
-                for _ in range(rounds):
+
+    async def play(wanted: int) -> LoadStep:
+        nonlocal begun
+        again = rounds or (1 if callers is not None else rounds_for(wanted))
+        processes = await fleet.enough_for(wanted)
+        with tempfile.TemporaryDirectory(prefix="load-") as parent:
+            ended: list[tuple[SessionOutcome, Path]] = []
+            async with Pressure([p.pid for p in processes if p.pid is not None], wanted) as pressure:
+                for _ in range(again):
+                    lines = [connection(begun + k) for k in range(wanted)]
                     plans = [
-                        SessionPlan(line, (turn,), rate_hz, tuple(history), limits=plan_limits, greeting=greeting)
-                        for line in (connection(begun + k) for k in range(wanted))
+                        SessionPlan(line, (turn,), rate_hz, tuple(history), limits=limits or Limits(), greeting=greeting)
+                        for line in lines
                     ]
                     begun += wanted
-                    ended += await _wave(plans, processes, Path(parent), len(ended), wanted * rounds, progress)
-                steps.append(await asyncio.to_thread(_step, wanted, ended, vocal))
+                    ended += await _wave(plans, processes, Path(parent), len(ended), wanted * again, progress)
+            return await asyncio.to_thread(_step, wanted, ended, vocal, pressure.used)
+
+    try:
+        given = iter(callers) if callers is not None else None
+        while True:
+            held = {n: limit_of(step, budget_ms) is None for n, step in steps.items()}
+            wanted = next(given, None) if given is not None else next_callers(held, most)
+            if wanted is None:
+                break
+            steps[wanted] = await play(wanted)
+            while (limit := limit_of(steps[wanted], budget_ms)) is not None and limit.of == "caller" and fleet.spread():
+                steps[wanted] = await play(wanted)
     finally:
-        await asyncio.gather(*(process.stop() for process in processes))
-    return LoadResult(tuple(steps), processes[0].priority)
+        await fleet.stop()
+    return LoadResult(tuple(steps.values()), fleet.priority, budget_ms)
+
+
+class _Callers:
+    """As many caller processes as a step needs, started as they are needed."""
+
+    def __init__(self) -> None:
+        self.priority = ""
+        self._each = CALLERS_PER_PROCESS
+        self._processes: list[CallerProcess] = []
+
+    async def enough_for(self, callers: int) -> list[CallerProcess]:
+        """Those that a step is played by."""
+        needed = max(1, math.ceil(callers / self._each))
+        new = [CallerProcess() for _ in range(needed - len(self._processes))]
+        self._processes += new
+        await asyncio.gather(*(process.start() for process in new))
+        self.priority = self._processes[0].priority
+        return self._processes[:needed]
+
+    def spread(self) -> bool:
+        """Give each process half as many callers, because one filled its core; False where that is as few as is worth while."""
+        if self._each <= FEWEST_PER_PROCESS:
+            return False
+        self._each = max(FEWEST_PER_PROCESS, self._each // 2)
+        return True
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(process.stop() for process in self._processes))
 
 
 async def _wave(
@@ -101,11 +157,11 @@ async def _wave(
     return list(await asyncio.gather(*(play(k, plan) for k, plan in enumerate(plans))))
 
 
-def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None) -> LoadStep:
+def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None, used: Used) -> LoadStep:
     recordings = [load_recording(folder) for outcome, folder in ended if outcome.failure_kind is None]
     if not recordings:
         nothing = tuple(sorted({f"{o.failure_kind}: {o.detail}" for o, _ in ended}))
-        return LoadStep(callers, len(ended), len(ended), 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), nothing)
+        return LoadStep(callers, len(ended), len(ended), 0, math.nan, math.nan, math.nan, math.nan, Quantiles(), nothing, used)
     timings = [measure(recording, vocal) for recording in recordings]
     ttfa = {
         str(k): [math.inf if t.no_reply or t.signed_ms is not None else t.ttfa_ms]
@@ -126,6 +182,7 @@ def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: Voc
         loop_lag_max_ms=lag,
         ttfa_ms=quantiles_of({k: [v for v in values if v is not None] for k, values in ttfa.items()}, seed=1),
         out_of_bounds=out_of_bounds(p99, ratio, lag),
+        used=used,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UserError
-from harness.load.result import LoadResult
+from harness.load.ceiling import LoadResult
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
 SUFFIXES = (".svg", ".png", ".html")

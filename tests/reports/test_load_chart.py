@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.load.result import LoadResult, LoadStep
+from harness.load.ceiling import LoadResult
+from harness.load.result import LoadStep
 from harness.ranking.percentiles import Quantiles
 from reports.charts.load import chart, write_chart
 

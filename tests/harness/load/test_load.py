@@ -7,6 +7,7 @@ from agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits
+from harness.load.ceiling import LoadResult
 from harness.load.steps import load
 
 LIMITS = Limits(quiet_s=0.3, no_reply_s=2.0, total_s=4.0)
@@ -32,8 +33,29 @@ async def test_every_step_has_its_pacing_and_its_latency() -> None:
         assert step.no_reply == 0
         assert step.ttfa_ms.p50 == pytest.approx(DELAY_MS, abs=80)
         assert step.ttfa_ms.p95 is None
+        assert step.used is not None
+        assert step.used.processes == 1
+        assert 0 < step.used.cores_a_caller <= step.used.busiest_process
+        assert 0 < step.used.machine <= 1
     assert result.to_json()["steps"][1]["callers"] == 4
     assert seen[-1] == (4, 8, 8)
+
+
+async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
+    async with metrology_agent(1, 40, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
+
+        def line(k: int) -> ConnectionSpec:
+            # The agent is there for its first nine callers: four in the first step, five of the eight in the second.
+            return ConnectionSpec("raw-pcm", f"{agent.url}/{k}" if k < 9 else "ws://127.0.0.1:9")
+
+        result = await load(line, _turn(), 16_000, None, limits=LIMITS, rounds=1, budget_ms=5_000, most=8)
+    assert [step.callers for step in result.steps][:2] == [4, 8]
+    assert result.limit is not None
+    assert result.limit[1].of == "agent"
+    eight = LoadResult(result.steps[:2], "").limit
+    assert eight is not None
+    assert "3 of 8 calls failed" in eight[1].detail
+    assert result.ceiling == 4
 
 
 async def test_an_agent_that_is_not_there_is_the_ceiling() -> None:

@@ -1,0 +1,51 @@
+"""All steps of a measurement under load, and what they come to: how many callers held, and who gave way above that."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from harness.load.limits import Limit, limit_of
+from harness.load.result import LoadStep
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """All steps, in the order played. `ceiling` is the most callers with every bound kept up to there; None when none held.
+
+    Kept means: pacing and lag within bounds, no call failed, at most one in twenty without reply, and where a budget is given
+    TTFA within it at p95.
+    """
+
+    steps: tuple[LoadStep, ...]
+    priority: str
+    budget_ms: float | None = None
+
+    @property
+    def ceiling(self) -> int | None:
+        kept = None
+        for step in self._sorted:
+            if limit_of(step, self.budget_ms) is not None:
+                break
+            kept = step.callers
+        return kept
+
+    @property
+    def limit(self) -> tuple[int, Limit] | None:
+        """The least number of callers that did not hold, and why; None where all did."""
+        found = ((step.callers, limit_of(step, self.budget_ms)) for step in self._sorted)
+        return next(((callers, limit) for callers, limit in found if limit is not None), None)
+
+    @property
+    def _sorted(self) -> list[LoadStep]:
+        return sorted(self.steps, key=lambda step: step.callers)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `harness load --json` prints."""
+        limit = self.limit
+        return {
+            "schema": 1,
+            "steps": [step.to_json() for step in self.steps],
+            "ceiling": self.ceiling,
+            "limit": {"callers": limit[0], "of": limit[1].of, "detail": limit[1].detail} if limit is not None else None,
+            "budget_ms": self.budget_ms,
+            "priority": self.priority,
+        }

@@ -1,0 +1,63 @@
+"""Who gave way: the agent, the machine or the caller. A pure function of one step's figures.
+
+In this order, because each makes the next unreadable. Frames that left late are the harness's own end: of the caller, where one
+of its processes filled a core, else of the machine. Only where frames left on time does a late or missing reply say something
+of the agent; and an agent that is late while every core is full lacked the machine.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from harness.load.result import MOST_SILENT, LoadStep
+from harness.wording import counted
+
+FULL_CORE: Final = 0.9
+"""Of a core: a process that uses more of it waits for itself. Its other tenth is the kernel's, which counts elsewhere."""
+FULL_MACHINE: Final = 0.95
+"""Of all cores: what is left is the gaps between processes that wait for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Why a step did not hold."""
+
+    of: Literal["agent", "machine", "caller"]
+    detail: str
+
+    def in_words(self) -> str:
+        """`the agent: TTFA p95 640 ms is over 500 ms`."""
+        return f"the {self.of}: {self.detail}"
+
+
+def limit_of(step: LoadStep, budget_ms: float | None = None) -> Limit | None:
+    """Why a step is over a bound, or over the budget of TTFA at p95; None where it holds.
+
+    Where a step has no p95 (under 60 turns), the budget is not asked about.
+    """
+    used = step.used
+    full = used is not None and used.machine >= FULL_MACHINE
+    all_failed = step.failed == step.sessions
+    if step.out_of_bounds and not all_failed:
+        late = "; ".join(step.out_of_bounds)
+        if used is not None and used.busiest_process >= FULL_CORE and not full:
+            return Limit("caller", f"{late}; one of its processes used {used.busiest_process:.0%} of a core")
+        busy = f"; its cores were {used.machine:.0%} busy" if used is not None else ""
+        return Limit("machine", late + busy)
+    if step.failed:
+        why = f" ({step.out_of_bounds[0]})" if step.out_of_bounds else ""
+        return Limit("agent", f"{step.failed} of {counted(step.sessions, 'call')} failed{why}")
+    late_reply = _late(step, budget_ms)
+    if late_reply and full and used is not None:
+        return Limit("machine", f"{late_reply}, while its cores were {used.machine:.0%} busy")
+    return Limit("agent", late_reply) if late_reply else None
+
+
+def _late(step: LoadStep, budget_ms: float | None) -> str:
+    if step.no_reply > step.sessions * MOST_SILENT:
+        return f"{step.no_reply} of {counted(step.sessions, 'call')} had no reply"
+    if budget_ms is None:
+        return ""
+    p95 = step.ttfa_ms.p95
+    if step.ttfa_ms.p95_over_limit:
+        return f"TTFA p95 is a call without reply, and the budget is {budget_ms:,.0f} ms"
+    return f"TTFA p95 {p95:,.0f} ms is over {budget_ms:,.0f} ms" if p95 is not None and p95 > budget_ms else ""

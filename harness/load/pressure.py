@@ -1,0 +1,86 @@
+"""What a step takes of the machine while its callers speak: the processor of each caller process, memory, and all cores.
+
+Without it a late frame or a late reply has no author. A caller process that fills its core is the caller's own end, full cores
+are the machine's, and what is left is the agent's. Processor times are the kernel's own counters, read before and after; memory
+is looked at twice a second and the most of it counts, because recordings are held until their calls end.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Final, Self
+
+import psutil
+
+from harness.load.result import Used
+
+LOOK_S: Final = 0.5
+_MIB: Final = 2**20
+
+
+class Pressure:
+    """Watches caller processes through an `async with` block; `used` says afterwards what they and the machine did."""
+
+    def __init__(self, pids: Sequence[int], callers: int) -> None:
+        self._processes = [psutil.Process(pid) for pid in pids]
+        self._callers = callers
+        self._most_bytes = 0
+        self._looking: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._began_s = time.monotonic()
+        self._idle_before, self._all_before = _machine_s()
+        self._before_s = [_spent_s(process) for process in self._processes]
+        self._before_bytes = self._memory()
+        self._most_bytes = self._before_bytes
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._looking
+        wall_s = max(time.monotonic() - self._began_s, 1e-9)
+        idle, every = _machine_s()
+        shares = [
+            (_spent_s(process) - before) / wall_s for process, before in zip(self._processes, self._before_s, strict=True)
+        ]
+        passed = every - self._all_before
+        self.used = Used(
+            processes=len(self._processes),
+            cores_a_caller=max(sum(shares), 0.0) / self._callers,
+            busiest_process=max(shares, default=0.0),
+            machine=1.0 - (idle - self._idle_before) / passed if passed > 0 else 0.0,
+            mib_a_caller=(self._most_bytes - self._before_bytes) / _MIB / self._callers,
+        )
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._most_bytes = max(self._most_bytes, self._memory())
+
+    def _memory(self) -> int:
+        found = 0
+        for process in self._processes:
+            with contextlib.suppress(psutil.Error):
+                found += process.memory_info().rss
+        return found
+
+
+def _spent_s(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:  # it died in the step, which its calls say already
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _machine_s() -> tuple[float, float]:
+    """Seconds that the cores rested, and all their seconds, since its start. Time stolen by a host counts as busy."""
+    times = psutil.cpu_times()
+    every = times.user + times.nice + times.system + times.idle
+    every += sum(getattr(times, name, 0.0) for name in ("iowait", "irq", "softirq", "steal"))
+    return float(times.idle + getattr(times, "iowait", 0.0)), float(every)

@@ -1,0 +1,81 @@
+"""Who gave way, and how many callers are tried next: pure functions of what steps came to."""
+
+import pytest
+
+from harness.load.ceiling import LoadResult
+from harness.load.ladder import MOST, TURNS, next_callers, rounds_for
+from harness.load.limits import limit_of
+from harness.load.result import LoadStep, Used
+from harness.ranking.percentiles import Quantiles
+
+BUDGET_MS = 500.0
+
+
+def step(
+    callers: int = 10,
+    *,
+    p95: float | None = 400.0,
+    late: bool = False,
+    machine: float = 0.4,
+    process: float = 0.2,
+    failed: int = 0,
+    no_reply: int = 0,
+    over_limit: bool = False,
+) -> LoadStep:
+    out = ("pacing p99 6.5 ms is over 5 ms",) if late else ()
+    used = Used(1, 0.01, process, machine, 1.0)
+    ttfa = Quantiles(p50=300.0, p95=p95, p95_over_limit=over_limit, n=callers)
+    return LoadStep(callers, callers, failed, no_reply, 6.5 if late else 0.2, 9.0, 1.0, 1.0, ttfa, out, used)
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "said"),
+    [
+        (step(), None, ""),
+        (step(p95=None), None, ""),
+        (step(p95=640), "agent", "TTFA p95 640 ms is over 500 ms"),
+        (step(p95=640, machine=0.99), "machine", "while its cores were 99% busy"),
+        (step(p95=None, over_limit=True), "agent", "TTFA p95 is a call without reply"),
+        (step(late=True, p95=640, process=0.96), "caller", "one of its processes used 96% of a core"),
+        (step(late=True, p95=640, process=0.96, machine=0.98), "machine", "its cores were 98% busy"),
+        (step(late=True, p95=640), "machine", "pacing p99 6.5 ms is over 5 ms; its cores were 40% busy"),
+        (step(failed=2), "agent", "2 of 10 calls failed"),
+        (step(failed=10), "agent", "10 of 10 calls failed"),
+        (step(no_reply=1), "agent", "1 of 10 calls had no reply"),
+    ],
+)
+def test_who_gave_way(found: LoadStep, of: str | None, said: str) -> None:
+    limit = limit_of(found, BUDGET_MS)
+    assert (limit.of if limit else None) == of
+    assert said in (limit.in_words() if limit else "")
+
+
+def test_without_a_budget_a_slow_agent_holds() -> None:
+    assert limit_of(step(p95=5_000)) is None
+
+
+def test_the_ceiling_is_the_most_that_held_below_the_first_that_did_not_in_whatever_order_they_were_played() -> None:
+    result = LoadResult((step(4), step(8), step(16, p95=900), step(12), step(14, late=True)), "x", BUDGET_MS)
+    assert result.ceiling == 12
+    assert result.limit is not None
+    assert result.limit[0] == 14
+    told = result.to_json()
+    assert told["limit"]["of"] == "machine"
+    assert told["steps"][0]["used"]["machine"] == 0.4
+    assert LoadResult((step(4),), "x", BUDGET_MS).to_json()["limit"] is None
+
+
+@pytest.mark.parametrize("stands", [0, 1, 2, 3, 4, 5, 9, 31, 64, 150, 997, 5_000])
+def test_the_ladder_finds_what_an_agent_stands_to_a_tenth_in_few_steps(stands: int) -> None:
+    held: dict[int, bool] = {}
+    while (wanted := next_callers(held)) is not None:
+        assert wanted not in held, "no step is tried twice"
+        held[wanted] = wanted <= stands
+    best = max((n for n, kept in held.items() if kept), default=0)
+    assert best <= stands
+    assert min(stands, MOST) - best <= max(1, round(0.1 * best))
+    assert len(held) <= 14
+
+
+def test_every_step_has_turns_enough_for_a_p95() -> None:
+    assert all(callers * rounds_for(callers) >= TURNS for callers in range(1, 200))
