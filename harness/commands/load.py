@@ -4,13 +4,16 @@ import asyncio
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
 from harness.commands.screen import screen
 from harness.progress import RunProgress
+
+if TYPE_CHECKING:
+    from harness.load.soak import SoakResult
 
 
 def load(
@@ -23,6 +26,9 @@ def load(
     budget_ms: Annotated[
         float | None, typer.Option(help="TTFA that a step must keep at p95; by default none, with auto 500.", min=1)
     ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Play one number of callers again and again for so long, and say what drifts.", min=0)
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for figures, chart and log; by default a new one under runs/.")
     ] = None,
@@ -30,7 +36,7 @@ def load(
 ) -> None:
     """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
     from harness.commands.table import milliseconds
-    from harness.load.agent import LoadRequest, load_agent, parse_callers
+    from harness.load.agent import LoadRequest, load_agent, parse_callers, soak_agent
     from harness.timing.figures import BUDGET_MS
     from harness.wording import counted
     from reports.charts.load import write_chart
@@ -40,6 +46,10 @@ def load(
         steps = parse_callers(callers)
         budget = BUDGET_MS if budget_ms is None and steps is None else budget_ms
         request = LoadRequest(agent, tuple(steps) if steps is not None else None, pack, rounds, folder / "logs", budget)
+        if minutes is not None:
+            soaked = asyncio.run(soak_agent(request, minutes, progress))
+            _tell_soak(soaked, folder, as_json)
+            return
         found = asyncio.run(load_agent(request, progress))
     picture = folder / "load.html"
     write_chart(found, picture)
@@ -77,6 +87,25 @@ def load(
             soft_wrap=True,
         )
     console.print(f"chart   {picture}", soft_wrap=True, highlight=False)
+
+
+def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
+    from harness.load.soak import FEWEST_WAVES
+
+    text = json.dumps(_without_nan(found.to_json()), indent=2)
+    (folder / "soak.json").write_text(text, encoding="utf-8")
+    if as_json:
+        print(text)
+        return
+    failed = sum(look.step.failed for look in found.looks)
+    print(
+        f"{found.callers} callers, {len(found.looks)} waves in {found.looks[-1].at_s / 60:.1f} minutes; {failed} calls failed"
+    )
+    for drift in found.drifts:
+        print(drift.in_words())
+    if not found.drifts:
+        print(f"fewer than {FEWEST_WAVES} waves say nothing of a drift; give it more --minutes")
+    print(f"figures {folder / 'soak.json'}")
 
 
 def _without_nan(value: Any) -> Any:

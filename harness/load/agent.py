@@ -1,13 +1,18 @@
 """`harness load`: the agent of a profile under rising numbers of callers, all speaking the first turn of a pack."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agents.connections import ConnectionSpec
+from agents.message import Message
 from audio.vocal import silero
+from harness.caller import CallerTurn, Greeting
 from harness.errors import UserError
 from harness.extras import require_local
 from harness.load.ceiling import LoadResult
+from harness.load.soak import SoakResult, soak
 from harness.load.steps import load
 from harness.progress import RunProgress
 from harness.run.caller_turns import history_of, render_turns
@@ -29,6 +34,18 @@ class LoadRequest:
     budget_ms: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """The agent of a profile, started, and what its callers say."""
+
+    connection: ConnectionSpec
+    rate_hz: int
+    turn: CallerTurn
+    history: tuple[Message, ...]
+    greeting: Greeting | None
+    pid: int | None
+
+
 async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
     """Start the agent, play the steps, stop it.
 
@@ -36,6 +53,49 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
         UserError: the input is wrong, or the agent is not one that is spoken to.
         AgentError: the agent cannot start.
     """
+    async with _started(request, progress) as ready:
+        progress.phase("Calls", sum(request.callers) * (request.rounds or 1) if request.callers is not None else None)
+        return await load(
+            lambda _: ready.connection,
+            ready.turn,
+            ready.rate_hz,
+            request.callers,
+            history=ready.history,
+            greeting=ready.greeting,
+            rounds=request.rounds,
+            vocal=silero(),
+            progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
+            budget_ms=request.budget_ms,
+        )
+
+
+async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> SoakResult:
+    """Start the agent, play waves of one number of callers for so long, stop it.
+
+    Raises:
+        UserError: the input is wrong, or the agent is not one that is spoken to.
+        AgentError: the agent cannot start.
+    """
+    if request.callers is None or len(request.callers) != 1:
+        raise UserError("--minutes: plays one number of callers again and again; name one with --callers")
+    (callers,) = request.callers
+    async with _started(request, progress) as ready:
+        progress.phase("Waves")
+        return await soak(
+            lambda _: ready.connection,
+            ready.turn,
+            ready.rate_hz,
+            callers,
+            minutes * 60,
+            plan=lambda plan: replace(plan, history=ready.history, greeting=ready.greeting),
+            agent_pid=ready.pid,
+            vocal=silero(),
+            progress=lambda look: progress.step(f"{look.at_s / 60:.1f} of {minutes:g} minutes", keep=True),
+        )
+
+
+@asynccontextmanager
+async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Ready]:
     plan = make_plan(RunOptions(agents=(request.agent,), pack=request.pack, limit=1))
     (profile,), (key,) = plan.profiles, plan.session_keys()
     if profile.kind == "text":
@@ -47,19 +107,8 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
     async with RunningAgents(plan.profiles, weights, request.logs, progress) as running:
         connection = running.connection(profile.name)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
-        progress.phase("Calls", sum(request.callers) * (request.rounds or 1) if request.callers is not None else None)
-        return await load(
-            lambda _: connection,
-            turns.of(key, rate_hz)[0],
-            rate_hz,
-            request.callers,
-            history=history_of(plan.contexts[0], key.mode),
-            greeting=Greetings().of(profile),
-            rounds=request.rounds,
-            vocal=silero(),
-            progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
-            budget_ms=request.budget_ms,
-        )
+        history, greeting = history_of(plan.contexts[0], key.mode), Greetings().of(profile)
+        yield _Ready(connection, rate_hz, turns.of(key, rate_hz)[0], history, greeting, running.pids().get(profile.name))
 
 
 def parse_callers(text: str) -> Sequence[int] | None:

@@ -87,8 +87,8 @@ async def load(
                         for line in lines
                     ]
                     begun += wanted
-                    ended += await _wave(plans, processes, Path(parent), len(ended), wanted * again, progress)
-            return await asyncio.to_thread(_step, wanted, ended, vocal, pressure.used)
+                    ended += await wave(plans, processes, Path(parent), len(ended), wanted * again, progress)
+            return await asyncio.to_thread(measured_step, wanted, ended, vocal, pressure.used)
 
     try:
         given = iter(callers) if callers is not None else None
@@ -133,7 +133,7 @@ class _Callers:
         await asyncio.gather(*(process.stop() for process in self._processes))
 
 
-async def _wave(
+async def wave(
     plans: Sequence[SessionPlan],
     processes: Sequence[CallerProcess],
     parent: Path,
@@ -141,6 +141,7 @@ async def _wave(
     of: int,
     progress: Progress | None,
 ) -> list[tuple[SessionOutcome, Path]]:
+    """Play these plans at once, each in a folder of its own below `parent`, whose names go on from `before`."""
     done = 0
 
     async def play(k: int, plan: SessionPlan) -> tuple[SessionOutcome, Path]:
@@ -157,7 +158,10 @@ async def _wave(
     return list(await asyncio.gather(*(play(k, plan) for k, plan in enumerate(plans))))
 
 
-def _step(callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None, used: Used) -> LoadStep:
+def measured_step(
+    callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None, used: Used
+) -> LoadStep:
+    """What a step's calls came to."""
     recordings = [load_recording(folder) for outcome, folder in ended if outcome.failure_kind is None]
     if not recordings:
         nothing = tuple(sorted({f"{o.failure_kind}: {o.detail}" for o, _ in ended}))

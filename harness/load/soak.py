@@ -1,0 +1,205 @@
+"""The same number of callers, wave after wave, for as long as asked: does anything drift?
+
+What is lost in a call cannot be seen in one: a few kilobytes, a descriptor, a microsecond a second. So after each wave, when
+no call is on and nothing is held for one, the caller and the agent are looked at: memory and open descriptors of all their
+processes, the wall clock against the monotonic clock that everything is timed by, and the wave's own pacing and TTFA. A drift
+is the slope over all waves by Theil and Sen (the median of the slopes between every two, P. K. Sen, J. Am. Stat. Assoc. 63,
+1968), because one wave that the machine disturbed moves it little; its interval is 95 %.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from agents.connections import ConnectionSpec
+from audio.vocal import VocalDetector
+from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.clock import now_ns
+from harness.load.pressure import Pressure
+from harness.load.result import LoadStep
+from harness.load.steps import CALLERS_PER_PROCESS, measured_step, wave
+
+FEWEST_WAVES: Final = 6
+"""Under it the interval of a slope between ranks says nothing."""
+_MIB: Final = 2**20
+_HOUR_S: Final = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """After one wave. `at_s`: since the beginning. `memory_mib`, `descriptors`: by whose processes they are."""
+
+    at_s: float
+    clock_ms: float
+    """Wall clock minus monotonic clock, from what it was at the first look."""
+    memory_mib: Mapping[str, float]
+    descriptors: Mapping[str, int]
+    step: LoadStep
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How much a figure moves in an hour, with its 95 % interval."""
+
+    what: str
+    unit: str
+    per_hour: float
+    interval: tuple[float, float]
+
+    @property
+    def moves(self) -> bool:
+        """Whether standing still is out of the question."""
+        return self.interval[0] > 0 or self.interval[1] < 0
+
+    def in_words(self) -> str:
+        """`memory of the caller: +1.2 MiB an hour [0.8, 1.5]`."""
+        low, high = self.interval
+        verdict = "" if self.moves else ", which may be none"
+        return f"{self.what}: {self.per_hour:+,.2f} {self.unit} an hour [{low:,.2f}, {high:,.2f}]{verdict}"
+
+
+@dataclass(frozen=True, slots=True)
+class SoakResult:
+    """All waves of one number of callers."""
+
+    callers: int
+    looks: tuple[Look, ...]
+    priority: str
+
+    @property
+    def drifts(self) -> tuple[Drift, ...]:
+        """Of everything that was looked at; none where there were fewer than six waves."""
+        return drifts(self.looks)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `harness load --minutes --json` prints."""
+        return {
+            "schema": 1,
+            "callers": self.callers,
+            "waves": [
+                {
+                    "at_s": round(look.at_s, 1),
+                    "clock_ms": round(look.clock_ms, 3),
+                    "memory_mib": {name: round(value, 2) for name, value in look.memory_mib.items()},
+                    "descriptors": dict(look.descriptors),
+                    **look.step.to_json(),
+                }
+                for look in self.looks
+            ],
+            "drifts": [
+                {"what": d.what, "unit": d.unit, "per_hour": d.per_hour, "interval": list(d.interval), "moves": d.moves}
+                for d in self.drifts
+            ],
+            "priority": self.priority,
+        }
+
+
+def drifts(looks: Sequence[Look]) -> tuple[Drift, ...]:
+    """The slope of every figure over the waves."""
+    if len(looks) < FEWEST_WAVES:
+        return ()
+    first = looks[0]
+    series: list[tuple[str, str, list[float | None]]] = [("the clock", "ms", [look.clock_ms for look in looks])]
+    series += [(f"memory of the {name}", "MiB", [look.memory_mib.get(name) for look in looks]) for name in first.memory_mib]
+    series += [(f"descriptors of the {name}", "", [look.descriptors.get(name) for look in looks]) for name in first.descriptors]
+    series.append(("pacing p99", "ms", [look.step.pacing_p99_error_ms for look in looks]))
+    series.append(("TTFA p50", "ms", [look.step.ttfa_ms.p50 for look in looks]))
+    found = (_drift(what, unit, [look.at_s for look in looks], values) for what, unit, values in series)
+    return tuple(drift for drift in found if drift is not None)
+
+
+def _drift(what: str, unit: str, at_s: Sequence[float], values: Sequence[float | None]) -> Drift | None:
+    from scipy.stats import theilslopes
+
+    known = [(at / _HOUR_S, value) for at, value in zip(at_s, values, strict=True) if value is not None and value == value]
+    if len(known) < FEWEST_WAVES:
+        return None
+    slope = theilslopes([value for _, value in known], [at for at, _ in known])
+    return Drift(what, unit, float(slope.slope), (float(slope.low_slope), float(slope.high_slope)))
+
+
+async def soak(
+    connection: Callable[[int], ConnectionSpec],
+    turn: CallerTurn,
+    rate_hz: int,
+    callers: int,
+    lasts_s: float,
+    *,
+    plan: Callable[[SessionPlan], SessionPlan] = lambda plan: plan,
+    agent_pid: int | None = None,
+    limits: Limits | None = None,
+    vocal: VocalDetector | None = None,
+    progress: Callable[[Look], None] = lambda _: None,
+) -> SoakResult:
+    """Play waves of so many callers until the time has passed; one at least.
+
+    Args:
+        plan: what else a call needs (a history, a greeting).
+        agent_pid: of an agent on this machine, whose processes are looked at too.
+
+    Raises:
+        AgentError: a caller process does not start.
+    """
+    processes = [CallerProcess() for _ in range(max(1, -(-callers // CALLERS_PER_PROCESS)))]
+    looks: list[Look] = []
+    begun = 0
+    try:
+        await asyncio.gather(*(process.start() for process in processes))
+        pids = {
+            "caller": [p.pid for p in processes if p.pid is not None],
+            "agent": [agent_pid] if agent_pid is not None else [],
+        }
+        watched = {name: each for name, each in pids.items() if each}
+        began_s, clock_ms = time.monotonic(), _clock_ms()
+        while not looks or time.monotonic() - began_s < lasts_s:
+            plans = [
+                plan(SessionPlan(connection(begun + k), (turn,), rate_hz, (), limits=limits or Limits()))
+                for k in range(callers)
+            ]
+            begun += callers
+            with tempfile.TemporaryDirectory(prefix="soak-") as parent:
+                async with Pressure(pids["caller"], callers) as pressure:
+                    ended: list[tuple[SessionOutcome, Path]] = await wave(plans, processes, Path(parent), 0, callers, None)
+                step = await asyncio.to_thread(measured_step, callers, ended, vocal, pressure.used)
+            memory = {name: sum(_memory_mib(pid) for pid in each) for name, each in watched.items()}
+            descriptors = {name: sum(_descriptors(pid) for pid in each) for name, each in watched.items()}
+            looks.append(Look(time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, step))
+            progress(looks[-1])
+    finally:
+        await asyncio.gather(*(process.stop() for process in processes))
+    return SoakResult(callers, tuple(looks), processes[0].priority)
+
+
+def _clock_ms() -> float:
+    return (time.time_ns() - now_ns()) / 1e6
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _memory_mib(pid: int) -> float:
+    found = 0.0
+    for process in _family(pid):
+        with contextlib.suppress(psutil.Error):
+            found += process.memory_info().rss / _MIB
+    return found
+
+
+def _descriptors(pid: int) -> int:
+    found = 0
+    for process in _family(pid):
+        with contextlib.suppress(psutil.Error):
+            found += process.num_fds()
+    return found
