@@ -22,7 +22,6 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
-from scipy.signal import lfilter
 
 from audio import onset_bands
 from audio.level import EDGE_DB, WINDOW_S, decibels
@@ -131,6 +130,8 @@ def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.flo
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
     """The block, after `search_from`, at which noise most likely turned into noise plus speech."""
+    from scipy.signal import lfilter  # takes half a second to load, and what only reads figures loads this module too
+
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, _NOISE_RATE_HZ, quality="HQ")
     block = round(_NOISE_RATE_HZ * BLOCK_S)
     first = int(np.flatnonzero(level > 1e-10)[0])

@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import fftconvolve
 
 RATE_HZ: Final = 8_000
 BLOCK: Final = 8
@@ -52,6 +51,8 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
 
 def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean power of each block (rows) in each band (columns)."""
+    from scipy.signal import fftconvolve  # as in audio.onset: half a second that only hearing needs
+
     spread_s = 1 / (2 * np.pi * _WIDTH_HZ)
     reach = int(4 * spread_s * RATE_HZ)
     t = np.arange(-reach, reach + 1) / RATE_HZ

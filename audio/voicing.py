@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfilt
 
 RATE_HZ: Final = 8_000
 FRAME: Final = 256
@@ -27,6 +26,8 @@ def voicing(samples: NDArray[np.float32]) -> NDArray[np.float64]:
 
     Frame k begins with sample `k * HOP`. Rumble below the voice is removed first: it repeats by being slow.
     """
+    from scipy.signal import butter, sosfilt  # as in audio.onset: half a second that only hearing needs
+
     if len(samples) < FRAME:
         return np.zeros(0)
     high = sosfilt(butter(4, 100, "highpass", fs=RATE_HZ, output="sos"), samples.astype(np.float64))

@@ -6,6 +6,7 @@ one worker and to two, in turn, twice each; counted from the first call's start 
 once a worker however many calls follow. TTFA is held against the agent's own delay in both.
 """
 
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,6 @@ def stream(count: int, size: int) -> Iterator[bytes]:
 
 def costs() -> None:
     """Print what Ray takes."""
-    before = {p.pid for p in psutil.process_iter()}
     began = time.monotonic()
     with connected("local"):
         import ray
@@ -66,8 +66,8 @@ def costs() -> None:
             ray.get(reference)
         message_ms = (time.monotonic() - at) / MESSAGES * 1000
         memory: dict[str, int] = {}
-        for process in psutil.process_iter():
-            if process.pid not in before:
+        for process in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
                 memory[process.name()] = memory.get(process.name(), 0) + process.memory_full_info().pss
         print(f"cluster up: {up_s:.1f} s; first task: {first_s:.1f} s; a task: {median(each) * 1000:.1f} ms")
         print(f"a message of {SESSION_BYTES / 1e6:.1f} MB: {message_ms:.1f} ms")

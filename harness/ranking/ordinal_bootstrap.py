@@ -65,38 +65,41 @@ class _Draws:
     """Some draws on their way. Arrays over distinct rows have the draws in their columns, as sparse products like them."""
 
     d: Design
-    seen: Floats
-    raised: Floats
+    half_seen: Floats
+    """Half of how many verdicts have this cut beside them."""
+    pull_at_even: Floats
+    """How many have it as their upper cut, less that half."""
     span_count: Floats
     ridge: Floats
     beta: Floats
+    together: bool = False
+    """All are at the same parameters, as they are at the start."""
 
     def take(self, which: Ints) -> "_Draws":
         return replace(
             self,
-            seen=self.seen[:, which],
-            raised=self.raised[:, which],
+            half_seen=self.half_seen[:, which],
+            pull_at_even=self.pull_at_even[:, which],
             span_count=self.span_count[which],
             ridge=self.ridge[which],
             beta=self.beta[which],
         )
 
-    def chance(self) -> Floats:
-        # σ(z) = (1 + tanh(z/2)) / 2: numpy's tanh is four times as fast as scipy's expit, which is most of the time here.
-        chance = self.d.rows @ (self.beta.T / 2)
-        np.tanh(chance, out=chance)
-        chance += 1.0
-        chance *= 0.5
-        return np.asarray(chance, dtype=np.float64)
+    def lean(self) -> Floats:
+        """tanh(z / 2) = 2 σ(z) - 1 of each row's latent value z: numpy's tanh is four times as fast as scipy's expit, and it is
+        most of the time here. What follows is written in it, so that large arrays are gone over fewer times."""
+        at = self.beta[:1] if self.together else self.beta
+        lean = self.d.rows @ (at.T / 2)
+        return np.asarray(np.tanh(lean, out=lean), dtype=np.float64)
 
     def gap(self) -> Floats:
         return np.asarray(self.beta @ self.d.spans.T, dtype=np.float64)
 
     def slopes(self) -> Floats:
         """(draws, parameters): exact slope of each draw's penalised log-likelihood at its own parameters."""
-        pull = self.chance()
-        pull *= self.seen
-        np.subtract(self.raised, pull, out=pull)
+        lean = self.lean()
+        pull = np.multiply(lean, self.half_seen, out=None if self.together else lean)
+        np.subtract(self.pull_at_even, pull, out=pull)
         # Cuts far apart pull with exactly nothing.
         with np.errstate(over="ignore"):
             push = self.span_count / np.expm1(self.gap())
@@ -105,9 +108,11 @@ class _Draws:
     def inverses(self) -> Floats:
         """(draws, parameters, parameters): of minus the Hessian, pinned."""
         d = self.d
-        chance = self.chance()
-        curve = chance * (1.0 - chance)
-        curve *= self.seen
+        lean = self.lean()
+        lean *= lean
+        lean *= -0.5
+        lean += 0.5
+        curve = np.multiply(lean, self.half_seen, out=None if self.together else lean)
         bread = d.squares.sums(curve)
         with np.errstate(over="ignore"):
             curve = self.span_count / (4 * np.sinh(self.gap() / 2) ** 2)
@@ -120,32 +125,36 @@ class _Draws:
 def _refit_some(fitted: OrdinalFit, often: Floats, ridge: Floats) -> Floats:
     d, draws = fitted.design, often.shape[0]
     all_often = np.hstack([often, np.ones((draws, 1))])
+    half_seen = np.asarray(d.seen @ (all_often.T / 2))
     whole = _Draws(
         d,
-        np.asarray(d.seen @ all_often.T),
-        np.asarray(d.raised @ all_often.T),
+        half_seen,
+        np.asarray(d.raised @ all_often.T) - half_seen,
         all_often @ d.span_count,
         ridge,
         np.tile(fitted.beta, (draws, 1)),
+        together=True,
     )
     inverse = whole.inverses()
-    beta, before = whole.beta, np.full(draws, np.inf)
+    beta, before = whole.beta.copy(), np.full(draws, np.inf)
     active, alone = np.arange(draws), np.empty(0, dtype=np.int64)
+    here = whole
     for _ in range(STEPS):
-        here = whole.take(active)
         step = np.einsum("bij,bj->bi", inverse[active], here.slopes())
         largest = np.abs(step).max(axis=1)
         lost = ~np.isfinite(largest)
         alone = np.concatenate([alone, active[lost]])
         share = _share_of_step(here, step, largest)
         beta[active[~lost]] += (share[:, None] * step)[~lost]
+        here.beta, here.together = beta[active], False
         stuck = (largest > before[active] / 2) | (share < 1)
         before[active] = np.where(stuck, np.inf, largest)
         done = lost | (~stuck & (largest <= CLOSE))
-        fresh = active[stuck & ~lost]
+        fresh = np.flatnonzero(stuck & ~lost)
         if fresh.size:
-            inverse[fresh] = whole.take(fresh).inverses()
-        active = active[~done]
+            inverse[active[fresh]] = here.take(fresh).inverses()
+        if done.any():
+            here, active = here.take(np.flatnonzero(~done)), active[~done]
         if active.size == 0:
             break
     for k in [*alone.tolist(), *active.tolist()]:

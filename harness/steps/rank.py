@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.judging.record import read_records, stops_in_words
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import leaderboard
@@ -21,13 +20,15 @@ from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
-from harness.steps.summary import Subset
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.timing.figures import BUDGET_MS
+
+if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
+    from harness.steps.summary import Subset
 
 Contexts = frozenset[str]
 
@@ -68,7 +69,7 @@ class Place:
 
     condition: str
     presentation: Presentation
-    subset: Subset = "all"
+    subset: "Subset" = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,8 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
 
 def _notes(path: Path, rows: Sequence[Judgment], condition: str, presentation: Presentation) -> list[str]:
     """How judging ended, and votes that another ranking would hold."""
+    from harness.judging.record import read_records, stops_in_words  # loads the judges, whom a file of judgments does not need
+
     here = [row for row in rows if row.condition == condition]
     judges = {row.judge for row in here if row.presentation == presentation}
     records = [
