@@ -18,7 +18,8 @@ from rich.text import Text
 
 from harness.errors import UserError
 from harness.recording import playout
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.wording import milliseconds
 from reports.drawing import envelope
 

@@ -13,7 +13,8 @@ from harness.errors import StorageError
 from harness.recording import files as recording_files
 from harness.steps.conversations import conversation_of
 from harness.store.disk import storage_fault
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from reports import drawing
 from reports.shown_runs import Part, ShownRuns

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from harness.steps.conversations import conversation_of
-from harness.store.run_store import Session
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
 from reports import drawing

@@ -17,7 +17,8 @@ from harness.steps.merge_checks import Part, read_part, refuse_another_plan
 from harness.steps.merged_manifest import merged_manifest
 from harness.store.database import DATABASE
 from harness.store.fleet import FixedPlan
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 
 
 class Gathering:

@@ -24,7 +24,7 @@ from harness.run.event_turns import WORDS, EventTurns, render_events
 from harness.run.plan import RunPlan
 from harness.run.text_agents import as_message
 from harness.run.voices import open_voices
-from harness.store.run_store import SessionKey
+from harness.store.session import SessionKey
 from scenarios.context import Context, Turn
 from scenarios.spoken import spoken_indices
 

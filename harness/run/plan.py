@@ -20,7 +20,7 @@ from harness.run.dealing import deal
 from harness.run.events_file import load_events
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
-from harness.store.run_store import SessionKey
+from harness.store.session import SessionKey
 from harness.timing.figures import BUDGET_MS
 from scenarios.context import Context
 from scenarios.pack import Pack, PackError, context_hash, load_pack

@@ -14,7 +14,7 @@ import soundfile
 from harness.errors import StorageError
 from harness.run.plan import RunPlan
 from harness.store.disk import free_bytes
-from harness.store.run_store import SessionKey
+from harness.store.session import SessionKey
 from scenarios.context import Context
 from scenarios.spoken import spoken_indices
 

@@ -36,7 +36,8 @@ from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
 from harness.steps.measuring import Timings, keep_timings, timings_of
-from harness.store.run_store import RunStore, Session, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
 

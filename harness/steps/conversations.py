@@ -6,7 +6,7 @@ what was really said would look like a bad one to what was not. So each side is 
 
 from itertools import pairwise
 
-from harness.store.run_store import Session
+from harness.store.session import Session
 from scenarios.context import Context, Turn
 from scenarios.spoken import spoken_indices
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict
 from harness.ranking.clustered import clustered_share
 from harness.ranking.exact import exact_interval
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
-from harness.store.run_store import Session
 from harness.store.selection import Selection
+from harness.store.session import Session
 from harness.timing.figures import EventTaken
 
 

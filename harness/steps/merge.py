@@ -23,7 +23,8 @@ from harness.store.database import DATABASE, locked
 from harness.store.disk import free_bytes, storage_named
 from harness.store.fleet import FleetEntry
 from harness.store.manifest import RunManifest
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from scenarios.context import Context
 
 MB: Final = 1_000_000

@@ -13,7 +13,8 @@ from harness.errors import UserError
 from harness.steps.merged_manifest import key_of
 from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.manifest import RunManifest
-from harness.store.run_store import RunStore, Session, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import Session, SessionKey
 from harness.wording import counted
 
 

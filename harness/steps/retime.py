@@ -13,7 +13,8 @@ from audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.steps.measuring import keep_timings, timings_of
 from harness.steps.validity import with_validity
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure
 from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming

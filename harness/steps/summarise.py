@@ -35,8 +35,9 @@ from harness.steps.unfit_callers import unfit_callers
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns, reply_of
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.words import opening_words

@@ -16,7 +16,8 @@ from harness import models
 from harness.progress import RunProgress
 from harness.recording import playout
 from harness.recording.record import Recording
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming

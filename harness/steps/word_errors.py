@@ -6,7 +6,7 @@ a reply that a listener cannot make out comforts nobody. Pooled over a run (erro
 
 from collections.abc import Mapping, Sequence
 
-from harness.store.run_store import Session
+from harness.store.session import Session
 from harness.timing.words import plain
 from scenarios.context import Context
 from scenarios.pauses import without_pauses

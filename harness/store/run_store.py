@@ -11,12 +11,9 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, Literal, ParamSpec, TypeVar
-
-from pydantic import TypeAdapter
+from typing import Concatenate, ParamSpec, TypeVar
 
 from agents.secrets import redact
 from harness.errors import StorageError, UserError
@@ -38,61 +35,10 @@ from harness.store.disk import flush, flush_tree, storage_fault
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
-from harness.store.paths import plain_name
+from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context, Reference
-
-_TIMING = TypeAdapter(TurnTiming)
-_TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
-_WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
-
-
-@dataclass(frozen=True, slots=True)
-class SessionKey:
-    """What makes a session this one and no other; `--resume` refuses when a hash changed."""
-
-    context_id: str
-    context_hash: str
-    agent: str
-    profile_hash: str
-    mode: str
-    condition: str
-    repeat: int
-
-    @property
-    def session_id(self) -> str:
-        """A name fit for a folder, unique within a run."""
-        return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """One played session, with what later steps have added to it (None where they have not run)."""
-
-    id: str
-    key: SessionKey
-    status: Literal["finished", "failed"]
-    failure_kind: str | None
-    failure_detail: str
-    written_text: str | None
-    """The reply as the agent's language model wrote it, where the agent reports it."""
-    understood_text: str | None
-    """The seeker's turn as the agent's recogniser understood it, where reported."""
-    heard_text: str | None
-    """The reply as transcribed from the audio."""
-    heard_words: tuple[tuple[str, float, float], ...] | None
-    """(word, start_s, end_s) on the recording's timeline."""
-    timing: TurnTiming | None
-    """Of the reply that is judged: the last."""
-    turn_timings: tuple[TurnTiming, ...]
-    """Of every caller turn, in order; one in seeded mode."""
-    started_ns: int | None
-    """On the machine's monotonic clock, as recordings and telemetry are."""
-    folder: Path
-    machine: str = ""
-    """Of a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
-
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -254,7 +200,7 @@ class RunStore:
                     key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
                     key.repeat, "failed" if failure_kind else "finished", failure_kind, redact(failure_detail),
                     _shown(written_text), _shown(understood_text), started_ns,
-                    _TIMING.dump_json(timing).decode() if timing else None, _TIMINGS.dump_json(timings).decode(),
+                    TIMING.dump_json(timing).decode() if timing else None, TIMINGS.dump_json(timings).decode(),
                 ),
             )  # fmt: skip
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
@@ -304,14 +250,14 @@ class RunStore:
             "SELECT s.* FROM sessions s LEFT JOIN contexts c ON c.id = s.context_id"
             " ORDER BY c.position, s.agent, s.mode, s.condition, s.repeat"
         ).fetchall()
-        return [self._session(row) for row in rows]
+        return [session_of(row, self.folder) for row in rows]
 
     def session(self, session_id: str) -> Session:
         """One session by id; KeyError if it was not played."""
         row = self._db.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
         if row is None:
             raise KeyError(session_id)
-        return self._session(row)
+        return session_of(row, self.folder)
 
     @_reads
     def finished_ids(self) -> frozenset[str]:
@@ -340,7 +286,7 @@ class RunStore:
         with self._db:
             self._db.execute(
                 "UPDATE sessions SET timing = ?, turn_timings = ? WHERE id = ?",
-                (_TIMING.dump_json(timings[-1]).decode(), _TIMINGS.dump_json(tuple(timings)).decode(), session_id),
+                (TIMING.dump_json(timings[-1]).decode(), TIMINGS.dump_json(tuple(timings)).decode(), session_id),
             )
 
     def set_heard(self, session_id: str, text: str, words: Sequence[tuple[str, float, float]]) -> None:
@@ -348,7 +294,7 @@ class RunStore:
         with self._db:
             self._db.execute(
                 "UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?",
-                (text, _WORDS.dump_json(tuple(words)).decode(), session_id),
+                (text, WORDS.dump_json(tuple(words)).decode(), session_id),
             )
 
     def set_step_failure(self, failure: StepFailure) -> None:
@@ -424,33 +370,6 @@ class RunStore:
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
-
-    def _session(self, row: sqlite3.Row) -> Session:
-        key = SessionKey(
-            row["context_id"],
-            row["context_hash"],
-            row["agent"],
-            row["profile_hash"],
-            row["mode"],
-            row["condition"],
-            row["repeat"],
-        )
-        return Session(
-            id=row["id"],
-            key=key,
-            status=row["status"],
-            failure_kind=row["failure_kind"],
-            failure_detail=row["failure_detail"],
-            written_text=row["written_text"],
-            understood_text=row["understood_text"],
-            heard_text=row["heard_text"],
-            heard_words=_WORDS.validate_json(row["heard_words"]) if row["heard_words"] else None,
-            timing=_TIMING.validate_json(row["timing"]) if row["timing"] else None,
-            turn_timings=_TIMINGS.validate_json(row["turn_timings"]) if row["turn_timings"] else (),
-            started_ns=row["started_ns"],
-            folder=self.folder / "sessions" / row["id"],
-            machine=row["machine"] or "",
-        )
 
 
 def _shown(text: str | None) -> str | None:

@@ -22,7 +22,8 @@ from functools import cached_property
 from typing import Final, Literal
 
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 from scenarios.context import Context
 from scenarios.spoken import spoken_indices

@@ -20,7 +20,8 @@ from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummar
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.pacing import Pacing
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
 from scenarios.context import Context, Reference, Turn
 

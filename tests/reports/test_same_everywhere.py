@@ -16,7 +16,8 @@ from harness.cli import app
 from harness.errors import UserError
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from tests.reports.conftest import context, timing
 
 AGENTS = {"quick": 400.0, "slow": 1_200.0}

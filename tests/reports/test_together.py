@@ -15,7 +15,8 @@ from harness.errors import UserError
 from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from reports.assemble import assemble
 from reports.board import board
 from reports.cautions import cautions

@@ -6,7 +6,8 @@ import pytest
 
 from harness.judging.judge import JudgeFailure, Question, Verdict
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from scenarios.context import Context, Turn
 
 

@@ -25,8 +25,9 @@ from harness.steps.merge import Merged
 from harness.steps.summarise import summarise
 from harness.store.database import locked
 from harness.store.pacing import Pacing
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from tests.harness.conftest import peer
 from tests.present import present

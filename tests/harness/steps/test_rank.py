@@ -12,8 +12,9 @@ from harness.steps.rank import measured, rank_target
 from harness.store.judgment import Judgment
 from harness.store.judgment_files import write
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context
 from tests.harness.conftest import Simulate

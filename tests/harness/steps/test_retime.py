@@ -9,7 +9,8 @@ from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
 from harness.recording.files import save
 from harness.steps.retime import retime
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from harness.timing import METHOD, measure_turns
 from scenarios.context import Context
 

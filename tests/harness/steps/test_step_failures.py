@@ -22,7 +22,8 @@ from harness.steps.summarise import summarise
 from harness.steps.transcribe import transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
 from reports.joint import write_joint_report
 from scenarios.context import Context

@@ -9,8 +9,9 @@ from harness.steps.latency import LatencySummary, summarise_latency
 from harness.steps.summarise import summarise
 from harness.steps.validity import with_validity
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
+from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
 from reports.assemble import assemble
 from reports.shown_runs import alone

@@ -12,8 +12,9 @@ from harness.steps.rank import measured
 from harness.steps.summarise import summarise
 from harness.store.judgment import Judgment
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, NOT_TIMED, Selection
+from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 from scenarios.context import Context
 
@@ -175,6 +176,8 @@ QUEUES = {
     "harness/steps/retime.py",
     "harness/steps/summarise.py",
     "harness/run/sessions.py",
+    "harness/fleet/gathering.py",
+    "harness/fleet/run.py",
     "reports/shown_runs.py",
     "reports/play.py",
 }

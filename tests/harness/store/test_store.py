@@ -14,7 +14,8 @@ import pytest
 from harness.errors import UserError
 from harness.store.judgment import AxisMark, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
-from harness.store.run_store import RunStore, SessionKey
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Waterfall
 from scenarios.context import Context
 
@@ -166,7 +167,8 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
             """
             import sys
             from pathlib import Path
-            from harness.store.run_store import RunStore, SessionKey
+            from harness.store.run_store import RunStore
+            from harness.store.session import SessionKey
             store = RunStore.open(Path(sys.argv[1]))
             print("ready", flush=True)
             for n in range(100_000):
