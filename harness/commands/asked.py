@@ -67,9 +67,21 @@ Ray = Annotated[
 RayShards = Annotated[
     int | None, typer.Option(help="With --ray: in so many parts; by default as many as can be at work at once.", min=1)
 ]
-RayCpus = Annotated[float | None, typer.Option(metavar="N", show_default="the agents' threads", help="With --ray: CPUs that a part takes of its node.", min=0.01)]
-RayGpus = Annotated[float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs that a part takes of its node.", min=0)]
-RayMemory = Annotated[float | None, typer.Option(metavar="GIB", show_default="not declared", help="With --ray: memory that a part takes of its node, in GiB.", min=0)]
+RayCpus = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N", show_default="the agents' threads", help="With --ray: CPUs that a part takes of its node.", min=0.01
+    ),
+]
+RayGpus = Annotated[
+    float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs that a part takes of its node.", min=0)
+]
+RayMemory = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GIB", show_default="not declared", help="With --ray: memory that a part takes of its node, in GiB.", min=0
+    ),
+]
 
 
 def named(

@@ -17,7 +17,8 @@ from harness.steps.check import CheckResult, check_run
 from harness.steps.summarise import summarise
 from harness.steps.summary import Cell, RunSummary
 from harness.store.judgment import Judgment
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.timing.figures import BUDGET_MS
 from reports.listening.results import human_rows
 

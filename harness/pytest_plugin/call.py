@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from harness.store.run_store import Session
+from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 Figure = Callable[[TurnTiming], float | None]

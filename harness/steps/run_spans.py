@@ -19,7 +19,8 @@ from typing import Any, Final
 
 from harness.recording.record import Recording
 from harness.steps.line import in_words
-from harness.store.run_store import RunStore, Session
+from harness.store.run_store import RunStore
+from harness.store.session import Session
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing.figures import TurnTiming
 
