@@ -2,8 +2,8 @@
 
 Costs: the time until a cluster of this machine stands, the memory of its processes (PSS, so that shared pages count once), a
 task that does nothing, and a message as large as a session. Throughput: the same calls of an agent that only waits, dealt to
-one worker and to two, in turn, twice each; counted from the first call's start to the last one's end, because loading happens
-once a worker however many calls follow. TTFA is held against the agent's own delay in both.
+one worker and to two, in turn, twice each; each worker's calls over the time that it was calling, added up, because loading
+happens once a worker however many calls follow. TTFA is held against the agent's own delay in both. 0 calls: the costs alone.
 """
 
 import contextlib
@@ -97,23 +97,29 @@ def _calls_an_hour(profile: Path, out: Path, calls: int, workers: int) -> float:
     assert done.returncode == 0, done.stderr
     store = RunStore.open(out)
     sessions = store.sessions()
-    lasts_ns = [int(store.recording(s).caller.departures_ns[-1]) for s in sessions]
-    spent_s = (max(lasts_ns) - min(s.started_ns or 0 for s in sessions)) / 1e9
+    fleet = store.manifest.fleet
+    assert fleet is not None
+    each = []
+    for contexts in fleet.dealt.values():
+        mine = [s for s in sessions if s.key.context_id in contexts]
+        last_ns = max(int(store.recording(s).caller.departures_ns[-1]) for s in mine)
+        each.append(len(mine) / ((last_ns - min(s.started_ns or 0 for s in mine)) / 1e9))
     timings = [s.timing for s in sessions if s.timing is not None]
     off_ms = [abs(t.ttfa_ms - DELAY_MS) for t in timings if t.ttfa_ms is not None]
     print(
-        f"{workers} worker(s): {len(sessions)} calls in {spent_s:.1f} s of calling, {whole_s:.0f} s in all; TTFA off by p50 "
-        f"{np.percentile(off_ms, 50):.1f} ms, p95 {np.percentile(off_ms, 95):.1f} ms ({len(off_ms)}); "
+        f"{workers} worker(s): {len(sessions)} calls, {sum(each) * 3_600:.0f} an hour while calling, {whole_s:.0f} s in all; "
+        f"TTFA off by p50 {np.percentile(off_ms, 50):.1f} ms, p95 {np.percentile(off_ms, 95):.1f} ms ({len(off_ms)}); "
         f"{sum(t.contended for t in timings)} contended"
     )
-    return len(sessions) / spent_s * 3_600
+    return sum(each) * 3_600
 
 
 def main() -> None:
     """Costs, then throughput."""
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else 12
     costs()
-    throughput(calls)
+    if calls:
+        throughput(calls)
 
 
 if __name__ == "__main__":
