@@ -27,7 +27,13 @@ def load(
         float | None, typer.Option(help="TTFA that a step must keep at p95; by default none, with auto 500.", min=1)
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Play one number of callers again and again for so long, and say what drifts.", min=0)
+        float | None,
+        typer.Option(
+            metavar="M",
+            show_default="each step as often as --rounds says",
+            min=0,
+            help="Play one number of callers again and again for so long, and say what drifts.",
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for figures, chart and log; by default a new one under runs/.")

@@ -63,7 +63,10 @@ def run(
     ray_gpus: asked.RayGpus = None,
     ray_memory_gib: asked.RayMemory = None,
     elsewhere: Annotated[
-        Path | None, typer.Option(help="With --shard: ids of sessions that are kept elsewhere, a line each.", hidden=True)
+        Path | None,
+        typer.Option(
+            show_default="none", hidden=True, help="With --shard: ids of sessions that are kept elsewhere, a line each."
+        ),
     ] = None,
     wait_for_quiet: Annotated[
         float | None,
