@@ -16,8 +16,15 @@ _TIMEOUT_S: Final = 10.0
 
 def spans(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    to: Annotated[str | None, typer.Option(help="Address of an OTLP receiver over HTTP, as http://localhost:4318.")] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write: one OTLP message (protobuf).")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", show_default="none", help="Address of an OTLP receiver over HTTP, as http://localhost:4318."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="none", help="File to write: one OTLP message (protobuf).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Export a run as spans: calls, turns, waits and their stages. Nothing that was said is in them."""
