@@ -50,10 +50,11 @@ def report(
     with RunProgress() as progress:
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]
-        for store in stores:
-            store.set_manifest(with_budgets(store.manifest, budget_ttfa, budget_ttft))
-        opened = [(store, summarise(store, human_rows(store))) for store in stores]
         earlier = RunStore.open(baseline) if baseline is not None else None
+        if budget_ttfa is not None or budget_ttft is not None:
+            for store in stores:
+                store.set_manifest(with_budgets(store.manifest, budget_ttfa, budget_ttft))
+        opened = [(store, summarise(store, human_rows(store))) for store in stores]
         before = (earlier, summarise(earlier, human_rows(earlier))) if earlier is not None else None
         folder = opened[0][0].folder
         place = out or (folder if len(opened) == 1 else folder / "report-joint.html")

@@ -170,10 +170,12 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
 
 PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
+    "harness/library/runs.py",
     "harness/steps/merge.py",
     "harness/steps/merge_checks.py",
     "harness/steps/transcribe.py",
     "harness/steps/retime.py",
+    "harness/steps/run_spans.py",
     "harness/steps/summarise.py",
     "harness/run/sessions.py",
     "harness/fleet/gathering.py",
