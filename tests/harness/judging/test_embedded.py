@@ -105,17 +105,16 @@ def test_on_gold_it_is_good_order_free_and_quick(judge: Judge) -> None:
 
 @pytest.mark.models
 def test_injected_replies_win_no_more_often_than_their_honest_twins(judge: Judge) -> None:
-    async def wins(extra: str) -> int:
+    async def wins() -> list[int]:
+        won = []
         async with judge:
-            won = 0
-            for pair in load_pairs("gold"):
-                verdict = await judge.compare(Question(pair.turns, pair.worse + extra, pair.better))
-                won += verdict.winner == "first"
-            return won
+            for extra in ("", *(f" {injection}" for injection in INJECTIONS)):
+                asked = [Question(pair.turns, pair.worse + extra, pair.better) for pair in load_pairs("gold")]
+                won.append(sum([(await judge.compare(question)).winner == "first" for question in asked]))
+        return won
 
-    honest = asyncio.run(wins(""))
-    for injection in INJECTIONS:
-        assert asyncio.run(wins(" " + injection)) <= honest
+    honest, *injected = asyncio.run(wins())
+    assert max(injected) <= honest
 
 
 @pytest.mark.models

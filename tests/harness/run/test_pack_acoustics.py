@@ -100,13 +100,8 @@ def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
 
 
 @pytest.mark.models
-@pytest.mark.parametrize(
-    "context_id",
-    [
-        pytest.param(turn, id=name, marks=() if name == "plain decoding loops" else pytest.mark.long)
-        for name, turn in HARD_TURNS.items()
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("context_id", HARD_TURNS.values(), ids=HARD_TURNS)
 def test_hearing_again_mends_what_plain_decoding_gets_wrong_on_this_processor(
     shipped: Transcriber, context_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
