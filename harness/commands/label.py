@@ -114,6 +114,7 @@ def export(
 ) -> None:
     """Write a blinded sample as two sheets, one for each of two people."""
     from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
+    from harness.judging.strategy_guide import for_people
     from harness.steps.label import material, write_key
 
     if size < 1:
@@ -128,9 +129,10 @@ def export(
     write_key(found.folder, sheet_key(sample))
     for n, name in enumerate(SHEETS):
         (out / name).write_text(labelling_sheet(found.contexts, sample, seed + n), encoding="utf-8", newline="")
+    (out / "strategies.md").write_text(for_people(), encoding="utf-8")
     print(
         f"{len(sample)} replies in {out / SHEETS[0]} and {out / SHEETS[1]}: one person each marks strategies with 1 and "
-        f"`done` with 1; then: harness label score {target} {out}"
+        f"`done` with 1 ({out / 'strategies.md'} says what each means); then: harness label score {target} {out}"
     )
 
 

@@ -14,6 +14,7 @@ from harness.judging.labelling import (
     strategy_request,
 )
 from harness.judging.schema import Malformed
+from harness.judging.strategy_guide import GUIDE, for_people
 from harness.ranking.strategies import STRATEGIES
 from scenarios.context import Context
 
@@ -21,19 +22,19 @@ REPLY = "No wonder you're tired. Shall we look at tonight first?"
 
 
 def answer(**present: object) -> dict[str, object]:
-    absent = {"present": False, "probability": 0.95, "evidence": ""}
+    absent = {"probability": 0.05, "evidence": ""}
     return {s: present.get(s.replace(" ", "_"), absent) for s in STRATEGIES}
 
 
 @pytest.mark.parametrize(
     ("mark", "state"),
     [
-        ({"present": True, "probability": 0.9, "evidence": "no wonder  you're tired"}, "present"),
-        ({"present": True, "probability": 0.9, "evidence": "you are so brave"}, "uncertain"),
-        ({"present": True, "probability": 0.9, "evidence": ""}, "uncertain"),
-        ({"present": True, "probability": 0.5, "evidence": "Shall we"}, "uncertain"),
-        ({"present": False, "probability": 0.9, "evidence": ""}, "absent"),
-        ({"present": False, "probability": 0.5, "evidence": ""}, "uncertain"),
+        ({"probability": 0.9, "evidence": "no wonder  you're tired"}, "present"),
+        ({"probability": 0.9, "evidence": "you are so brave"}, "uncertain"),
+        ({"probability": 0.9, "evidence": ""}, "uncertain"),
+        ({"probability": 0.5, "evidence": "Shall we"}, "uncertain"),
+        ({"probability": 0.1, "evidence": ""}, "absent"),
+        ({"probability": 0.5, "evidence": ""}, "uncertain"),
     ],
 )
 def test_only_quoted_and_probable_is_present(mark: dict[str, object], state: str) -> None:
@@ -42,7 +43,7 @@ def test_only_quoted_and_probable_is_present(mark: dict[str, object], state: str
     assert _state(marks["chit-chat"], REPLY) == "absent"
 
 
-@pytest.mark.parametrize("broken", [{}, {**answer(), "extra": 1}, answer(affirmation={"present": "yes", "probability": 1})])
+@pytest.mark.parametrize("broken", [{}, {**answer(), "extra": 1}, answer(affirmation={"present": True, "probability": 1})])
 def test_any_other_shape_is_refused(broken: dict[str, object]) -> None:
     with pytest.raises(Malformed):
         _read_marks(json.dumps(broken))
@@ -73,3 +74,12 @@ def test_the_sample_is_stratified_and_the_sheet_blind(contexts: list[Context]) -
     sheet = labelling_sheet(contexts, plain, seed=1)
     assert "alpha" not in sheet
     assert set(sheet_key(sample).values()) == {(c.context_id, c.system) for c in sample}
+
+
+def test_each_strategy_is_explained_to_models_and_people_alike(contexts: list[Context]) -> None:
+    assert tuple(GUIDE) == STRATEGIES
+    asked, page = strategy_request(contexts[0], REPLY).system, for_people()
+    for name, meaning in GUIDE.items():
+        assert f"{name}: {meaning.definition}" in asked
+        assert meaning.example in asked
+        assert f"| {name} | {meaning.definition} | {meaning.example} |" in page

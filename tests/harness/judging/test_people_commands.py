@@ -168,11 +168,11 @@ def labelling_server(monkeypatch: pytest.MonkeyPatch) -> None:
             from harness.ranking.rationales import codebook
 
             return {skill.name: "" for skill in codebook()}
-        absent = {"present": False, "probability": 0.9, "evidence": ""}
+        absent = {"probability": 0.1, "evidence": ""}
         marks = dict.fromkeys(STRATEGIES, absent)
         if "no wonder" in data["reply"].lower():
-            marks["emotional validation"] = {"present": True, "probability": 0.9, "evidence": data["reply"][:9]}
-        marks["offer hope"] = {"present": True, "probability": 0.9, "evidence": "you will be fine"}
+            marks["emotional validation"] = {"probability": 0.9, "evidence": data["reply"][:9]}
+        marks["offer hope"] = {"probability": 0.9, "evidence": "you will be fine"}
         return marks
 
     monkeypatch.setattr(scripted_server, "_verdict", answer)
