@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
-from agents.message import Message
+from harness.agents.message import Message
 
 FailureKind = Literal[
     "refused",  # nothing listens there, or the agent turned the caller away
@@ -64,7 +64,7 @@ class Mark:
     """Something the agent says happened, stamped by the agent where it happened.
 
     `at_ns` is the agent's own monotonic clock (the caller's too, when both are on one machine); `name` is one of the
-    names in `agents.marks`, or any other string, kept as it came.
+    names in `harness.agents.marks`, or any other string, kept as it came.
     """
 
     name: str

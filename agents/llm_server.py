@@ -79,7 +79,7 @@ class LlmServer:
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "agents.llm_server",
+            "harness.agents.llm_server",
             json.dumps(asdict(self._options)),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

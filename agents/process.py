@@ -3,8 +3,8 @@
 The agent under test shares nothing with the harness: not the interpreter's path (the names of our packages can never meet
 those of a user's bot), not the terminal's Ctrl-C, not a pipe that would block it. Its output goes into a file,
 which the harness reads until the agent is ready and then leaves alone, so that a chatty agent costs a call nothing and
-its last words survive any crash. `agents.supervise` stands between the two: it keeps keys out of that file and sees to it
-that no orphan is left.
+its last words survive any crash. `harness.agents.supervise` stands between the two: it keeps keys out of that file and sees
+to it that no orphan is left.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from agents import supervise
-from agents.loopback import is_loopback
-from agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
-from agents.secrets import learn_environment, learn_settings, redact, redactor
+from harness.agents import supervise
+from harness.agents.loopback import is_loopback
+from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
+from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 
@@ -189,10 +189,10 @@ class AgentProcess:
         if isinstance(profile, CascadeProfile):
             weights = json.dumps({name: str(path) for name, path in self._weights.items()})
             arguments = ("--profile", str(profile.source), "--weights", weights)
-            return self._our_own("agents.cascade", arguments)
+            return self._our_own("harness.agents.cascade", arguments)
         if isinstance(profile, TextProfile) and profile.base_url is None:
             model = self._weights.get(profile.model, profile.folder / profile.model)
-            return self._our_own("agents.text_server", ("--model", str(model)))
+            return self._our_own("harness.agents.text_server", ("--model", str(model)))
         settings = profile.process_settings
         if settings is None:
             return None
@@ -201,7 +201,7 @@ class AgentProcess:
     def _our_own(self, module: str, arguments: tuple[str, ...]) -> _Launch:
         command = (sys.executable, "-m", module, *arguments)
         settings = ProcessSettings(command=command, ready_timeout_s=_OWN_READY_TIMEOUT_S)
-        root = str(Path(__file__).resolve().parent.parent)
+        root = str(Path(__file__).absolute().parents[2])
         env = {**_clean_environment(), "PYTHONPATH": root, "PYTHONSAFEPATH": "1"}
         return _Launch(settings, self._profile.folder, env, url=None)
 

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agents.profile_base import AgentProfile, ProcessSettings
-from agents.profile_kinds import CascadeProfile, PluginProfile, TextProfile, profile_class, profile_kinds
-from agents.secrets import learn_file
-from agents.toml_lines import line_of, syntax_error
+from harness.agents.profile_base import AgentProfile, ProcessSettings
+from harness.agents.profile_kinds import CascadeProfile, PluginProfile, TextProfile, profile_class, profile_kinds
+from harness.agents.secrets import learn_file
+from harness.agents.toml_lines import line_of, syntax_error
 
 __all__ = [
     "AgentProfile",

@@ -1,6 +1,6 @@
 """What every profile has, whatever kind of agent it describes: a name, a hash, and how the agent is started and reached.
 
-The kinds are in `agents.profile_kinds`; `agents.profile` reads them from files.
+The kinds are in `harness.agents.profile_kinds`; `harness.agents.profile` reads them from files.
 """
 
 import hashlib
@@ -12,8 +12,8 @@ from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, model_validator
 
-from agents.connections.spec import ConnectionSpec
-from agents.secrets import redact_settings
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.secrets import redact_settings
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
 

@@ -1,6 +1,6 @@
 """The kinds of agent that a profile can describe, each with exactly the settings that mean something for it.
 
-Those with a wire of their own stand in `agents.connections`, one file a wire.
+Those with a wire of their own stand in `harness.agents.connections`, one file a wire.
 """
 
 import importlib
@@ -10,11 +10,11 @@ from typing import Annotated, Any, Final, Literal, Self, cast
 
 from pydantic import Field, StringConstraints, model_validator
 
-from agents.cascade.settings import CascadeSettings, LlmSettings
-from agents.connections.spec import WIRES, ConnectionSpec, kinds
-from agents.model_family import family_of, refuses_sampling
-from agents.profile_base import AgentProfile, Seconds
-from agents.profile_spoken import PcmBot
+from harness.agents.cascade.settings import CascadeSettings, LlmSettings
+from harness.agents.connections.spec import WIRES, ConnectionSpec, kinds
+from harness.agents.model_family import family_of, refuses_sampling
+from harness.agents.profile_base import AgentProfile, Seconds
+from harness.agents.profile_spoken import PcmBot
 
 OWN_OPEN_TIMEOUT_S: Final = 60.0
 """The cascade may warm its prompt cache with the history before it acknowledges: seconds on a busy pair of cores."""

@@ -1,13 +1,13 @@
 """What the profiles of users' own bots share, whatever wire they speak: where they are, and what they are sent.
 
-Each wire's own profile stands with its connection (`agents.connections`), so that a wire format is one file.
+Each wire's own profile stands with its connection (`harness.agents.connections`), so that a wire format is one file.
 """
 
 from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from agents.profile_base import AgentProfile, ProcessSettings, Seconds
+from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
 
 SampleRate = Annotated[int, Field(ge=8_000, le=48_000)]
 WebSocketUrl = Annotated[str, StringConstraints(pattern=r"^wss?://\S+$")]

@@ -13,8 +13,8 @@ import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from agents.scripted_voice import voice
-from audio.pcm import FULL_SCALE, resample, to_int16
+from harness.agents.scripted_voice import voice
+from harness.audio.pcm import FULL_SCALE, resample, to_int16
 
 _NOISE_SEED = 20_260
 """Every run of a script makes the same noise."""
@@ -28,7 +28,7 @@ class Piece(BaseModel):
     kind: Literal["silence", "tone", "noise", "click", "voice", "file"]
     ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
     hz: Annotated[float, Field(gt=0, le=20_000)] = 160.0
-    """Of a tone, or the mean pitch of a voice (see `agents.scripted_voice` for why 160)."""
+    """Of a tone, or the mean pitch of a voice (see `harness.agents.scripted_voice` for why 160)."""
     level_db: Annotated[float, Field(ge=-90, le=-3)] = -20.0
     path: Path | None = None
 

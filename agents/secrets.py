@@ -3,7 +3,7 @@
 Runs are passed around: folders are zipped and reports mailed. A key reaches them by many doors (a profile that is kept as
 written, an agent that prints its environment, an endpoint that repeats the key it refused), so it is not enough to be
 careful at each. As build servers do, every process learns the secrets it is given, at the moment it is given them, and
-whatever leaves it passes `redact`. Where secrets stand is said in `agents.secret_places`.
+whatever leaves it passes `redact`. Where secrets stand is said in `harness.agents.secret_places`.
 
 The standard library alone, because the supervisor of an agent imports it.
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TextIO
 from urllib.parse import quote, quote_plus, unquote
 
-from agents.secret_places import (
+from harness.agents.secret_places import (
     in_environment,
     in_settings,
     in_text,

@@ -98,7 +98,7 @@ class _Log:
     """The agent's output on its way into a file, masked, and bounded."""
 
     def __init__(self, path: Path, pipe: int, secrets: list[str], tell: Callable[[dict[str, object]], None]) -> None:
-        from agents.secrets import RedactedLines, Redactor
+        from harness.agents.secrets import RedactedLines, Redactor
 
         self.pipe = pipe
         self._path = path
@@ -309,5 +309,5 @@ def _prctl(option: int, value: int) -> None:
 
 if __name__ == "__main__":
     # Behind the standard library, so that nothing installed beside this package can take the place of a part of it.
-    sys.path.append(str(Path(__file__).resolve().parent.parent))
+    sys.path.append(str(Path(__file__).absolute().parents[2]))
     sys.exit(main())

@@ -21,14 +21,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from agents.cascade.prompt import system_instruction
-from agents.cascade.settings import ReplySettings
-from agents.heart_prompt import HEART_PROMPT
-from agents.loopback import is_loopback
-from agents.message import Message
-from agents.model_family import refuses_sampling
-from agents.profile import TextProfile
-from agents.secrets import learn, learn_settings, redact_foreign
+from harness.agents.cascade.prompt import system_instruction
+from harness.agents.cascade.settings import ReplySettings
+from harness.agents.heart_prompt import HEART_PROMPT
+from harness.agents.loopback import is_loopback
+from harness.agents.message import Message
+from harness.agents.model_family import refuses_sampling
+from harness.agents.profile import TextProfile
+from harness.agents.secrets import learn, learn_settings, redact_foreign
 
 if TYPE_CHECKING:
     import httpx

@@ -10,13 +10,13 @@ import json
 import signal
 import sys
 
-from agents.cascade.settings import LlmSettings
-from agents.llm_server import LlmServer, ServerFailed, ServerOptions
+from harness.agents.cascade.settings import LlmSettings
+from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 
 
 def main() -> None:
     """Serve a GGUF file until SIGTERM; one JSON line on standard output says when and where it is ready."""
-    parser = argparse.ArgumentParser(prog="python -m agents.text_server")
+    parser = argparse.ArgumentParser(prog="python -m harness.agents.text_server")
     parser.add_argument("--model", required=True)
     try:
         asyncio.run(_serve(parser.parse_args().model))

@@ -1,7 +1,7 @@
 """Where a vocal sound starts, to about a millisecond, once a speech model has said that it is one.
 
 An energy pass looks backwards from the window that the model accepted. Over digital silence the onset is where the 8 ms
-level comes within 40 dB of the speech that follows, the definition that `audio.level` gives for the end of the caller's
+level comes within 40 dB of the speech that follows, the definition that `harness.audio.level` gives for the end of the caller's
 turn and that an editor shows.
 
 Over noise that edge is buried and a threshold would come late, by more the softer the attack. There the onset is the most
@@ -23,8 +23,8 @@ import soxr
 from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
 
-from audio import onset_bands
-from audio.level import EDGE_DB, WINDOW_S, decibels
+from harness.audio import onset_bands
+from harness.audio.level import EDGE_DB, WINDOW_S, decibels
 
 BLOCK_S: Final = 0.0005
 """The grid of the search: half a millisecond, half of the bias that is allowed."""
@@ -45,7 +45,7 @@ CLEAN_DB: Final = 44.0
 4 dB, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960 onsets in white and
 pink noise 28 to 48 dB under the voice, 238 were over 20 ms off, with 44 one was (docs/decisions/timing-onset-change-point)."""
 BURIED_DB: Final = 20.0
-"""With less between speech and floor the onset is looked for in bands (`audio.onset_bands`)."""
+"""With less between speech and floor the onset is looked for in bands (`harness.audio.onset_bands`)."""
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from audio.pcm import Float32
-from audio.prosody_tones import audibly_voiced, with_tone
-from audio.synthesis import VoiceError
+from harness.audio.pcm import Float32
+from harness.audio.prosody_tones import audibly_voiced, with_tone
+from harness.audio.synthesis import VoiceError
 
 Float64 = NDArray[np.float64]
 

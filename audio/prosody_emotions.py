@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
-from audio.prosody import Prosody
+from harness.audio.prosody import Prosody
 
 Measure = Literal["f0_mean", "f0_range", "energy", "rate", "pause_share"]
 MEASURES: tuple[Measure, ...] = ("f0_mean", "f0_range", "energy", "rate", "pause_share")

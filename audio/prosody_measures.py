@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audio.pcm import to_float
-from audio.prosody import f0_track
-from audio.prosody_emotions import MEASURES, Measure, rendered_emotion
-from audio.speech import RenderedTurn
-from audio.speech_edges import LEAST_GAP_MS, WINDOW_MS, level_db, silent_runs, window_samples
+from harness.audio.pcm import to_float
+from harness.audio.prosody import f0_track
+from harness.audio.prosody_emotions import MEASURES, Measure, rendered_emotion
+from harness.audio.speech import RenderedTurn
+from harness.audio.speech_edges import LEAST_GAP_MS, WINDOW_MS, level_db, silent_runs, window_samples
 
 _VOWELS = re.compile(r"[aeiouy]+")
 F0_RANGE_PERCENTILES = (10, 90)
@@ -42,7 +42,7 @@ class ProsodyMeasures:
 def measure_prosody(turn: RenderedTurn) -> ProsodyMeasures:
     """The five measures of a rendered turn.
 
-    Raises `audio.synthesis.VoiceError` if Praat's package is missing.
+    Raises `harness.audio.synthesis.VoiceError` if Praat's package is missing.
     """
     signal = to_float(turn.samples)
     track = f0_track(signal, turn.rate_hz)
@@ -95,7 +95,7 @@ class EmotionCheck:
 def check_emotion(emotion: str, pairs: Sequence[tuple[ProsodyMeasures, ProsodyMeasures]]) -> EmotionCheck:
     """Compare turns with the neutral rendering of the same words; `pairs` are (emotional, neutral).
 
-    Raises `audio.prosody_emotions.UnknownEmotion`, and `ValueError` without a pair.
+    Raises `harness.audio.prosody_emotions.UnknownEmotion`, and `ValueError` without a pair.
     """
     if not pairs:
         raise ValueError("no turns to compare")

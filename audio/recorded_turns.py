@@ -17,12 +17,12 @@ from typing import Final
 
 import numpy as np
 
-from audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
-from audio.onset import CLOSURE_S
-from audio.pcm import Float32, resample_float
-from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
-from audio.voicing import FRAME, HOP_S, VOICED, voicing
-from audio.voicing import RATE_HZ as PITCH_HZ
+from harness.audio.level import EDGE_DB, WINDOW_S, block_power, decibels, speech_power
+from harness.audio.onset import CLOSURE_S
+from harness.audio.pcm import Float32, resample_float
+from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
+from harness.audio.voicing import RATE_HZ as PITCH_HZ
 
 OVER_FLOOR_DB: Final = 10.0
 """As for the breath before a word (`harness.timing.breath`): so far over the noise, a sound is no swing of the noise."""
@@ -33,7 +33,7 @@ LEAST_ROOM_DB: Final = 15.0
 LEAST_PAUSE_S: Final = 0.2
 """As in eot-bench, and as endpointing counts inner pauses."""
 LONGEST_PAUSE_S: Final = 5.0
-"""After a longer silence the turn is over (`scenarios.pauses.MOST_MS`)."""
+"""After a longer silence the turn is over (`harness.scenarios.pauses.MOST_MS`)."""
 BACKCHANNEL_S: Final = 0.7
 """Two words at 180 words a minute."""
 

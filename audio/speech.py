@@ -2,9 +2,9 @@
 
 A turn is said whole and cut where its pauses go, so that what comes before a pause in mid-sentence sounds unfinished. The
 pieces are cut to where they sound and joined by zeros, so that each marked pause is true silence of exactly its length,
-known to the sample; a voice's own silences are kept under 200 ms. How each piece ends (`audio.speech_floor`) is kept beside
-the sound. A rendering depends on nothing but its key (text, directions, voice, cues, renderer), so it is made once and kept by
-content.
+known to the sample; a voice's own silences are kept under 200 ms. How each piece ends (`harness.audio.speech_floor`) is
+kept beside the sound. A rendering depends on nothing but its key (text, directions, voice, cues, renderer), so it is made
+once and kept by content.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Protocol
 
 import numpy as np
 
-from audio.pcm import Float32, Int16, to_int16
-from audio.prosody import Prosody, Speaker
-from audio.prosody_emotions import prosody_for
-from audio.speech_breath import breath
-from audio.speech_cache import KeptRendering, StretchEnd, load_rendering, save_rendering
-from audio.speech_delivery import Delivery, deliver
-from audio.speech_edges import MOST_UNMARKED_MS, faded, level_db, scale_silences, trim
-from audio.speech_floor import FloorSettings, Stretch, plan_turn
-from audio.speech_text import SpeechTextError, parse_marked
-from audio.synthesis import Voice
+from harness.audio.pcm import Float32, Int16, to_int16
+from harness.audio.prosody import Prosody, Speaker
+from harness.audio.prosody_emotions import prosody_for
+from harness.audio.speech_breath import breath
+from harness.audio.speech_cache import KeptRendering, StretchEnd, load_rendering, save_rendering
+from harness.audio.speech_delivery import Delivery, deliver
+from harness.audio.speech_edges import MOST_UNMARKED_MS, faded, level_db, scale_silences, trim
+from harness.audio.speech_floor import FloorSettings, Stretch, plan_turn
+from harness.audio.speech_text import SpeechTextError, parse_marked
+from harness.audio.synthesis import Voice
 
 RENDERER_VERSION = "8"
 """Part of every key: renderings of another version are never taken for these."""
@@ -56,7 +56,7 @@ MOST_PEAK = 0.98
 
 
 class Directions(Protocol):
-    """What a context says about how a turn is spoken (`scenarios.context.SpeechDirections` has these fields)."""
+    """What a context says about how a turn is spoken (`harness.scenarios.context.SpeechDirections` has these fields)."""
 
     @property
     def emotion(self) -> str: ...
@@ -108,8 +108,8 @@ def render_turn(
 ) -> RenderedTurn:
     """Speak a turn; from `cache_dir` if it was spoken before (None keeps nothing).
 
-    Raises `SpeechTextError` for marks or text that cannot be spoken, `audio.prosody_emotions.UnknownEmotion`, and
-    `audio.synthesis.VoiceError` if the voice fails.
+    Raises `SpeechTextError` for marks or text that cannot be spoken, `harness.audio.prosody_emotions.UnknownEmotion`, and
+    `harness.audio.synthesis.VoiceError` if the voice fails.
     """
     said = directions or PlainDirections()
     key = rendering_key(turn_text, said, synthesiser.identity, speaker, floor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.signal import butter, sosfilt
 
-from audio.pcm import Float32
+from harness.audio.pcm import Float32
 
 DURATION_S = 0.3
 BELOW_SPEECH_DB = 22.0

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from audio.pcm import Int16
+from harness.audio.pcm import Int16
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audio.pcm import Float32, resample_float
-from audio.prosody import PhraseEnd, Prosody, Speaker, reshape
-from audio.speech_edges import level_db
-from audio.speech_floor import SENTENCE_END, Stretch
-from audio.synthesis import AlignedVoice, Passage, ShapingVoice, Synthesiser, Voice
+from harness.audio.pcm import Float32, resample_float
+from harness.audio.prosody import PhraseEnd, Prosody, Speaker, reshape
+from harness.audio.speech_edges import level_db
+from harness.audio.speech_floor import SENTENCE_END, Stretch
+from harness.audio.synthesis import AlignedVoice, Passage, ShapingVoice, Synthesiser, Voice
 
 EVEN_DBFS = -26.0
 """Sentences of one turn are made equally loud: voices set each one to its own peak."""
@@ -35,7 +35,7 @@ class Delivery:
 def deliver(voice: Voice, stretches: Sequence[Stretch], delivery: Delivery, rate_hz: int) -> list[list[Float32]]:
     """For each stretch its sentences as signals at `rate_hz`.
 
-    Raises `audio.synthesis.VoiceError` if the voice or the vocoder fails.
+    Raises `harness.audio.synthesis.VoiceError` if the voice or the vocoder fails.
     """
     if isinstance(voice, ShapingVoice):
         made = voice.perform(stretches, delivery.speaker, delivery.prosody, delivery.rate, delivery.seed)

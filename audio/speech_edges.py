@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from audio.pcm import Float32
+from harness.audio.pcm import Float32
 
 WINDOW_MS = 8.0
 SPEECH_RANGE_DB = 40.0

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from audio.speech_text import Segment, spelt
+from harness.audio.speech_text import Segment, spelt
 
 Kind = Literal["mid_sentence", "after_sentence", "turn_end"]
 Tone = Literal["own", "plateau", "rise", "fall"]
@@ -60,9 +60,9 @@ class FloorSettings:
     """Held pauses after a sentence announced by an "um": of the patients' pauses after a sentence in PriMock57 (Korfiatis et
     al. 2022, 295 pauses between utterances of one speaker) 22 % follow a filler, which is 40 % of those that are held here."""
     mid_filler_share: float = 0.41
-    """Pauses in mid-sentence to which an "um" is added. By the law of places (`scenarios.pause_places`) 48 % of patients'
-    pauses in mid-sentence stand at a hesitation, and 11 % do in the texts that ship. Counted between utterances alone, 28 of
-    62 such pauses of both speakers follow a filler (45 %, 95 % interval 33 to 58 %)."""
+    """Pauses in mid-sentence to which an "um" is added. By the law of places (`harness.scenarios.pause_places`) 48 % of
+    patients' pauses in mid-sentence stand at a hesitation, and 11 % do in the texts that ship. Counted between utterances
+    alone, 28 of 62 such pauses of both speakers follow a filler (45 %, 95 % interval 33 to 58 %)."""
     conjunction_share: float = 0.5
     """Held pauses whose next sentence opens with "and", "so", "but" or "because": said before the pause instead (ours)."""
     seed: int = 0

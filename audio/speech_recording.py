@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from audio.pcm import resample_float, to_int16
-from audio.speech import MOST_PEAK, RATE_HZ, SPEECH_LEVEL_DBFS, RenderedTurn
-from audio.speech_edges import WINDOW_MS, level_db, silent_runs, speaking, trim, window_samples
+from harness.audio.pcm import resample_float, to_int16
+from harness.audio.speech import MOST_PEAK, RATE_HZ, SPEECH_LEVEL_DBFS, RenderedTurn
+from harness.audio.speech_edges import WINDOW_MS, level_db, silent_runs, speaking, trim, window_samples
 
 LEAST_PAUSE_MS = 200.0
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from audio.prosody import Speaker
+from harness.audio.prosody import Speaker
 
 HIBARI = "hibari"
 """In the place of a weight: the voice that comes inside its package."""

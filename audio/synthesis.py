@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from audio.pcm import Float32
+from harness.audio.pcm import Float32
 
 if TYPE_CHECKING:
-    from audio.prosody import Prosody, Speaker
-    from audio.speech_floor import Stretch
-    from audio.synthesis_sentences import Piece
+    from harness.audio.prosody import Prosody, Speaker
+    from harness.audio.speech_floor import Stretch
+    from harness.audio.synthesis_sentences import Piece
 
 
 class Synthesiser(Protocol):
@@ -126,7 +126,7 @@ class PiperSynthesiser:
         """See `AlignedVoice.speak_turn`. Sentences come at the network's own level, so levels are set afterwards."""
         from piper import PiperVoice
 
-        from audio.synthesis_sentences import sentences_of
+        from harness.audio.synthesis_sentences import sentences_of
 
         session = self._session(seed)
         voice = PiperVoice(session=session, config=self._config)
@@ -134,7 +134,7 @@ class PiperSynthesiser:
 
     def _said(self, session: Any, voice: Any, pieces: Sequence[Piece]) -> Passage:
         """One sentence. Its pieces are parted where the last sound of each ends; a blank between them belongs to the later."""
-        from audio.synthesis_graph import DURATIONS, STRETCH
+        from harness.audio.synthesis_graph import DURATIONS, STRETCH
 
         phonemes: list[str] = []
         lengthened: dict[int, float] = {}
@@ -169,7 +169,7 @@ class PiperSynthesiser:
     def _session(self, seed: int) -> Any:
         import onnxruntime
 
-        from audio.synthesis_graph import with_durations
+        from harness.audio.synthesis_graph import with_durations
 
         if self._network is None:
             self._network = with_durations(self._path, "Ceil", None, [1, 1, "phonemes"])

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 from scipy.special import logsumexp
 
-from audio.pcm import Float32
-from audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker
-from audio.prosody_tones import audibly_voiced, with_tone
-from audio.speech_floor import Stretch
-from audio.synthesis import VoiceError
-from audio.synthesis_graph import DURATIONS, STRETCH, with_durations
-from audio.synthesis_sentences import Piece, sentences_of
+from harness.audio.pcm import Float32
+from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker
+from harness.audio.prosody_tones import audibly_voiced, with_tone
+from harness.audio.speech_floor import Stretch
+from harness.audio.synthesis import VoiceError
+from harness.audio.synthesis_graph import DURATIONS, STRETCH, with_durations
+from harness.audio.synthesis_sentences import Piece, sentences_of
 
 FRAME_S = 0.0125
 LEAST_VOICED_HZ = 40.0
@@ -73,7 +73,7 @@ class HibariSynthesiser:
     def perform(
         self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int
     ) -> list[list[Float32]]:
-        """See `audio.synthesis.ShapingVoice.perform`."""
+        """See `harness.audio.synthesis.ShapingVoice.perform`."""
         sentences = [
             self._frames(pieces, rate * speaker.rate_factor)
             for pieces in sentences_of(stretches, self._phonemes, MOST_PHONEMES)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from audio.speech_floor import Stretch
+from harness.audio.speech_floor import Stretch
 
 VOWELS = frozenset("aeiouyæɐɑɒɔəɚɛɜɝɪʊʌᵻɨʉøœɯɤAIOQWY")
 """IPA as Piper's espeak writes it, and the one-letter diphthongs of hibari's alphabet."""

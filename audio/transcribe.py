@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from audio.pcm import Float32, Int16, resample_float, to_float
-from audio.speech_edges import silent_runs, speaking, window_samples
+from harness.audio.pcm import Float32, Int16, resample_float, to_float
+from harness.audio.speech_edges import silent_runs, speaking, window_samples
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5

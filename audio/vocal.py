@@ -1,8 +1,9 @@
 """Whether a sound is vocal: silero VAD, run over whole signals.
 
-The model decides *whether*, never *where* (`audio.onset` does): its windows are 32 ms long and its memory makes it slow to
-believe a soft beginning. Version 5 of the model needs the last 64 samples of the window before in front of each window;
-without them it answers, but wrongly. The weights are the ones that pipecat ships; `onnxruntime` comes with the extra `local`.
+The model decides *whether*, never *where* (`harness.audio.onset` does): its windows are 32 ms long and its memory makes it
+slow to believe a soft beginning. Version 5 of the model needs the last 64 samples of the window before in front of each
+window; without them it answers, but wrongly. The weights are the ones that pipecat ships; `onnxruntime` comes with the
+extra `local`.
 
 Non-speech wears the model's memory out (music and long noise make it miss the speech that follows), so the memory starts
 anew for every stretch of sound, and inside a stretch after two seconds that end in clear non-speech.

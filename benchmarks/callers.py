@@ -4,9 +4,9 @@
     python -m benchmarks.callers --turns last --listen --out seen.json        # held out: each look is put on file
 
 Smart-turn v3.2 was taught on people and hears 200 ms of silence after each stretch, as an agent would. Nothing here was fitted
-to it: shares and prosody come from the literature (`audio.speech_floor`), and docs/decisions/audio-hibari.md says when it was
-looked at, on what, and what was chosen then. Who speaks is drawn per context as in a run, or from `--voices`. Intervals are
-bootstraps over contexts.
+to it: shares and prosody come from the literature (`harness.audio.speech_floor`), and docs/decisions/audio-hibari.md says
+when it was looked at, on what, and what was chosen then. Who speaks is drawn per context as in a run, or from `--voices`.
+Intervals are bootstraps over contexts.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from audio.pcm import to_float
-from audio.prosody import f0_track
-from audio.speech import RATE_HZ, RenderedTurn
-from audio.speech_text import without_marks
+from harness.audio.pcm import to_float
+from harness.audio.prosody import f0_track
+from harness.audio.speech import RATE_HZ, RenderedTurn
+from harness.audio.speech_text import without_marks
 from harness.run.voices import Voices, open_voices
-from scenarios.context import Context, Turn
-from scenarios.pack import load_pack
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.pack import load_pack
 
 INTO_SILENCE_S = 0.2
 """Silero has called speech ended by then; pipecat's default asks smart-turn here."""
@@ -195,8 +195,8 @@ def measured(turns: Sequence[RenderedTurn]) -> dict[str, float]:
 
 def word_error_rates(said: Sequence[Said]) -> dict[str, Any]:
     """Pooled word errors by transcriber, over all and by voice."""
-    from audio.transcribe import Transcriber
     from harness import models
+    from harness.audio.transcribe import Transcriber
     from harness.run.pack_acoustics import spoken_words, word_errors
 
     found: dict[str, Any] = {}

@@ -13,12 +13,12 @@ import altair as alt
 import numpy as np
 from scipy.signal import spectrogram
 
-from audio.pcm import Float32, to_float
-from audio.prosody import ceiling_hz, f0_track
-from audio.speech import FLOOR, render_turn
-from audio.speech_floor import FloorSettings
-from audio.speech_voices import CALLER_VOICES
-from audio.synthesis_hibari import HibariSynthesiser
+from harness.audio.pcm import Float32, to_float
+from harness.audio.prosody import ceiling_hz, f0_track
+from harness.audio.speech import FLOOR, render_turn
+from harness.audio.speech_floor import FloorSettings
+from harness.audio.speech_voices import CALLER_VOICES
+from harness.audio.synthesis_hibari import HibariSynthesiser
 
 SPEAKER = "ann"
 PICTURE = Path("docs/pictures/floor.png")

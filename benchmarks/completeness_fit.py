@@ -1,4 +1,4 @@
-"""Fit `agents.cascade.spoken_completeness` on PriMock57, and say how well it does on talks that it has not seen.
+"""Fit `harness.agents.cascade.spoken_completeness` on PriMock57, and say how well it does on talks that it has not seen.
 
     python -m benchmarks.completeness_fit utterances.csv                               # half a minute; writes the weights
     python -m benchmarks.completeness_fit utterances.csv --without day4_ --out no4.npz # for observing callers of day 4
@@ -22,9 +22,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.special import expit
 
-from agents.cascade.spoken_completeness import BUCKETS, FILLERS, WEIGHTS, features, words_of
 from benchmarks.pause_places import Utterance, read
-from scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
+from harness.agents.cascade.spoken_completeness import BUCKETS, FILLERS, WEIGHTS, features, words_of
+from harness.scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
 
 HOLDS_S: Final = 5.0
 """The longest pause that people's law knows."""

@@ -23,8 +23,8 @@ from pathlib import Path
 
 import altair as alt
 
-from agents.profile import load_profile
-from audio.vocal import silero
+from harness.agents.profile import load_profile
+from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns

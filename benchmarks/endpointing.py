@@ -31,12 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from agents.cascade import spoken_completeness
-from agents.cascade.endpoint_choice import make_policy
-from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
-from agents.cascade.hazard import HazardSilence, Head, load_head, log_odds
-from agents.cascade.settings import CascadeSettings, HazardEndpoint
-from agents.cascade.turn_tracker import WINDOW_SAMPLES
+from harness.agents.cascade import spoken_completeness
+from harness.agents.cascade.endpoint_choice import make_policy
+from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+from harness.agents.cascade.hazard import HazardSilence, Head, load_head, log_odds
+from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint
+from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 
 Floats = NDArray[np.float64]
 
@@ -190,14 +190,14 @@ def silence_rule(silence_ms: float) -> Rule:
 
 
 def hazard_rule(head: Head, price: float, least_ms: float, longest_ms: float, sure_from: float) -> Rule:
-    """`agents.cascade.hazard`."""
+    """`harness.agents.cascade.hazard`."""
     policy = HazardSilence({}, {}, head, price, least_ms, longest_ms, sure_from)
     return lambda seen: policy.silences_ms(joined(seen, head))
 
 
 def shipped(name: str) -> Rule:
     """The rule of a profile that ships."""
-    from agents.profile import load_profile
+    from harness.agents.profile import load_profile
 
     endpoint = CascadeSettings.model_validate(load_profile(name).model_dump()["cascade"]).endpoint
     assert isinstance(endpoint, HazardEndpoint)

@@ -1,4 +1,4 @@
-"""Fit the heads of `agents.cascade.hazard` on pauses that were seen: log odds of words and voice joined into one.
+"""Fit the heads of `harness.agents.cascade.hazard` on pauses that were seen: log odds of words and voice joined into one.
 
     python -m benchmarks.endpointing_fit dev.jsonl [more.jsonl]        # seconds; writes the heads
 
@@ -16,8 +16,8 @@ from typing import Final
 import numpy as np
 from scipy.optimize import minimize
 
-from agents.cascade.hazard import HEAD, Head
 from benchmarks.endpointing import PAUSE_FROM_MS, Floats, Seen, area, joined, load
+from harness.agents.cascade.hazard import HEAD, Head
 
 HEADS: Final = {
     "all": ("smart-turn", "llm", "spoken"),

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.cascade.endpoint_policies import PauseEvidence
-from agents.cascade.level_gate import LevelGate
-from agents.cascade.spoken_completeness import WEIGHTS
-from agents.cascade.turn_text import TurnText
-from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
-from audio.conditions import parse_condition
-from audio.level import last_sample
-from audio.speech import RenderedTurn
 from benchmarks.endpointing import SeenPause, spoken
-from scenarios.context import Context, Turn
+from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.level_gate import LevelGate
+from harness.agents.cascade.spoken_completeness import WEIGHTS
+from harness.agents.cascade.turn_text import TurnText
+from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.audio.conditions import parse_condition
+from harness.audio.level import last_sample
+from harness.audio.speech import RenderedTurn
+from harness.scenarios.context import Context, Turn
 
 RATE_HZ = 16_000
 _LEAD_SAMPLES = RATE_HZ // 2
@@ -57,12 +57,12 @@ async def observe(
     out: Path, packs: Sequence[str], turns: str, limit: int | None, conditions: Sequence[str], weights: Path
 ) -> None:
     """Listen to every turn as the agent would, and write each pause with everybody's opinion of it."""
-    from agents.cascade.settings import StreamingWhisper
-    from agents.cascade.short_context_whisper import ShortContextWhisper
-    from agents.llm_server import LlmServer, ServerOptions
+    from harness.agents.cascade.settings import StreamingWhisper
+    from harness.agents.cascade.short_context_whisper import ShortContextWhisper
+    from harness.agents.llm_server import LlmServer, ServerOptions
     from harness.models.store import resolve
     from harness.run.voices import open_voices
-    from scenarios.pack import load_pack
+    from harness.scenarios.pack import load_pack
 
     whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
     # One thread: this is no measurement of speed, and one does not stall beside other work.
@@ -97,7 +97,7 @@ def _indices(context: Context, turns: str) -> list[int]:
 
 def _track(rendered: RenderedTurn, condition: str, seed: int) -> tuple[NDArray[np.float32], int]:
     """The turn with lead-in and tail as it reaches an agent, and the sample at which its speech ends."""
-    from audio.pcm import resample
+    from harness.audio.pcm import resample
 
     dry = resample(rendered.samples, rendered.rate_hz, RATE_HZ)
     last = last_sample(dry, RATE_HZ)
@@ -130,16 +130,16 @@ class Opinions:
     """What each scorer says of a silence."""
 
     def __init__(self, url: str, weights: Path) -> None:
-        from agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
+        from harness.agents.cascade.turn_scorers import LastWordScorer, SmartTurnScorer
 
         self._url, self._weights = url, weights
         self._smart, self._word = SmartTurnScorer(), LastWordScorer()
 
     async def about(self, said: Said, silences: Sequence[Silence]) -> list[SeenPause]:
         """One row for each silence, in their order."""
-        from agents.cascade.llama_prompt import LlamaPrompt
-        from agents.cascade.prompt import system_instruction
-        from agents.cascade.settings import ReplySettings
+        from harness.agents.cascade.llama_prompt import LlamaPrompt
+        from harness.agents.cascade.prompt import system_instruction
+        from harness.agents.cascade.settings import ReplySettings
 
         prompt = LlamaPrompt(self._url, system_instruction(ReplySettings()))
         history = [_message(turn) for turn in said.context.turns[: said.turn]]
@@ -195,7 +195,7 @@ def listen(signal: NDArray[np.float32], whisper: Any) -> Iterator[Silence]:
     """
     from pipecat.audio.vad.silero import SileroVADAnalyzer
 
-    from agents.cascade import streaming_whisper as live
+    from harness.agents.cascade import streaming_whisper as live
 
     vad = SileroVADAnalyzer(sample_rate=RATE_HZ)
     vad.set_sample_rate(RATE_HZ)

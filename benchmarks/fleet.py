@@ -18,8 +18,11 @@ from statistics import median
 import numpy as np
 import psutil
 
+from harness.agents.connections.scripted import LOUD
 from harness.fleet.cluster import connected
+from harness.recording.record import Recording
 from harness.store.run_store import RunStore
+from harness.timing.measure import spoken_end_sample
 
 PROFILE = """
 kind = "plugin"
@@ -88,6 +91,14 @@ def throughput(calls: int) -> None:
         print(f"two workers to one: {median(found[2]) / median(found[1]):.2f}")
 
 
+def due_ms(recording: Recording) -> float:
+    """The TTFA that the agent's own rule makes: it counts from the last loud sample, which is not always the spoken end."""
+    caller = recording.caller
+    last_loud = int(np.flatnonzero(np.abs(caller.played.astype(np.int32)) > LOUD)[-1])
+    end = spoken_end_sample(recording, recording.caller.turns[-1])
+    return DELAY_MS + (last_loud + 1 - end) / caller.rate_hz * 1e3
+
+
 def _calls_an_hour(profile: Path, out: Path, calls: int, workers: int) -> float:
     line = [sys.executable, "-m", "harness", "run", "--agent", str(profile), "--limit", str(calls), "--judge", "none"]
     line += ["--ray", "local", "--ray-shards", str(workers), "--ray-cpus", "0.5", "--out", str(out), "--json"]
@@ -104,12 +115,12 @@ def _calls_an_hour(profile: Path, out: Path, calls: int, workers: int) -> float:
         mine = [s for s in sessions if s.key.context_id in contexts]
         last_ns = max(int(store.recording(s).caller.departures_ns[-1]) for s in mine)
         each.append(len(mine) / ((last_ns - min(s.started_ns or 0 for s in mine)) / 1e9))
-    timings = [s.timing for s in sessions if s.timing is not None]
-    off_ms = [abs(t.ttfa_ms - DELAY_MS) for t in timings if t.ttfa_ms is not None]
+    timed = [(s.timing, store.recording(s)) for s in sessions if s.timing is not None]
+    off_ms = [abs(t.ttfa_ms - due_ms(r)) for t, r in timed if t.ttfa_ms is not None]
     print(
         f"{workers} worker(s): {len(sessions)} calls, {sum(each) * 3_600:.0f} an hour while calling, {whole_s:.0f} s in all; "
         f"TTFA off by p50 {np.percentile(off_ms, 50):.1f} ms, p95 {np.percentile(off_ms, 95):.1f} ms ({len(off_ms)}); "
-        f"{sum(t.contended for t in timings)} contended"
+        f"{sum(t.contended for t, _ in timed)} contended"
     )
     return sum(each) * 3_600
 

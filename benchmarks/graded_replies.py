@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.judging.labelled import load_conversations
+from benchmarks.judging_sets import load_conversations
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 FOLDER = Path(__file__).with_name("judging_origins")
 FIRST_FIT = "first fit"
-"""The origin of `data/fit.jsonl`: one author's pairs, written before the others."""
+"""The origin of `judging_sets/fit.jsonl`: one author's pairs, written before the others."""
 GOOD = 4.5
 LEVELS = {"easy": 1.0, "medium": 2.0, "hard": 3.0}
 LEAST_GAP = 1.0

@@ -7,7 +7,7 @@ features.
 
 How sure the head may be is told by people, not by these pairs: their grades are one author's, and the head's odds for them
 come out 2.5 times as sure as experts' and crowds' ratings of the development set bear out (benchmarks/judging_people.py).
-`--write` fits on all origins, multiplies by `SURENESS`, and keeps the figures in `data/fit_record.json`.
+`--write` fits on all origins, multiplies by `SURENESS`, and keeps the figures in `judging_sets/fit_record.json`.
 """
 
 import hashlib
@@ -108,7 +108,7 @@ def main() -> None:
     head = fit_head(rows, axes, version, weight)
     head = replace(head, overall=head.overall * SURENESS, axes={axis: w * SURENESS for axis, w in head.axes.items()})
     head.save(DATA / "head.npz")
-    (DATA / "fit_record.json").write_text(
+    (Path(__file__).with_name("judging_sets") / "fit_record.json").write_text(
         json.dumps({"head": version, "sureness": SURENESS, "origins": record}, indent=1) + "\n"
     )
     print(f"wrote {DATA / 'head.npz'} ({version})")

@@ -20,7 +20,7 @@ from harness.judging.embedded import load_head
 from harness.judging.labelled import LabelledConversation
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 FILE = Path(__file__).with_suffix(".jsonl")
 STRANGERS = (5, 11, 17)

@@ -10,10 +10,11 @@ import re
 import time
 from pathlib import Path
 
+from benchmarks.judging_sets import load_pairs, set_hash
 from harness import models
 from harness.judging.checks import ask_pairs, summarise
 from harness.judging.embedded import HELD_OUT_PATH, load_head
-from harness.judging.labelled import LabelledPair, load_pairs, set_hash
+from harness.judging.labelled import LabelledPair
 from harness.judging.opening import open_judge
 from harness.ranking.clustered import clustered_share
 

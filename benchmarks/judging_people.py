@@ -27,7 +27,7 @@ from harness.judging.embedded import load_head
 from harness.judging.peoples_labels import CLEAR
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 RATERS = ("expert", "crowd")
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 
 import numpy as np
 
-from agents.connections import ConnectionSpec
+from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits

@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import nnls
 
-from scenarios.pause_law import LONGEST_MS, SHORTEST_MS, mean_ms
-from scenarios.pause_places import KINDS, Kind, kind_of_gap
+from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, mean_ms
+from harness.scenarios.pause_places import KINDS, Kind, kind_of_gap
 
 DRAWS = 200
 _LEAST_WORDS = 4

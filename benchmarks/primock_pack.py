@@ -16,8 +16,8 @@ from typing import Final
 import yaml
 
 from benchmarks.pause_places import Utterance, read
-from scenarios.context import Context, Turn
-from scenarios.people_pauses import paused_contexts
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.people_pauses import paused_contexts
 
 WORDS: Final = (5, 90)
 A_TALK: Final = 9

@@ -17,10 +17,10 @@ import httpx
 import numpy as np
 import uvicorn
 
+from harness.reports.listening.app import ListeningApp
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.serve import KEEP_ALIVE_S, prepare
 from harness.store.run_store import RunStore
-from reports.listening.app import ListeningApp
-from reports.listening.design import ListeningDesign
-from reports.listening.serve import KEEP_ALIVE_S, prepare
 
 PORT = 8_951
 DESIGN = ListeningDesign(items=20, headphone_trials=0)

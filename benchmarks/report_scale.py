@@ -22,7 +22,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from reports.html import render
+from harness.reports.html import render
 from tests.reports.invented import invented_view
 
 REPEATS = 3

@@ -12,7 +12,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from agents.profile import load_profile
+from harness.agents.profile import load_profile
 from harness.store.run_store import RunStore
 
 DELAY_MS = 200

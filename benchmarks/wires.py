@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from agents.connections import ConnectionSpec
-from agents.connections.opus import DELAY_MS
+from harness.agents.connections import ConnectionSpec
+from harness.agents.connections.opus import DELAY_MS
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agents.connection import Connection as Agent
-    from audio.synthesis import Voice
+    from harness.agents.connection import Connection as Agent
+    from harness.audio.synthesis import Voice
     from harness.errors import AgentError, UserError
     from harness.judging.completion import Completion
     from harness.judging.judge import Judge
@@ -37,13 +37,13 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Agent": ("agents.connection", "Connection"),
+    "Agent": ("harness.agents.connection", "Connection"),
     "AgentError": ("harness.errors", "AgentError"),
     "Completion": ("harness.judging.completion", "Completion"),
     "Judge": ("harness.judging.judge", "Judge"),
     "Run": ("harness.library.runs", "Run"),
     "UserError": ("harness.errors", "UserError"),
-    "Voice": ("audio.synthesis", "Voice"),
+    "Voice": ("harness.audio.synthesis", "Voice"),
     "judge_pairs": ("harness.library.verdicts", "judge_pairs"),
     "load_run": ("harness.library.runs", "load_run"),
     "measure_recording": ("harness.library.calls", "measure_recording"),

@@ -13,7 +13,7 @@ from typing import Annotated, TextIO, cast
 import typer
 from typer.exceptions import TyperException
 
-from agents.secrets import RedactedOutput
+from harness.agents.secrets import RedactedOutput
 from harness.commands import (
     agents,
     calibrate,

@@ -11,20 +11,14 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.ranking.percentiles import Quantiles
-from harness.steps.endpointing import EndpointingSummary
-from harness.steps.onset_error import largest
-from harness.steps.summary import BoardSummary, Cell, RunSummary
-from harness.store.judgment import Judgment, reference_name
-from harness.store.selection import HEARD
-from harness.timing.figures import BUDGET_MS
-from reports import audits, strategies, telemetry
-from reports.listening.section import listening_views
-from reports.preferences import preferences
-from reports.provenance import provenance
-from reports.runs_differ import onset_error_of
-from reports.shown_runs import ShownRuns, heard_rows, reply_texts
-from reports.turns import first_start_ns, turns
-from reports.view import (
+from harness.reports import audits, strategies, telemetry
+from harness.reports.listening.section import listening_views
+from harness.reports.preferences import preferences
+from harness.reports.provenance import provenance
+from harness.reports.runs_differ import onset_error_of
+from harness.reports.shown_runs import ShownRuns, heard_rows, reply_texts
+from harness.reports.turns import first_start_ns, turns
+from harness.reports.view import (
     METRICS,
     SUBSETS,
     UNKNOWN,
@@ -44,14 +38,20 @@ from reports.view import (
     Subset,
     TurnView,
 )
-from scenarios.context import Context
+from harness.scenarios.context import Context
+from harness.steps.endpointing import EndpointingSummary
+from harness.steps.onset_error import largest
+from harness.steps.summary import BoardSummary, Cell, RunSummary
+from harness.store.judgment import Judgment, reference_name
+from harness.store.selection import HEARD
+from harness.timing.figures import BUDGET_MS
 
 
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
     """The whole view of a page.
 
-    With `audio`, it has each session's stereo file that `reports.sound` drew under `page_folder/report-audio`; with `bundle`,
-    the view carries the sound itself instead of its path.
+    With `audio`, it has each session's stereo file that `harness.reports.sound` drew under `page_folder/report-audio`; with
+    `bundle`, the view carries the sound itself instead of its path.
     """
     summary = page_runs.summary
     judgments = [row for part in page_runs.parts for row in part.judgments]

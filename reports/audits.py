@@ -12,8 +12,8 @@ from harness.ranking.ballot_figures import Figure
 from harness.ranking.beside_people import BesidePeople, beside_people
 from harness.ranking.clustered import clustered_share
 from harness.ranking.verdicts import Texts
+from harness.reports.view import Estimate, Finding
 from harness.store.judgment import AXES, Judgment
-from reports.view import Estimate, Finding
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 
 from harness.ranking.clustered import clustered_mean
+from harness.reports.paired import figures, paired
+from harness.reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
 from harness.store.judgment import is_reference
 from harness.wording import milliseconds, share
-from reports.paired import figures, paired
-from reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
 
 ByConversation = Mapping[str, list[float]]
 _RANK = {"worse": 0, "unclear": 1, "better": 2}

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.ranking.ranking import LENGTH_WORDS
+from harness.reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
+from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, share
-from reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
-from reports.wording import elo, elo_interval, latency, latency_interval, system_name
 
 
 @dataclass(frozen=True, slots=True)

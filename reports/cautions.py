@@ -9,9 +9,9 @@ failed are one thing to know.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.reports.view import NOT_JOINT, PageView
 from harness.steps.cautions import Caution, Level, gravest_first
 from harness.wording import counted
-from reports.view import NOT_JOINT, PageView
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """The evaluation conditions in one line, to travel with every picture, table and summary."""
 
+from harness.reports.view import NOT_JOINT, PageView
+from harness.reports.wording import judge_sentence
+from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.wording import counted
-from reports.view import NOT_JOINT, PageView
-from reports.wording import judge_sentence
-from scenarios.context import by_a_person
 
 
 def conditions(view: PageView) -> str:

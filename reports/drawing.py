@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from harness.recording import playout
 from harness.recording.record import Recording
+from harness.reports.view import Span
 from harness.timeline import NS_PER_MS
-from reports.view import Span
 
 MIX_RATE_HZ = 24_000
 """Holds everything that speech synthesis makes and the telephone does not."""

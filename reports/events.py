@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from harness.reports.view import PageView, Subset
 from harness.steps.events_words import HEAD, Rows, event_notes, event_rows
-from reports.view import PageView, Subset
 
 
 @dataclass(frozen=True, slots=True)

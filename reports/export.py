@@ -4,12 +4,12 @@ import csv
 import json
 from pathlib import Path
 
-from reports.charts.registry import charts
-from reports.conditions import conditions
-from reports.markdown import markdown
-from reports.pictures import write_joint_picture, write_pictures
-from reports.tables import Row, tables
-from reports.view import PageView
+from harness.reports.charts.registry import charts
+from harness.reports.conditions import conditions
+from harness.reports.markdown import markdown
+from harness.reports.pictures import write_joint_picture, write_pictures
+from harness.reports.tables import Row, tables
+from harness.reports.view import PageView
 
 
 def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:

@@ -1,7 +1,7 @@
 """Turns a view into one HTML file that opens from disk with no network, today and in ten years.
 
 Vega and Vega-Lite are inlined from vl-convert, which is the very engine that draws the PNG and SVG, so that the page and
-the pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `reports.embedding`).
+the pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `harness.reports.embedding`).
 """
 
 import hashlib
@@ -15,18 +15,18 @@ import jinja2
 from markupsafe import Markup
 
 from harness.models.store import cache_folder
+from harness.reports import endpointing, events, payload
+from harness.reports.board import board, method_words
+from harness.reports.cautions import cautions, in_one_line, merged
+from harness.reports.charts import elo_latency, joint_picture, theme
+from harness.reports.charts.registry import charts
+from harness.reports.conditions import conditions
+from harness.reports.embedding import content_policy, packed, safe_json, script_text
+from harness.reports.losses import losses
+from harness.reports.verdict import verdicts
+from harness.reports.view import METRICS, SUBSETS, PageView, Subset
+from harness.reports.wording import finding_interval, finding_value, judge_sentence
 from harness.wording import counted
-from reports import endpointing, events, payload
-from reports.board import board, method_words
-from reports.cautions import cautions, in_one_line, merged
-from reports.charts import elo_latency, joint_picture, theme
-from reports.charts.registry import charts
-from reports.conditions import conditions
-from reports.embedding import content_policy, packed, safe_json, script_text
-from reports.losses import losses
-from reports.verdict import verdicts
-from reports.view import METRICS, SUBSETS, PageView, Subset
-from reports.wording import finding_interval, finding_value, judge_sentence
 
 _SCRIPTS = (
     "el.js", "dom.js", "unpack.js", "joint.js", "player.js", "waterfall.js", "address.js", "search.js", "board.js",
@@ -172,7 +172,7 @@ def vega_script() -> str:
 
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "page"),
+        loader=jinja2.PackageLoader("harness.reports", "page"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -181,4 +181,4 @@ def _environment() -> jinja2.Environment:
 
 
 def _read(name: str) -> str:
-    return files("reports").joinpath("page", *name.split("/")).read_text(encoding="utf-8")
+    return files("harness.reports").joinpath("page", *name.split("/")).read_text(encoding="utf-8")

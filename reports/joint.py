@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import StorageError, UserError
+from harness.reports.assemble import assemble
+from harness.reports.baseline import compare, most_telling_first
+from harness.reports.export import write_exports
+from harness.reports.html import render
+from harness.reports.listening.people import write_human_completions
+from harness.reports.shown_runs import ShownRuns, alone
+from harness.reports.sound import draw_sessions
+from harness.reports.together import together
+from harness.reports.view import BaselineView, PageView
 from harness.steps.summarise import with_drawing
 from harness.steps.summary import RunSummary
 from harness.store.disk import storage_fault
 from harness.store.run_store import RunStore
-from reports.assemble import assemble
-from reports.baseline import compare, most_telling_first
-from reports.export import write_exports
-from reports.html import render
-from reports.listening.people import write_human_completions
-from reports.shown_runs import ShownRuns, alone
-from reports.sound import draw_sessions
-from reports.together import together
-from reports.view import BaselineView, PageView
 
 Run = tuple[RunStore, RunSummary]
 

@@ -1,7 +1,7 @@
 """Everything that gives no figure, and why: a report that hides its losses is worth less than the losses."""
 
+from harness.reports.view import PageView
 from harness.timing.figures import NO_REPLY_TEXT
-from reports.view import PageView
 
 Loss = tuple[str, str, str, str]
 """(what, agent, conversation, why)."""

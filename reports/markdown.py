@@ -2,11 +2,11 @@
 
 import re
 
-from reports.board import board, method_words
-from reports.cautions import cautions
-from reports.conditions import conditions
-from reports.verdict import Verdict, verdicts
-from reports.view import PageView
+from harness.reports.board import board, method_words
+from harness.reports.cautions import cautions
+from harness.reports.conditions import conditions
+from harness.reports.verdict import Verdict, verdicts
+from harness.reports.view import PageView
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~!&])")
 _HEAD = (

@@ -10,8 +10,8 @@ from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.clustered import SEED
 from harness.ranking.joint import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.reports.view import Estimate, Metric, PageView
 from harness.timing.figures import NO_REPLY_MS
-from reports.view import Estimate, Metric, PageView
 
 ByConversation = Mapping[str, Sequence[float]]
 

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
+from harness.reports.wording import system_name
 from harness.store.judgment import is_rule
-from reports.view import AgentView, ContextView, JudgmentView, PageView, Span, TurnView
-from reports.wording import system_name
 
 OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED = 1, 2, 4, 8, 16, 32
 """What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""

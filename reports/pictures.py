@@ -7,11 +7,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from reports.charts import elo_latency, joint_picture
-from reports.charts.chart import Chart
-from reports.charts.theme import LIGHT_INK, Spec, on_paper
-from reports.conditions import conditions
-from reports.view import PageView
+from harness.reports.charts import elo_latency, joint_picture
+from harness.reports.charts.chart import Chart
+from harness.reports.charts.theme import LIGHT_INK, Spec, on_paper
+from harness.reports.conditions import conditions
+from harness.reports.view import PageView
 
 WIDTH = 900
 """Wide enough for twenty names, and a slide at twice the density."""

@@ -18,10 +18,10 @@ from rich.text import Text
 
 from harness.errors import UserError
 from harness.recording import playout
+from harness.reports.drawing import envelope
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.wording import milliseconds
-from reports.drawing import envelope
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _FRAME_S = 0.05

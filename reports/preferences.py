@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from harness.ranking.clustered import clustered_share
+from harness.reports.view import UNKNOWN, Estimate, Preference
 from harness.store.judgment import Judgment, is_reference
-from reports.view import UNKNOWN, Estimate, Preference
 
 Won = list[tuple[str, float]]
 

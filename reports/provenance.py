@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from harness.reports.shown_runs import Part
 from harness.steps.machine import ran_here, thread_words
 from harness.steps.summary import RunSummary
 from harness.store.manifest import RunManifest
 from harness.wording import UNKNOWN_TEXT
-from reports.shown_runs import Part
 
 Fact = tuple[str, str]
 _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")

@@ -10,14 +10,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from harness.reports.listening.results import human_rows
+from harness.scenarios.context import Context
 from harness.steps.rank import Measured, measured
 from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Texts, board_rows
 from harness.store.session import Session
-from reports.listening.results import human_rows
-from scenarios.context import Context
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
-from reports.shown_runs import Part, ShownRuns, reply_texts
-from reports.view import StrategiesView
+from harness.reports.shown_runs import Part, ShownRuns, reply_texts
+from harness.reports.view import StrategiesView
 
 LABELS_FILE = "strategies.jsonl"
 

@@ -6,11 +6,11 @@ not a footnote, and a missing figure is an empty cell.
 
 from collections.abc import Iterator
 
+from harness.reports.conditions import conditions
+from harness.reports.losses import losses
+from harness.reports.verdict import fast, kind
+from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
 from harness.steps.endpointing import EndpointingSummary
-from reports.conditions import conditions
-from reports.losses import losses
-from reports.verdict import fast, kind
-from reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]

@@ -7,7 +7,7 @@ a burst makes a turn slow, and a mean would hide it.
 import json
 from pathlib import Path
 
-from reports.view import SeriesView
+from harness.reports.view import SeriesView
 
 POINTS = 400
 LONGEST_WAIT_S = 3_600.0

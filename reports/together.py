@@ -12,6 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.reports.runs_differ import differences
+from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part
+from harness.reports.view import NOT_JOINT, SUBSETS
+from harness.scenarios.context import Context, by_a_person
 from harness.steps import cautions
 from harness.steps.rank import Place, Rated, rated_rows
 from harness.steps.summarise import board_summary, is_main, quality_figures
@@ -19,10 +23,6 @@ from harness.steps.summary import JudgeSummary, PacingSummary, RunSummary
 from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
-from reports.runs_differ import differences
-from reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part
-from reports.view import NOT_JOINT, SUBSETS
-from scenarios.context import Context, by_a_person
 
 Run = tuple[RunStore, RunSummary]
 

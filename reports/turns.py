@@ -7,22 +7,22 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from harness.reports import drawing
+from harness.reports.drawing import Drawing
+from harness.reports.shown_runs import Part, ShownRuns
+from harness.reports.sound import sound_file
+from harness.reports.view import METRICS, Span, TurnView
 from harness.steps.conversations import conversation_of
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
-from reports import drawing
-from reports.drawing import Drawing
-from reports.shown_runs import Part, ShownRuns
-from reports.sound import sound_file
-from reports.view import METRICS, Span, TurnView
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield", "greeting")
 """Shown with a turn, not offered as an axis of the joint chart."""
 
 
 def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
-    """Conversation → its turns, run by run, with the sound that was drawn before. See `reports.assemble.assemble`."""
+    """Conversation → its turns, run by run, with the sound that was drawn before. See `harness.reports.assemble.assemble`."""
     contexts = {context.id: context for context in page_runs.contexts}
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}
     for part in page_runs.parts:

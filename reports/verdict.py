@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.reports.view import AgentView, Estimate, JudgeView, LatencyView, PageView, Preference, ReferenceView
+from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
+from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds, share
-from reports.view import AgentView, Estimate, JudgeView, LatencyView, PageView, Preference, ReferenceView
-from reports.wording import elo, elo_interval, latency, latency_interval, share_interval
-from scenarios.context import by_a_person
 
 Answer = Literal["yes", "no", "unclear", "not validated"]
 NO_INTERVAL = "too few conversations for an interval"

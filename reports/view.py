@@ -1,7 +1,7 @@
 """What the page says, as plain values: the seam between a run on disk and everything that draws it.
 
 Charts, sentences, tables and exports read these types and nothing else, so that each is a pure function that a test can
-feed with an invented run of any size, and so that one adapter (`reports.assemble`) is the only place that knows how a
+feed with an invented run of any size, and so that one adapter (`harness.reports.assemble`) is the only place that knows how a
 store or a summary is laid out. None means "not known" throughout, and is printed as such, never as zero.
 """
 

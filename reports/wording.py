@@ -1,10 +1,10 @@
 """The page's own figures as people read them, over the words that every door shares (`harness.wording`)."""
 
 from harness.judging.trust import judge_sentence as sentence_of
+from harness.reports.view import Estimate, Finding, JudgeView, LatencyView
 from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
-from reports.view import Estimate, Finding, JudgeView, LatencyView
 
 
 def latency(figure: LatencyView, percentile: str = "p50") -> str:

@@ -3,8 +3,8 @@
 Imports nothing of this project. A pack is a YAML file of contexts, or a folder of them; see `scenarios/packs/`.
 """
 
-from scenarios.context import Context, Reference, SpeechDirections, Turn
-from scenarios.pack import Pack, PackError, context_hash, load_pack, shipped_packs
+from harness.scenarios.context import Context, Reference, SpeechDirections, Turn
+from harness.scenarios.pack import Pack, PackError, context_hash, load_pack, shipped_packs
 
 __all__ = [
     "Context",

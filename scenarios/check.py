@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scenarios.adversarial.validate import deviation, faults, measured_curve
-from scenarios.context import Context, Reference
-from scenarios.pack import Pack, shipped_packs
-from scenarios.pause_law import distance_from_law
-from scenarios.pauses import mix_of, pauses_ms
-from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
-from scenarios.screens import FOR_WRITTEN_PACKS, screen_context
+from harness.scenarios.adversarial.validate import deviation, faults, measured_curve
+from harness.scenarios.context import Context, Reference
+from harness.scenarios.pack import Pack, shipped_packs
+from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.pauses import mix_of, pauses_ms
+from harness.scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
+from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_context
 
 HISTORY_LENGTHS = (("short", 0, 4), ("medium", 4, 6), ("long", 6, 8), ("very long", 8, 1_000))
 """Name, from (inclusive) and to (exclusive): turns before the one that is spoken."""

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from scenarios.pauses import without_pauses
+from harness.scenarios.pauses import without_pauses
 
 Emotion = Annotated[str, StringConstraints(min_length=2, max_length=40, pattern=r"^[a-z][a-z -]*$")]
 EscalationProfile = Literal["always-10", "linear-ramp", "mid-spike", "mid-ramp"]

@@ -13,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from scenarios.marked_yaml import parse, read_text
-from scenarios.pack import Pack, PackError
-from scenarios.pause_law import PER_TURN
-from scenarios.pauses import PAUSE
-from scenarios.people_pauses import marked_set
+from harness.scenarios.marked_yaml import parse, read_text
+from harness.scenarios.pack import Pack, PackError
+from harness.scenarios.pause_law import PER_TURN
+from harness.scenarios.pauses import PAUSE
+from harness.scenarios.people_pauses import marked_set
 
 WIDTH = 120
 """The line length of the packs that ship."""

@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scenarios.context import Context, Turn
-from scenarios.emotions import unknown_emotion
-from scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
-from scenarios.pauses import fault_in_marks
-from scenarios.recorded import RecordingFault, refuse_pauses_outside, sha256_of_recording
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.emotions import unknown_emotion
+from harness.scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
+from harness.scenarios.pauses import fault_in_marks
+from harness.scenarios.recorded import RecordingFault, refuse_pauses_outside, sha256_of_recording
 
 SHIPPED = Path(__file__).parent / "packs"
 MOST_FILES = 200

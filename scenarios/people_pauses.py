@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scenarios.context import Context
-from scenarios.pause_law import PER_TURN, length_ms, stratified
-from scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
-from scenarios.pauses import without_pauses
+from harness.scenarios.context import Context
+from harness.scenarios.pause_law import PER_TURN, length_ms, stratified
+from harness.scenarios.pause_places import PAUSES_A_GAP, kind_of_gap
+from harness.scenarios.pauses import without_pauses
 
 
 def marked(text: str, seed: int, *, per_word: float) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 _WORD = re.compile(r"[a-z0-9']+")
 PHRASE_WORDS, OVERLAP_WORDS = 5, 3

@@ -1,6 +1,6 @@
 """Which turns of a context a caller speaks."""
 
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 
 def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from scenarios.context import Context
-from scenarios.pause_places import kind_of_gap
-from scenarios.pauses import PAUSE, pauses_ms
+from harness.scenarios.context import Context
+from harness.scenarios.pause_places import kind_of_gap
+from harness.scenarios.pauses import PAUSE, pauses_ms
 
 InstantKind = Literal["end", "mid_sentence", "after_sentence"]
 

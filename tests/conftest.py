@@ -13,7 +13,19 @@ import pytest
 
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
-    "agents",
+    "agents/cascade/test_eval_wire.py",
+    "agents/cascade/test_loop.py",
+    "agents/cascade/test_marks_truth.py",
+    "agents/cascade/test_send_ahead.py",
+    "agents/cascade/test_server_socket.py",
+    "agents/cascade/test_short_context_whisper.py",
+    "agents/cascade/test_voice_in_parts.py",
+    "agents/test_connections.py",
+    "agents/test_local_text_model.py",
+    "agents/test_runner_bot.py",
+    "agents/test_stock_bot.py",
+    "agents/test_telephone_and_realtime.py",
+    "agents/test_webrtc.py",
     "harness/calibrate",
     "harness/caller",
     "harness/load",

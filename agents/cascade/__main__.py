@@ -1,4 +1,4 @@
-"""`python -m agents.cascade --profile FILE.toml --weights JSON`: one agent in a process of its own.
+"""`python -m harness.agents.cascade --profile FILE.toml --weights JSON`: one agent in a process of its own.
 
 Thread counts and niceness are set before the numeric libraries are imported, because they read them once.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from agents.cascade.settings import CascadeSettings, SettingsFailed
+from harness.agents.cascade.settings import CascadeSettings, SettingsFailed
 
 
 def main() -> None:
@@ -36,9 +36,9 @@ async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int,
 
     logger.remove()
     logger.add(sys.stderr, level="DEBUG" if verbose else "WARNING")
-    from agents.cascade.models import load_models
-    from agents.cascade.server import serve
-    from agents.llm_server import ServerFailed
+    from harness.agents.cascade.models import load_models
+    from harness.agents.cascade.server import serve
+    from harness.agents.llm_server import ServerFailed
 
     try:
         models = await load_models(settings, weights)
@@ -53,7 +53,7 @@ async def _run(settings: CascadeSettings, weights: Mapping[str, str], port: int,
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m agents.cascade", description="Serve a cascaded voice agent.")
+    parser = argparse.ArgumentParser(prog="python -m harness.agents.cascade", description="Serve a cascaded voice agent.")
     parser.add_argument("--profile", required=True, help="TOML file with a [cascade] table")
     parser.add_argument("--weights", default="{}", help="JSON, or a file of it: weight name to path")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")

@@ -10,9 +10,9 @@ from openai import AsyncStream
 from openai.types.chat import ChatCompletionChunk
 from pipecat.processors.aggregators.llm_context import LLMContext, LLMContextMessage
 
-from agents import marks
-from agents.cascade.llm import CascadeLLM
-from agents.cascade.prompt import revision_request
+from harness.agents import marks
+from harness.agents.cascade.llm import CascadeLLM
+from harness.agents.cascade.prompt import revision_request
 
 
 class DeliberateLLM(CascadeLLM):

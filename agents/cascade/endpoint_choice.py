@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Final, get_args
 
-from agents.cascade.endpoint_policies import (
+from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
     EndpointPolicy,
@@ -12,8 +12,8 @@ from agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
-from agents.cascade.hazard import HazardSilence, load_head
-from agents.cascade.settings import (
+from harness.agents.cascade.hazard import HazardSilence, load_head
+from harness.agents.cascade.settings import (
     FixedEndpoint,
     GradedEndpoint,
     HazardEndpoint,
@@ -21,7 +21,7 @@ from agents.cascade.settings import (
     StreamingEndpoint,
     TwoSpeedEndpoint,
 )
-from agents.cascade.turn_scorers import HesitationVeto, LengthScorer
+from harness.agents.cascade.turn_scorers import HesitationVeto, LengthScorer
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
 """Asked last, and only where it matters: they run a model."""

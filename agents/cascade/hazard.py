@@ -24,11 +24,11 @@ from typing import Final, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 
 PAUSE_FROM_MS: Final = 200.0
 PAUSE_EXPONENT: Final = 1.43
-"""People's law of pauses, as in `scenarios.pause_law`."""
+"""People's law of pauses, as in `harness.scenarios.pause_law`."""
 LISTENS_MS: Final = 200.0
 """Silence after which smart-turn is asked: what pipecat asks it with, and what it was trained with."""
 SUREST: Final = 0.999

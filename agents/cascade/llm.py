@@ -19,12 +19,12 @@ from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.openai.llm import OpenAILLMService
 from pipecat.utils.http import connection_limits
 
-from agents import marks
-from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
-from agents.cascade.held_audio import SPECULATIVE, OpenGate
-from agents.cascade.reply_loops import LoopStop
-from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import CascadeSettings
+from harness.agents import marks
+from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
+from harness.agents.cascade.held_audio import SPECULATIVE, OpenGate
+from harness.agents.cascade.reply_loops import LoopStop
+from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.settings import CascadeSettings
 
 REQUEST = "request"
 """Key of a frame's metadata that holds the number of the request it came from."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agents.cascade.llm import Endpoint
-from agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper
-from agents.llm_server import LlmServer, ServerOptions
+from harness.agents.cascade.llm import Endpoint
+from harness.agents.cascade.settings import CascadeSettings, SettingsFailed, StockWhisper
+from harness.agents.llm_server import LlmServer, ServerOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> 
             parts though it should.
         agents.llm_server.ServerFailed: the language-model server did not come up.
     """
-    from agents.cascade import stock
+    from harness.agents.cascade import stock
 
     server, endpoint = await _language_model(settings, weights)
     try:
         if isinstance(settings.stt, StockWhisper):
             recogniser: Any = stock.load_whisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
         else:
-            from agents.cascade.short_context_whisper import ShortContextWhisper
+            from harness.agents.cascade.short_context_whisper import ShortContextWhisper
 
             recogniser = ShortContextWhisper(settings.stt, weights.get(settings.stt.model, settings.stt.model))
         voice = stock.load_voice(settings.tts, weights.get(settings.tts.voice, settings.tts.voice))

@@ -19,29 +19,29 @@ from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 from pydantic import ValidationError
 
-from agents.cascade.deliberate import DeliberateLLM
-from agents.cascade.endpoint_choice import make_policy
-from agents.cascade.endpoint_policies import TurnScorer
-from agents.cascade.held_audio import HeldAudio
-from agents.cascade.history import parse_history
-from agents.cascade.llama_prompt import LlamaPrompt
-from agents.cascade.llm import CascadeLLM
-from agents.cascade.models import Models
-from agents.cascade.prompt import system_instruction
-from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import (
+from harness.agents.cascade.deliberate import DeliberateLLM
+from harness.agents.cascade.endpoint_choice import make_policy
+from harness.agents.cascade.endpoint_policies import TurnScorer
+from harness.agents.cascade.held_audio import HeldAudio
+from harness.agents.cascade.history import parse_history
+from harness.agents.cascade.llama_prompt import LlamaPrompt
+from harness.agents.cascade.llm import CascadeLLM
+from harness.agents.cascade.models import Models
+from harness.agents.cascade.prompt import system_instruction
+from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.settings import (
     CascadeSettings,
     ScorerName,
     SpeechTimeoutEndpoint,
     StreamingEndpoint,
     StreamingWhisper,
 )
-from agents.cascade.spoken_completeness import SpokenCompletenessScorer
-from agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
-from agents.cascade.streaming_whisper import StreamingWhisperSTT
-from agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
-from agents.cascade.wire import MarkedTransport
-from agents.cascade.wire_eval import EvalTransport
+from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
+from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
+from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
+from harness.agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
+from harness.agents.cascade.wire import MarkedTransport
+from harness.agents.cascade.wire_eval import EvalTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
 

@@ -5,7 +5,7 @@ were not), and because on two CPU cores every hundred tokens of a cold prompt co
 comes first and never changes, so that it stays in the prefix cache.
 """
 
-from agents.cascade.settings import ReplySettings
+from harness.agents.cascade.settings import ReplySettings
 
 
 def system_instruction(reply: ReplySettings) -> str:

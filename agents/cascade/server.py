@@ -16,10 +16,10 @@ import uvicorn
 from fastapi import FastAPI, WebSocket
 from loguru import logger
 
-from agents.cascade.models import Models
-from agents.cascade.pipeline import Session
-from agents.cascade.settings import CascadeSettings
-from agents.cascade.wire_eval import asked_for
+from harness.agents.cascade.models import Models
+from harness.agents.cascade.pipeline import Session
+from harness.agents.cascade.settings import CascadeSettings
+from harness.agents.cascade.wire_eval import asked_for
 
 _PATH = "/ws"
 _EVAL_PATH = "/eval"

@@ -151,7 +151,7 @@ class GradedEndpoint(_ScoredEndpoint):
 
 
 class HazardEndpoint(_Settings):
-    """A wait that shrinks as words and voice make an end likelier (`agents.cascade.hazard`)."""
+    """A wait that shrinks as words and voice make an end likelier (`harness.agents.cascade.hazard`)."""
 
     policy: Literal["hazard"]
     price: Annotated[float, Field(ge=-20, le=20)]

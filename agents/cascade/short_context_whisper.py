@@ -17,8 +17,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.cascade.reply_loops import before_repetition
-from agents.cascade.settings import StreamingWhisper
+from harness.agents.cascade.reply_loops import before_repetition
+from harness.agents.cascade.settings import StreamingWhisper
 
 RATE_HZ: Final = 16_000
 _FRAME_SAMPLES: Final = 160

@@ -4,7 +4,8 @@ A language model knows written sentences. Spoken turns end on "you know" and "an
 and a recogniser sets its full stops wherever a voice falls silent. So this is a small model of spoken turns: logistic
 regression on the last one, two and three words, fitted on the timed utterances of PriMock57 (Korfiatis et al. 2022, CC BY
 4.0). An utterance after which the other one speaks is an end; every gap inside counts against it by the odds that people
-pause there (`scenarios.pause_places`). Filled pauses are left out of training as often as our recogniser leaves them out.
+pause there (`harness.scenarios.pause_places`). Filled pauses are left out of training as often as our recogniser leaves
+them out.
 
 How much was said is no part of it: any pack's lengths would then speak for its own ends. Words are hashed, so the file
 holds weights and no text. `benchmarks/completeness_fit.py` makes it again and says how well it does on talks that it has
@@ -23,7 +24,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.endpoint_policies import PauseEvidence
 
 WEIGHTS: Final = Path(__file__).parent / "data" / "spoken_completeness.npz"
 BUCKETS: Final = 1 << 14

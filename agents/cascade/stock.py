@@ -36,11 +36,11 @@ from pipecat.services.tts_service import TTSService
 from pipecat.services.whisper.stt import WhisperSTTService
 from piper import PiperVoice
 
-from agents import marks
-from agents.cascade.clauses import ClauseAggregator
-from agents.cascade.llm import REQUEST
-from agents.cascade.session_marks import SessionMarks
-from agents.cascade.settings import SettingsFailed, StockWhisper, TestDelays, TtsSettings, VadSettings
+from harness.agents import marks
+from harness.agents.cascade.clauses import ClauseAggregator
+from harness.agents.cascade.llm import REQUEST
+from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.settings import SettingsFailed, StockWhisper, TestDelays, TtsSettings, VadSettings
 
 _AUDIBLE: Final = 250
 """Sample value over which audio counts as sound: about -42 dB of full scale, over a voice model's idle noise."""
@@ -69,7 +69,7 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     if settings.in_parts:
-        from agents.cascade.voice_in_parts import VoiceInParts
+        from harness.agents.cascade.voice_in_parts import VoiceInParts
 
         return VoiceInParts(voice, Path(weights), options)
     voice.session = onnxruntime.InferenceSession(weights, sess_options=options, providers=voice.session.get_providers())

@@ -36,14 +36,14 @@ from pipecat.turns.eager_end_of_turn_mixin import EagerEndOfTurnSTTServiceMixin
 from pipecat.turns.user_stop import EagerUserTurnStopStrategy, ExternalUserTurnStopStrategy
 from pipecat.utils.time import time_now_iso8601
 
-from agents import marks
-from agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
-from agents.cascade.hazard import ListeningPolicy
-from agents.cascade.level_gate import LevelGate
-from agents.cascade.session_marks import SessionMarks
-from agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
-from agents.cascade.turn_text import TurnText
-from agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.agents import marks
+from harness.agents.cascade.endpoint_policies import EndpointPolicy, PauseEvidence
+from harness.agents.cascade.hazard import ListeningPolicy
+from harness.agents.cascade.level_gate import LevelGate
+from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
+from harness.agents.cascade.turn_text import TurnText
+from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
 """Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""

@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import expit
 
-from agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
-from agents.cascade.llama_prompt import LlamaPrompt
+from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
+from harness.agents.cascade.llama_prompt import LlamaPrompt
 
 _LEADS_ON: Final = frozenset(
     """a an the and or but because so if when while that which who my your his her our their its i i'm we you he she they

@@ -9,7 +9,7 @@ nobody waits. Over the 60 regular turns of heart-open as they were played, piece
 from dataclasses import dataclass, field
 from typing import Final
 
-from agents.cascade.short_context_whisper import RATE_HZ
+from harness.agents.cascade.short_context_whisper import RATE_HZ
 
 FREEZE_FROM_SAMPLES: Final = 4 * RATE_HZ
 """A piece of up to 6 s costs no more than a shorter one would (the window is 8 s at least, and 2 s of it are padding), so it

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from onnx.utils import Extractor
 from piper import AudioChunk, PiperVoice, SynthesisConfig
 
-from agents.cascade.settings import SettingsFailed
+from harness.agents.cascade.settings import SettingsFailed
 
 FIRST_FRAMES: Final = 24
 """The first part: 280 ms of sound at 22,050 Hz. Voices begin with 30 to 60 ms of near-silence; the rest is time enough for the

@@ -23,9 +23,9 @@ from pipecat.transports.websocket.fastapi import (
     FastAPIWebsocketTransport,
 )
 
-from agents import marks
-from agents.cascade.llm import REQUEST
-from agents.cascade.session_marks import MarkMessage, SessionMarks
+from harness.agents import marks
+from harness.agents.cascade.llm import REQUEST
+from harness.agents.cascade.session_marks import MarkMessage, SessionMarks
 
 
 class MarkedOutput(FastAPIWebsocketOutputTransport):

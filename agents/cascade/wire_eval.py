@@ -14,8 +14,8 @@ from fastapi import WebSocket
 from pipecat.evals.serializer import EvalConnectionFlags, EvalSerializer, parse_eval_connect
 from pipecat.frames.frames import LLMConfigureOutputFrame
 
-from agents.cascade.session_marks import SessionMarks
-from agents.cascade.wire import MarkedTransport
+from harness.agents.cascade.session_marks import SessionMarks
+from harness.agents.cascade.wire import MarkedTransport
 
 FIRST_MESSAGE_S: Final = 10.0
 """How long a caller may take to say what it asks for. An honest one says it at once."""

@@ -1,9 +1,9 @@
-"""Connections: one file a wire format, all behind `agents.connection.Connection`.
+"""Connections: one file a wire format, all behind `harness.agents.connection.Connection`.
 
 A `ConnectionSpec` says in plain data which one and where, so that it can travel to the caller's process; `make` turns
 it into a connection there.
 """
 
-from agents.connections.spec import ConnectionSpec, UnknownConnection, kinds, make
+from harness.agents.connections.spec import ConnectionSpec, UnknownConnection, kinds, make
 
 __all__ = ["ConnectionSpec", "UnknownConnection", "kinds", "make"]

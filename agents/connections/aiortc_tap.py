@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
-from agents.connection import ConnectionFailed
-from agents.connections.rtp_stream import RtpPacket
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections.rtp_stream import RtpPacket
 
 _HANDLER: Final = "_handle_rtp_packet"
 _BUFFER: Final = "_RTCRtpReceiver__jitter_buffer"

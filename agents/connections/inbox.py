@@ -8,8 +8,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 
-from agents.connection import AudioChunk, Closed, Event, FailureKind
-from agents.connections.websocket import Limits
+from harness.agents.connection import AudioChunk, Closed, Event, FailureKind
+from harness.agents.connections.websocket import Limits
 
 
 class Inbox:

@@ -19,13 +19,13 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import Field
 
-from agents.cascade.prompt import system_instruction
-from agents.cascade.settings import ReplySettings
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
-from agents.connections.playout_clock import PlayoutClock
-from agents.connections.spec import ConnectionSpec
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import (
+from harness.agents.cascade.prompt import system_instruction
+from harness.agents.cascade.settings import ReplySettings
+from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
+from harness.agents.connections.playout_clock import PlayoutClock
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
@@ -35,10 +35,10 @@ from agents.connections.wire import (
     shown,
     whole_samples,
 )
-from agents.message import Message
-from agents.model_family import family_of
-from agents.profile_base import ProfileSettings
-from agents.profile_spoken import SpokenElsewhere
+from harness.agents.message import Message
+from harness.agents.model_family import family_of
+from harness.agents.profile_base import ProfileSettings
+from harness.agents.profile_spoken import SpokenElsewhere
 
 RATE_HZ: Final = 24_000
 

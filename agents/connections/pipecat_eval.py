@@ -17,11 +17,11 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event
-from agents.connections import rtvi
-from agents.connections.spec import ConnectionSpec
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import (
+from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event
+from harness.agents.connections import rtvi
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
@@ -32,8 +32,8 @@ from agents.connections.wire import (
     shown,
     whole_samples,
 )
-from agents.message import Message
-from agents.profile_spoken import PcmBot
+from harness.agents.message import Message
+from harness.agents.profile_spoken import PcmBot
 
 _BARRIER: Final = "history-read"
 _HINT: Final = (

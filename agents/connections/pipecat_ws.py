@@ -1,7 +1,7 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
 The harness plays the client that pipecat's SDKs are. How a session is opened and given its history is in
-`agents.connections.rtvi_session`, what else RTVI carries in `agents.connections.rtvi`.
+`harness.agents.connections.rtvi_session`, what else RTVI carries in `harness.agents.connections.rtvi`.
 
 pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
 `asyncio.wait_for`, neither of which belongs in the process that paces the call.
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
-from agents.connections.rtvi_session import RtviSession
-from agents.connections.spec import ConnectionSpec
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import (
+from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
+from harness.agents.connections.rtvi_session import RtviSession
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
@@ -28,8 +28,8 @@ from agents.connections.wire import (
     shown,
     whole_samples,
 )
-from agents.message import Message
-from agents.profile_spoken import PcmBot
+from harness.agents.message import Message
+from harness.agents.profile_spoken import PcmBot
 
 _RUNNER_HINT: Final = "pipecat's own runner serves this wire at /ws-client; its /ws is for telephones and evaluations"
 

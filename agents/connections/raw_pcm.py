@@ -11,10 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
-from agents.connections.spec import ConnectionSpec
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import (
+from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
@@ -25,8 +25,8 @@ from agents.connections.wire import (
     shown,
     whole_samples,
 )
-from agents.message import Message
-from agents.profile_spoken import PcmBot, SampleRate
+from harness.agents.message import Message
+from harness.agents.profile_spoken import PcmBot, SampleRate
 
 
 class RawPcmWire:

@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
-from agents.connection import Event, Mark, Transcript
-from agents.connections.raw_pcm import mark_of
-from agents.connections.wire import Garbage, shown
+from harness.agents.connection import Event, Mark, Transcript
+from harness.agents.connections.raw_pcm import mark_of
+from harness.agents.connections.wire import Garbage, shown
 
 LABEL: Final = "rtvi-ai"
 VERSION: Final = "2.0.0"

@@ -2,17 +2,17 @@
 
 The history goes beyond a stock bot, as RTVI provides for: a `client-message` of type `history` (`{"messages": [{"role",
 "text"}, …]}`), which the bot acknowledges with a `server-response`, and before which no audio is sent. A bot that does not know
-it still works: it is played without history. What else RTVI carries is in `agents.connections.rtvi`.
+it still works: it is played without history. What else RTVI carries is in `harness.agents.connections.rtvi`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from agents.connection import ConnectionFailed, Event
-from agents.connections import rtvi
-from agents.connections.wire import refuse_history, shown
-from agents.message import Message
+from harness.agents.connection import ConnectionFailed, Event
+from harness.agents.connections import rtvi
+from harness.agents.connections.wire import refuse_history, shown
+from harness.agents.message import Message
 
 _HISTORY_ID: Final = "history"
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.connection import (
+from harness.agents.connection import (
     AudioChunk,
     Capabilities,
     Cleared,
@@ -34,9 +34,9 @@ from agents.connection import (
     Mark,
     Transcript,
 )
-from agents.connections.wire import refuse_history
-from agents.message import Message
-from agents.scripted_sound import Piece, render
+from harness.agents.connections.wire import refuse_history
+from harness.agents.message import Message
+from harness.agents.scripted_sound import Piece, render
 
 LOUD = 100
 """A caller sample above this (−50 dB of full scale) is speech: far over rounding, far under any spoken vowel."""

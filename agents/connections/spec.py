@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-from agents.connection import Connection
+from harness.agents.connection import Connection
 
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.connections"
 
@@ -21,13 +21,13 @@ Factory = Callable[[str, Mapping[str, Any]], Connection]
 
 WIRES: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "pipecat": "agents.connections.pipecat_ws",
-        "pipecat-eval": "agents.connections.pipecat_eval",
-        "raw-pcm": "agents.connections.raw_pcm",
-        "openai-realtime": "agents.connections.openai_realtime",
-        "twilio": "agents.connections.twilio",
-        "webrtc": "agents.connections.webrtc",
-        "scripted": "agents.connections.scripted",
+        "pipecat": "harness.agents.connections.pipecat_ws",
+        "pipecat-eval": "harness.agents.connections.pipecat_eval",
+        "raw-pcm": "harness.agents.connections.raw_pcm",
+        "openai-realtime": "harness.agents.connections.openai_realtime",
+        "twilio": "harness.agents.connections.twilio",
+        "webrtc": "harness.agents.connections.webrtc",
+        "scripted": "harness.agents.connections.scripted",
     }
 )
 

@@ -19,14 +19,14 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from agents.connection import AudioChunk, Capabilities, Cleared, Connection, Mark
-from agents.connections.playout_clock import PlayoutClock
-from agents.connections.spec import ConnectionSpec
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, refuse_history, shown
-from agents.message import Message
-from agents.profile_spoken import SpokenElsewhere
-from audio.pcm import decode, encode
+from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, Mark
+from harness.agents.connections.playout_clock import PlayoutClock
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, refuse_history, shown
+from harness.agents.message import Message
+from harness.agents.profile_spoken import SpokenElsewhere
+from harness.audio.pcm import decode, encode
 
 RATE_HZ: Final = 8_000
 FRAME_MS: Final = 20

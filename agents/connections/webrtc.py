@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from agents.connection import (
+from harness.agents.connection import (
     AudioChunk,
     Capabilities,
     Connection,
@@ -29,17 +29,17 @@ from agents.connection import (
     LineReport,
     MediaStamp,
 )
-from agents.connections import opus
-from agents.connections.aiortc_tap import tap
-from agents.connections.inbox import Inbox
-from agents.connections.rtp_stream import RtpPacket, RtpStream
-from agents.connections.rtvi_session import RtviSession
-from agents.connections.spec import ConnectionSpec
-from agents.connections.webrtc_offer import exchange
-from agents.connections.websocket import Limits, place_of
-from agents.connections.wire import Garbage, parse_object, shown
-from agents.message import Message
-from agents.profile_spoken import SpokenElsewhere
+from harness.agents.connections import opus
+from harness.agents.connections.aiortc_tap import tap
+from harness.agents.connections.inbox import Inbox
+from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
+from harness.agents.connections.rtvi_session import RtviSession
+from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.connections.webrtc_offer import exchange
+from harness.agents.connections.websocket import Limits, place_of
+from harness.agents.connections.wire import Garbage, parse_object, shown
+from harness.agents.message import Message
+from harness.agents.profile_spoken import SpokenElsewhere
 
 SILENT_LINE_S: Final = 10.0
 """A WebRTC sender sends without pause, silence too. One that has sent no packet at all after so long cannot be heard."""
@@ -121,7 +121,7 @@ class WebRtcConnection:
             raise ConnectionFailed("WebRTC needs the extra 'webrtc': pip install 'heart-voice-harness[webrtc]'", "defect")
         from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
 
-        from agents.connections.webrtc_microphone import Microphone, opus_alone, opus_of
+        from harness.agents.connections.webrtc_microphone import Microphone, opus_alone, opus_of
 
         servers = [RTCIceServer(urls=server) for server in self._ice_servers]
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))

@@ -1,6 +1,7 @@
 """The caller's side of a WebRTC call in aiortc's terms: a track that plays what it is given, and Opus as the one codec.
 
-Apart from `agents.connections.webrtc` because it needs aiortc as it is imported, which whoever reads a profile may not have.
+Apart from `harness.agents.connections.webrtc` because it needs aiortc as it is imported, which whoever reads a profile may
+not have.
 """
 
 import asyncio
@@ -13,8 +14,8 @@ from aiortc.mediastreams import MediaStreamTrack
 from aiortc.sdp import SessionDescription
 from av import AudioFrame
 
-from agents.connection import ConnectionFailed
-from agents.connections.opus import CLOCK_HZ
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections.opus import CLOCK_HZ
 
 
 class Microphone(MediaStreamTrack):

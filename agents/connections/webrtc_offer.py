@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import httpx
 
-from agents.connection import ConnectionFailed
-from agents.connections.wire import shown
-from agents.loopback import is_loopback
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections.wire import shown
+from harness.agents.loopback import is_loopback
 
 MOST_BYTES: Final = 1 << 20
 """Of an answer: an SDP with a hundred candidates takes 20 kB."""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
-from agents.connection import (
+from harness.agents.connection import (
     AudioChunk,
     Capabilities,
     Closed,
@@ -24,9 +24,9 @@ from agents.connection import (
     Event,
     FailureKind,
 )
-from agents.connections.wire import Garbage, Outgoing, Wire, shown
-from agents.loopback import is_loopback
-from agents.message import Message
+from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
+from harness.agents.loopback import is_loopback
+from harness.agents.message import Message
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a wire format is, apart from any socket: bytes in, events out.
 
 Each format is a small state machine without input or output of its own, so that the same code is driven by a socket in a
-call and by arbitrary bytes in a property test. `agents.connections.websocket` gives it a socket.
+call and by arbitrary bytes in a property test. `harness.agents.connections.websocket` gives it a socket.
 """
 
 import json
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from agents.connection import Capabilities, ConnectionFailed, Event
-from agents.message import Message
+from harness.agents.connection import Capabilities, ConnectionFailed, Event
+from harness.agents.message import Message
 
 Outgoing = str | bytes
 

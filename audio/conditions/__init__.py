@@ -4,6 +4,6 @@
 caller's speech, known from the dry signal, stays true for what is sent.
 """
 
-from audio.conditions.condition import CLEAN, Condition, ConditionError, parse_condition
+from harness.audio.conditions.condition import CLEAN, Condition, ConditionError, parse_condition
 
 __all__ = ["CLEAN", "Condition", "ConditionError", "parse_condition"]

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from audio.conditions.line import clip, low_level, telephone
-from audio.conditions.network import late_packets, lose_packets
-from audio.conditions.noise import FILE_MARK, Noise, add_noise, babble, from_file, hum, street, white
-from audio.conditions.room import reverberate
-from audio.conditions.stage import OnLine, Stage
-from audio.pcm import Int16, to_float, to_int16
-from audio.speech_edges import level_db
+from harness.audio.conditions.line import clip, low_level, telephone
+from harness.audio.conditions.network import late_packets, lose_packets
+from harness.audio.conditions.noise import FILE_MARK, Noise, add_noise, babble, from_file, hum, street, white
+from harness.audio.conditions.room import reverberate
+from harness.audio.conditions.stage import OnLine, Stage
+from harness.audio.pcm import Int16, to_float, to_int16
+from harness.audio.speech_edges import level_db
 
 CLEAN = "clean"
 NOMINAL_SPEECH_DBFS = -26.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from audio.conditions.stage import OnLine, Stage
-from audio.pcm import Float32, Law, decode, encode, resample_float, to_float, to_int16
+from harness.audio.conditions.stage import OnLine, Stage
+from harness.audio.pcm import Float32, Law, decode, encode, resample_float, to_float, to_int16
 
 TELEPHONE_RATE_HZ = 8_000
 BAND_HZ = (300.0, 3_400.0)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from audio.conditions.stage import OnLine, Stage
-from audio.pcm import Float32
+from harness.audio.conditions.stage import OnLine, Stage
+from harness.audio.pcm import Float32
 
 PACKET_MS = 20
 MEAN_BURST_PACKETS = 3.0

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from audio.conditions.stage import OnLine
-from audio.pcm import Float32, resample_float
+from harness.audio.conditions.stage import OnLine
+from harness.audio.pcm import Float32, resample_float
 
 Noise = Callable[[int, int, np.random.Generator], Float32]
 """Samples, rate in Hz, chance → noise of any level."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from audio.conditions.stage import OnLine, Stage
-from audio.pcm import Float32
+from harness.audio.conditions.stage import OnLine, Stage
+from harness.audio.pcm import Float32
 
 DIRECT_TO_REVERBERANT_DB = 3.0
 """About an arm's length from a speakerphone in a furnished room."""

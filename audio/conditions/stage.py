@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from audio.pcm import Float32
+from harness.audio.pcm import Float32
 
 
 @dataclass(frozen=True, slots=True)

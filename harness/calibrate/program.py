@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from audio.level import first_sample
+from harness.audio.level import first_sample
 from harness.calibrate.sounds import coloured_noise
 from harness.calibrate.voice import attack, synthetic_voice
 

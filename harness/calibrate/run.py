@@ -19,7 +19,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from agents.connections import ConnectionSpec
+from harness.agents.connections import ConnectionSpec
 from harness.calibrate import independent
 from harness.calibrate.agent_process import RunningAgent, metrology_agent
 from harness.calibrate.result import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import Mark
-from audio.level import first_sample
+from harness.agents.connection import Mark
+from harness.audio.level import first_sample
 from harness.calibrate.voice import attack, synthetic_voice
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.timeline import samples_to_ns

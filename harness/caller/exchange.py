@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connections import ConnectionSpec
-from agents.message import Message
-from agents.secrets import redact
+from harness.agents.connections import ConnectionSpec
+from harness.agents.message import Message
+from harness.agents.secrets import redact
 from harness.caller.plan import CallerTurn, Greeting, Limits, SessionPlan
 from harness.recording.parts import pairs_of, pauses_of, put_together, taken_apart
 from harness.recording.record import Recording

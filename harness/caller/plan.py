@@ -11,8 +11,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connections import ConnectionSpec
-from agents.message import Message
+from harness.agents.connections import ConnectionSpec
+from harness.agents.message import Message
 from harness.recording.record import Pause
 
 LEAD_IN_MS = 500.0

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from agents.secrets import redactor
+from harness.agents.secrets import redactor
 from harness.caller.exchange import remove, take_raw, write_plan
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome, SessionPlan
 from harness.errors import AgentError, StorageError

@@ -20,8 +20,8 @@ import traceback
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from agents.connections import ConnectionSpec, make
-from agents.secrets import RedactedOutput, learn
+from harness.agents.connections import ConnectionSpec, make
+from harness.agents.secrets import RedactedOutput, learn
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop
 from harness.caller.plan import NOT_WRITTEN, SessionOutcome

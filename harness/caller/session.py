@@ -2,7 +2,7 @@
 
 The frame that is due is handed over inside the pacer's callback and stamped right after, so the recorded departure is
 the hand-over itself. Whatever goes wrong with the line becomes a failure with one of the names in
-`agents.connection.FailureKind`, and keeps what was recorded so far.
+`harness.agents.connection.FailureKind`, and keeps what was recorded so far.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import (
+from harness.agents.connection import (
     AudioChunk,
     Cleared,
     Closed,

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agents.new_profile import commented_profile, kinds_to_write
-from agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
+from harness.agents.new_profile import commented_profile, kinds_to_write
+from harness.agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress

@@ -109,10 +109,10 @@ def _checked(
     progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None]":
     """Open or play the run, look as often as was asked, and write the page of what was played."""
+    from harness.reports.listening.results import human_rows
     from harness.run.growing import play_until_clear
     from harness.steps.check import check_run
     from harness.store.run_store import RunStore
-    from reports.listening.results import human_rows
 
     before = RunStore.open(baseline) if baseline is not None else None
     before_votes = human_rows(before) if before is not None else ()
@@ -165,11 +165,11 @@ def _request(
 
 def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
     """Play, once it is known that the limits can hold for what will be played."""
+    from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
     from harness.run.plan import make_plan, new_manifest
     from harness.steps.budgets import limits_for
     from harness.steps.check import refuse_other_conversations
-    from reports.listening.results import human_rows
 
     assert request is not None
     plan = make_plan(request.options)
@@ -190,9 +190,9 @@ def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | No
     """The page of the run; written where sessions were played, else the one that is there."""
     page = store.folder / "report.html"
     if again:
+        from harness.reports.joint import write_joint_report
+        from harness.reports.listening.results import human_rows
         from harness.steps.summarise import summarise
-        from reports.joint import write_joint_report
-        from reports.listening.results import human_rows
 
         progress.phase("Writing the report")
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):

@@ -100,7 +100,7 @@ def _ask_ms(question: str) -> float:
 
 
 def _ask_kind() -> str:
-    from agents.new_profile import kinds_to_write
+    from harness.agents.new_profile import kinds_to_write
 
     typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; or polaris-like, which ships, to see how it goes.", err=True)
     return _ask("What does your agent speak?", "pipecat-eval")

@@ -294,9 +294,9 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
 
 def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
     from harness.judging.text_board import TextJudging, dry_run, judge_completions
+    from harness.scenarios.pack import PackError, load_pack
     from harness.steps.judge import CANARIES, weights_for
     from harness.store.judgment_files import write
-    from scenarios.pack import PackError, load_pack
 
     try:
         contexts = load_pack(pack).contexts

@@ -87,11 +87,11 @@ def listen(
     """Serve a listening test until Ctrl-C; answers given are kept, and people's own replies become references."""
     from pydantic import ValidationError
 
+    from harness.reports.listening.design import ListeningDesign
+    from harness.reports.listening.door import door, lifetime_s
+    from harness.reports.listening.serve import links_shown, serve
+    from harness.reports.listening.serve import revoke as end_links
     from harness.store.run_store import RunStore
-    from reports.listening.design import ListeningDesign
-    from reports.listening.door import door, lifetime_s
-    from reports.listening.serve import links_shown, serve
-    from reports.listening.serve import revoke as end_links
 
     try:
         asked = ListeningDesign.model_validate(
@@ -133,14 +133,14 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
     """Spoken replies get their words from the run's own transcriber; all become references that judges can be asked about."""
     from harness import models
     from harness.extras import require_local
+    from harness.reports.listening.people import take_in, untranscribed
     from harness.steps.transcribe import TRANSCRIBER, Transcribe
-    from reports.listening.people import take_in, untranscribed
 
     transcribe: Transcribe | None = None
     if waiting := untranscribed(store):
         try:
             require_local("transcribing spoken replies", ("faster_whisper",))
-            from audio.transcribe import Transcriber
+            from harness.audio.transcribe import Transcriber
 
             progress.phase(f"Transcribing people's spoken replies ({waiting})")
             transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe

@@ -14,8 +14,8 @@ def play(
     ] = None,
 ) -> None:
     """Play recorded sessions with a moving timeline."""
+    from harness.reports.play import play as play_sessions
     from harness.store.run_store import RunStore
-    from reports.play import play as play_sessions
 
     names = tuple(name.strip() for name in agents.split(",") if name.strip()) if agents else ()
     play_sessions(RunStore.open(run), context=context, agents=names)

@@ -84,8 +84,8 @@ def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
     """People's votes from the listening tests of a run."""
     if not target.is_dir():
         return []
+    from harness.reports.listening.results import human_rows
     from harness.store.run_store import RunStore
-    from reports.listening.results import human_rows
 
     store = RunStore.open(target)
     try:

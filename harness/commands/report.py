@@ -41,11 +41,11 @@ def report(
 ) -> None:
     """Write the report of one run, or of several together, and print its figures."""
     from harness.commands.table import print_summary
+    from harness.reports.joint import write_joint_report
+    from harness.reports.listening.results import human_rows
     from harness.steps.summarise import summarise
     from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
-    from reports.joint import write_joint_report
-    from reports.listening.results import human_rows
 
     with RunProgress() as progress:
         progress.phase("Reading")

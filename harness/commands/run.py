@@ -90,8 +90,8 @@ def run(
 ) -> int:
     """Speak contexts to agents and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary
+    from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
-    from reports.listening.results import human_rows
 
     named = asked.named(
         agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
@@ -114,7 +114,7 @@ def run(
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
             if request.options.shard is None:
                 progress.phase("Writing the report")
-                from reports.joint import write_joint_report
+                from harness.reports.joint import write_joint_report
 
                 summary = write_joint_report([(store, summary)], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")

@@ -11,15 +11,15 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from agents.secrets import learn
+from harness.agents.secrets import learn
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.scenarios_listen import listen
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
-from scenarios.context import Context
-from scenarios.pack import Pack, PackError, load_pack, shipped_packs
-from scenarios.pauses import pauses_ms
+from harness.scenarios.context import Context
+from harness.scenarios.pack import Pack, PackError, load_pack, shipped_packs
+from harness.scenarios.pauses import pauses_ms
 
 if TYPE_CHECKING:
     from harness.run.pack_acoustics import PackAcoustics
@@ -34,11 +34,11 @@ app.command("import")(import_contexts)
 def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
     """List the packs that ship."""
     if as_json:
-        from scenarios.check import list_packs as rows_of
+        from harness.scenarios.check import list_packs as rows_of
 
         print(json.dumps({"schema": 1, "packs": list(rows_of(_load(name) for name in shipped_packs()))}, indent=2))
         return
-    from scenarios.check import list_packs as rows_of
+    from harness.scenarios.check import list_packs as rows_of
 
     table = Table("pack", "contexts", "regular", "adversarial", "emotions", "problems", box=None, pad_edge=False)
     for row in rows_of(_load(name) for name in shipped_packs()):
@@ -53,7 +53,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Show a pack's contexts, or one conversation in full."""
-    from scenarios.check import show_context
+    from harness.scenarios.check import show_context
 
     loaded = _load(pack)
     if context is None:
@@ -125,7 +125,7 @@ def check(
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
     from harness.commands import turn_taking as tell_ends
     from harness.run.voices import open_voices
-    from scenarios.check import check_pack
+    from harness.scenarios.check import check_pack
 
     if every_turn and not (listen or turn_taking):
         raise UserError("--every-turn: says what --listen and --turn-taking listen to; add one of them")
@@ -189,8 +189,8 @@ def _heard(heard: "PackAcoustics") -> Iterator[str]:
 
 
 def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
-    from audio.transcribe import Transcriber, TranscriberError
     from harness import models
+    from harness.audio.transcribe import Transcriber, TranscriberError
     from harness.run.pack_acoustics import measure_pack
     from harness.run.voices import open_voices
     from harness.steps.transcribe import TRANSCRIBER
@@ -210,7 +210,7 @@ def pauses(
     seed: Annotated[int, typer.Option(help="Seed of number, place and length.")] = 0,
 ) -> None:
     """Write a pack anew with its pauses drawn as people pause; nothing else in it changes."""
-    from scenarios.mark_pack import write_people_pauses
+    from harness.scenarios.mark_pack import write_people_pauses
 
     if seed < 0:
         raise UserError(f"--seed {seed}: must be 0 or more")
@@ -247,8 +247,8 @@ def build(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Build the paper's set from ESConv, as you have it."""
-    from scenarios.esconv import EsconvError, build_to
-    from scenarios.llm import LlmError, endpoint
+    from harness.scenarios.esconv import EsconvError, build_to
+    from harness.scenarios.llm import LlmError, endpoint
 
     if source != "esconv":
         raise UserError(f"{source}: cannot be built from; there is: esconv")

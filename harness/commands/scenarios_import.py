@@ -11,8 +11,8 @@ from harness.errors import UserError
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
-    from audio.pcm import Float32
-    from scenarios.imports import Imported
+    from harness.audio.pcm import Float32
+    from harness.scenarios.imports import Imported
 
 OF_TEXTS = ("jsonl", "pipecat")
 OF_SOUND = ("recordings", "eot-bench")
@@ -50,7 +50,7 @@ def import_contexts(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Make a pack of conversations that others hold, and name what could not be carried over."""
-    from scenarios.imports import ImportFault
+    from harness.scenarios.imports import ImportFault
 
     _refuse_misplaced(kind, caller_channel, language, licence)
     try:
@@ -86,7 +86,7 @@ def _refuse_misplaced(kind: str, caller_channel: int | None, language: str | Non
 
 
 def _from_texts(kind: str, path: Path, out: Path) -> "tuple[Imported, Path]":
-    from scenarios.imports import import_jsonl, import_pipecat_eval, write_imported
+    from harness.scenarios.imports import import_jsonl, import_pipecat_eval, write_imported
 
     imported = {"jsonl": import_jsonl, "pipecat": import_pipecat_eval}[kind](path)
     return imported, write_imported(imported, out)
@@ -95,7 +95,7 @@ def _from_texts(kind: str, path: Path, out: Path) -> "tuple[Imported, Path]":
 def _from_sound(
     kind: str, path: Path, out: Path, caller_channel: int | None, language: str | None, licence: str | None
 ) -> "tuple[Imported, Path]":
-    from audio.vocal import silero
+    from harness.audio.vocal import silero
     from harness.extras import require_local
     from harness.run.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
 
@@ -122,8 +122,8 @@ def _from_sound(
 
 def _ear(wanted: str) -> "Callable[[Float32], str | None]":
     """Says why a turn is not in the wanted language, as the harness's own transcriber hears it."""
-    from audio.transcribe import Transcriber, TranscriberError
     from harness import models
+    from harness.audio.transcribe import Transcriber, TranscriberError
     from harness.steps.transcribe import TRANSCRIBER
 
     try:

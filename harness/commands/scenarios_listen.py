@@ -10,14 +10,14 @@ import typer
 
 from harness.errors import UserError
 from harness.progress import RunProgress
-from scenarios.context import Context, Turn
-from scenarios.pack import Pack, PackError, load_pack
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.pack import Pack, PackError, load_pack
 
 if TYPE_CHECKING:
-    from audio.speech import RenderedTurn
+    from harness.audio.speech import RenderedTurn
+    from harness.reports.callers import CallerSample, VoiceOnPage
+    from harness.reports.callers.page import StretchShown
     from harness.run.voices import Voices
-    from reports.callers import CallerSample, VoiceOnPage
-    from reports.callers.page import StretchShown
 
 _IN_WORDS = {
     "as_read": "as read",
@@ -46,9 +46,9 @@ def listen(
     turns: Annotated[int, typer.Option(help="How many turns each voice says.")] = 10,
 ) -> None:
     """Write one page with sounds inside, on which each voice says some turns of a pack."""
-    from audio.speech_voices import CALLER_VOICES
+    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.reports.callers import callers_page
     from harness.run.voices import open_voices
-    from reports.callers import callers_page
 
     if turns < 1:
         raise UserError(f"--turns {turns}: must be at least 1")
@@ -88,8 +88,8 @@ def _last_turns_first(pack: Pack) -> list[tuple[Context, int, Turn]]:
 
 
 def _voice(voices: Voices, name: str, spoken: list[tuple[Context, int, Turn]]) -> VoiceOnPage:
-    from audio.speech_voices import CALLER_VOICES
-    from reports.callers import VoiceOnPage
+    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.reports.callers import VoiceOnPage
 
     about = voices.chosen(name) if name in voices.services else CALLER_VOICES[name].about
     samples = [_sample(context, k, turn, voices.render(turn, name)) for context, k, turn in spoken]
@@ -97,7 +97,7 @@ def _voice(voices: Voices, name: str, spoken: list[tuple[Context, int, Turn]]) -
 
 
 def _sample(context: Context, k: int, turn: Turn, rendered: RenderedTurn) -> CallerSample:
-    from reports.callers import CallerSample
+    from harness.reports.callers import CallerSample
 
     said = turn.speech
     return CallerSample(
@@ -110,8 +110,8 @@ def _sample(context: Context, k: int, turn: Turn, rendered: RenderedTurn) -> Cal
 
 
 def _stretches(turn: Turn, rendered: RenderedTurn) -> tuple[StretchShown, ...]:
-    from audio.speech_text import parse_marked
-    from reports.callers.page import StretchShown
+    from harness.audio.speech_text import parse_marked
+    from harness.reports.callers.page import StretchShown
 
     if not rendered.ends:
         return (StretchShown(rendered.text, "a recording"),)

@@ -59,7 +59,7 @@ def spans(
 def _send(to: str, message: bytes) -> None:
     import httpx
 
-    from agents.loopback import is_loopback
+    from harness.agents.loopback import is_loopback
 
     address = to.rstrip("/") if to.rstrip("/").endswith("/v1/traces") else f"{to.rstrip('/')}/v1/traces"
     try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.progress import RunProgress
-from scenarios.pack import Pack
+from harness.scenarios.pack import Pack
 
 if TYPE_CHECKING:
     from harness.ranking.board import Interval
@@ -28,8 +28,8 @@ def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
 def table(found: "TurnTaking") -> Iterator[str]:
     """What the terminal shows: every figure with its interval, beside people's where people's is known."""
     from harness.ranking.sandwich import FEWEST_CONTEXTS
-    from reports.charts.pack_turn_taking import CUES
-    from scenarios.pause_law import PER_TURN, longer_than
+    from harness.reports.charts.pack_turn_taking import CUES
+    from harness.scenarios.pause_law import PER_TURN, longer_than
 
     yield f"turn-taking of {'every caller turn' if found.every_turn else 'the last turns'} ({found.turns})"
     if found.recordings:
@@ -69,8 +69,8 @@ def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
     """
     import vl_convert
 
-    from reports.charts.pack_turn_taking import chart
-    from reports.pictures import SCALE, picture_spec
+    from harness.reports.charts.pack_turn_taking import chart
+    from harness.reports.pictures import SCALE, picture_spec
 
     if picture.suffix not in (".svg", ".png"):
         raise UserError(f"--picture {picture}: give a name that ends in .svg or .png")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from audio.vocal import silero
+from harness.audio.vocal import silero
 from harness.errors import AgentError, UserError
 from harness.extras import require_local
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room

@@ -26,8 +26,8 @@ from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
 from harness.judging.stopping import planned_looks
+from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule, reference_name
-from scenarios.context import Context
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what was just done)."""

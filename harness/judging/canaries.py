@@ -17,7 +17,7 @@ from scipy.stats import binom
 from harness.judging.asking import ask
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 
 DRIFT_TAIL = 0.01
 """Chance of a false alarm per batch and judge."""
@@ -51,7 +51,7 @@ class CanaryWatch:
 def draw_canaries(count: int, seed: int) -> list[Canary]:
     """`count` canaries (at most what gold has), each in an order drawn by lot."""
     rng = random.Random(f"canaries {seed}")
-    pool = [pair for pair in load_pairs("gold") if pair.difficulty != "hard"] if count else []
+    pool = [pair for pair in gold_pairs() if pair.difficulty != "hard"] if count else []
     drawn = []
     for pair in rng.sample(pool, min(count, len(pool))):
         better_first = rng.random() < 0.5

@@ -17,7 +17,7 @@ from harness.judging.asking import ask
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
-from harness.judging.labelled import LabelledPair, load_pairs
+from harness.judging.labelled import LabelledPair, gold_pairs
 from harness.judging.trust import IN_WORDS, trust, trust_in
 from harness.ranking.clustered import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck
@@ -61,7 +61,7 @@ async def check_judge_async(
 
     `cache`: answers of an earlier check that count for this one; None asks everything.
     """
-    chosen = load_pairs("gold") if pairs is None else pairs
+    chosen = gold_pairs() if pairs is None else pairs
     return summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
 
 

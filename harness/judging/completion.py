@@ -8,7 +8,7 @@ tie without a call: asking would measure nothing but position bias.
 import unicodedata
 from dataclasses import dataclass
 
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 
 @dataclass(frozen=True, slots=True)

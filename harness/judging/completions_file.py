@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from harness.errors import UserError
 from harness.judging.completion import Completion
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 
 class CompletionRow(BaseModel):

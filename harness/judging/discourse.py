@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from harness.judging.rubric import spoken_words
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 _WORD = re.compile(r"[a-z]+(?:['’][a-z]+)*")
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")

@@ -6,9 +6,9 @@ times the cost, and would have made the judge kin of the very agents that speak 
 judge has no model family, and each reply is scored alone, so the order shown cannot matter.
 
 What it is not: it has read some two thousand replies, all written for this project, of several origins. Its accuracy on
-pairs held out from the fit stands in `held_out_record()`, and on whole origins held out in `data/fit_record.json`; its odds
-were made as sure as people's ratings of a development set bear out. It gives no reason: a sentence put together from
-features would look like one.
+pairs held out from the fit stands in `held_out_record()`, and on whole origins held out in
+`benchmarks/judging_sets/fit_record.json`; its odds were made as sure as people's ratings of a development set bear out. It
+gives no reason: a sentence put together from features would look like one.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from harness.judging.judge import Place, PlaceMark, Question, Verdict
 from harness.judging.reply_features import addresses_judge, reply_features
 from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 METHOD = "head-3"
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 import httpx
 
-from agents.secrets import redact
+from harness.agents.secrets import redact
 from harness.errors import UserError
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt

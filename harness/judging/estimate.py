@@ -13,7 +13,7 @@ from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.settings import JudgeSettings
 from harness.judging.stopping import planned_looks
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 CHARACTERS_PER_TOKEN = 4.0
 VERDICT_TOKENS = 120

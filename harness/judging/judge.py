@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from agents.secrets import redact_foreign
+from harness.agents.secrets import redact_foreign
 from harness.judging.completion import Completion
-from scenarios.context import Context, Turn
+from harness.scenarios.context import Context, Turn
 
 Place = Literal["first", "second"]
 FailureKind = Literal[

@@ -21,7 +21,7 @@ from harness.judging.completion import Completion
 from harness.judging.rubric import spoken_words
 from harness.ranking.reliability import cohen_kappa
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 CONSENSUS = "human:consensus"
 HEADER = ("item", "seeker", "reply", "done", *STRATEGIES)

@@ -1,23 +1,21 @@
-"""Pairs with known answers: gold (for every judge), fit and held-out (for the embedded one). All written for this project.
+"""Pairs with known answers: the gold pairs, on which every judge's accuracy is measured. All written for this project.
 
 A line of the file is one conversation with replies that serve it and replies that fail it on one named axis at a named
-difficulty. `easy` fails openly, `medium` fails plainly, `hard` is kind and fluent and still worse. The three files share
-no context and no reply; `hashes` is what the test of that compares. No field says how long a reply may be: that length
-does not tell the better from the worse is measured by the tests.
+difficulty. `easy` fails openly, `medium` fails plainly, `hard` is kind and fluent and still worse. The sets that the embedded
+judge was fitted and held out on have the same layout and stay with the benchmarks that read them; no two sets share a context
+or a reply. No field says how long a reply may be: that length does not tell the better from the worse is measured by the tests.
 """
 
-import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.judging.completion import normalised
-from scenarios.context import EscalationProfile, Turn
+from harness.scenarios.context import EscalationProfile, Turn
 
-Set = Literal["gold", "fit", "heldout"]
 Difficulty = Literal["easy", "medium", "hard"]
 AxisLetter = Literal["H", "E", "A", "R", "T"]
 _ROLES: dict[str, Literal["seeker", "supporter"]] = {"S: ": "seeker", "P: ": "supporter"}
@@ -66,21 +64,18 @@ class LabelledPair:
     difficulty: Difficulty
 
 
-def load_conversations(name: Set) -> tuple[LabelledConversation, ...]:
-    """All lines of one shipped set (a set may be written in several batches, one file each)."""
-    folder = resources.files("harness.judging") / "data"
-    files = sorted(f.name for f in folder.iterdir() if f.name.startswith(name) and f.name.endswith(".jsonl"))
-    lines = (line for f in files for line in (folder / f).read_text(encoding="utf-8").splitlines() if line.strip())
-    return tuple(LabelledConversation.model_validate(json.loads(line)) for line in lines)
+def read_conversations(lines: Iterable[str]) -> tuple[LabelledConversation, ...]:
+    """The conversations of a file's lines; empty lines are left out."""
+    return tuple(LabelledConversation.model_validate(json.loads(line)) for line in lines if line.strip())
 
 
-def load_pairs(name: Set) -> tuple[LabelledPair, ...]:
-    """The pairs of one set: the k-th fault against the k-th good reply in turn, and in `fit` against every good one."""
+def pairs_of(conversations: Sequence[LabelledConversation], *, every: bool = False) -> tuple[LabelledPair, ...]:
+    """The pairs of these conversations: the k-th fault against the k-th good reply in turn, or against `every` good one."""
     pairs = []
-    for c in load_conversations(name):
+    for c in conversations:
         turns = c.conversation()
         for k, fault in enumerate(c.bad):
-            rivals = c.good if name == "fit" else (c.good[k % len(c.good)],)
+            rivals = c.good if every else (c.good[k % len(c.good)],)
             for g, good in enumerate(rivals):
                 pairs.append(
                     LabelledPair(f"{c.id}-{k}-{g}", c.id, c.escalation, turns, good, fault.text, fault.axis, fault.level)
@@ -88,18 +83,12 @@ def load_pairs(name: Set) -> tuple[LabelledPair, ...]:
     return tuple(pairs)
 
 
-def hashes(name: Set) -> frozenset[str]:
-    """Hashes of every conversation's last turn and of every reply of a set, normalised."""
-    texts = (t for c in load_conversations(name) for t in (c.turns[-1][3:], *c.good, *(f.text for f in c.bad)))
-    return frozenset(text_hash(t) for t in texts)
+def gold_conversations() -> tuple[LabelledConversation, ...]:
+    """The conversations that every judge's accuracy is measured on."""
+    text = (resources.files("harness.judging") / "data" / "gold.jsonl").read_text(encoding="utf-8")
+    return read_conversations(text.splitlines())
 
 
-def text_hash(text: str) -> str:
-    """The hash by which sets are shown to be disjoint."""
-    return hashlib.sha256(normalised(text).encode()).hexdigest()[:24]
-
-
-def set_hash(name: Set) -> str:
-    """One hash for the whole of a set: which gold a check was made with."""
-    joined = "\n".join(c.model_dump_json() for c in load_conversations(name))
-    return hashlib.sha256(joined.encode()).hexdigest()[:16]
+def gold_pairs() -> tuple[LabelledPair, ...]:
+    """The pairs that every judge's accuracy is measured on."""
+    return pairs_of(gold_conversations())

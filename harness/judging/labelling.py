@@ -18,7 +18,7 @@ from harness.judging.schema import Malformed, strict_object
 from harness.judging.strategy_guide import in_a_line
 from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 PRESENT_FROM, ABSENT_UNTIL = 0.7, 0.3
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from harness.judging.judge import Question
 from harness.judging.rubric import AXES_TEXT, CHECKLIST, RUBRIC_VERSION, spoken_words
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 LETTERS: Final = ("A", "B")
 LETTERS_VERSION: Final = "1"

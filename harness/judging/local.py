@@ -21,12 +21,12 @@ from typing import Any, Final
 
 import httpx
 
-from agents.llm_server import LlmServer, ServerFailed, ServerOptions
+from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 from harness.errors import UserError
 from harness.judging import letters
 from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
 from harness.judging.settings import JudgeSettings
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 METHOD: Final = "letters-1"
 NO_STRENGTH: Final = 1

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from agents.model_family import family_of
+from harness.agents.model_family import family_of
 from harness.errors import UserError
 from harness.models.catalogue import catalogue
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UserError
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 COLUMNS: Final = ("context", "reply", "rater", "dimension", "score")
 UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented", "dismissive", "hostile"})

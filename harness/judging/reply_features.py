@@ -19,7 +19,7 @@ from harness.judging.discourse import FEATURES, discourse_features, words
 from harness.judging.rubric import spoken_words
 from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, Vectors, sentences, unit
 from harness.judging.spoken_to_judge import addresses_judge as addresses_judge
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 BLOCKS: tuple[tuple[str, int], ...] = (
     ("discourse", len(FEATURES)),

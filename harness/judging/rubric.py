@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.judging.judge import Question
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 
 RUBRIC_VERSION = "1"
 

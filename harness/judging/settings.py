@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from agents.secrets import learn_file
+from harness.agents.secrets import learn_file
 from harness.errors import UserError
 from harness.judging.installed import installed_judges, make_installed
 from harness.judging.local_model import LOCAL, identify

@@ -19,8 +19,8 @@ from harness.judging.opening import DEFAULT_JUDGE, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.stopping import Goal, UntilSeparated
+from harness.scenarios.context import Context
 from harness.store.judgment import JudgeCheck, Judgment
-from scenarios.context import Context
 
 
 @dataclass(frozen=True, slots=True)

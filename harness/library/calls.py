@@ -12,7 +12,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from audio.level import first_sample, last_sample
+from harness.audio.level import first_sample, last_sample
 from harness.errors import UserError
 from harness.recording.record import FRAME_MS, Arrival, CallerTrack, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.library.runs import Run
-from reports.joint import write_joint_report
+from harness.reports.joint import write_joint_report
 
 
 def write_report(

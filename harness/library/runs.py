@@ -9,6 +9,7 @@ from typing import Literal, Self
 from harness.library.loops import outside_any_loop
 from harness.progress import RunProgress
 from harness.recording.record import Recording
+from harness.reports.listening.results import human_rows
 from harness.run.phases import RunRequest
 from harness.run.phases import run as run_all
 from harness.run.plan import RunOptions
@@ -20,7 +21,6 @@ from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.timing.figures import BUDGET_MS
-from reports.listening.results import human_rows
 
 
 @dataclass(frozen=True, slots=True)

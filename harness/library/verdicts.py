@@ -16,12 +16,12 @@ from harness.progress import RunProgress
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.model import RatingModel
 from harness.ranking.ranking import Ranking, rank
+from harness.reports.listening.results import human_rows
+from harness.scenarios.context import Context
 from harness.steps.judge import weights_for
 from harness.steps.rank import rank_target
 from harness.store.judgment import Judgment, Presentation
 from harness.store.run_store import RunStore
-from reports.listening.results import human_rows
-from scenarios.context import Context
 
 
 def judge_pairs(
@@ -38,7 +38,7 @@ def judge_pairs(
     """Judge every pair of replies to the same context, blind, in an order drawn by lot.
 
     Args:
-        contexts: the conversations, such as `scenarios.pack.load_pack("heart-mini").contexts`.
+        contexts: the conversations, such as `harness.scenarios.pack.load_pack("heart-mini").contexts`.
         completions: one reply of each system to each context; `harness.judging.reference_completions(contexts)` puts the
             contexts' own references up too.
         judges: names as of `harness judge --judge`, or judges that you made, not yet entered.

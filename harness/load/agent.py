@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agents.connections import ConnectionSpec
-from agents.message import Message
-from audio.vocal import silero
+from harness.agents.connections import ConnectionSpec
+from harness.agents.message import Message
+from harness.audio.vocal import silero
 from harness.caller import CallerTurn, Greeting
 from harness.errors import UserError
 from harness.extras import require_local

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import psutil
 
-from agents.connections import ConnectionSpec
-from audio.vocal import VocalDetector
+from harness.agents.connections import ConnectionSpec
+from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.load.pressure import Pressure

@@ -16,9 +16,9 @@ from typing import Final
 
 import numpy as np
 
-from agents.connections import ConnectionSpec
-from agents.message import Message
-from audio.vocal import VocalDetector
+from harness.agents.connections import ConnectionSpec
+from harness.agents.message import Message
+from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
 from harness.load.ceiling import LoadResult
 from harness.load.ladder import MOST, next_callers, rounds_for

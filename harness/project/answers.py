@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from agents.new_profile import commented_profile, kinds_to_write
-from agents.profile import AgentProfile, ProfileError, load_profile, parse_profile, shipped_profiles
+from harness.agents.new_profile import commented_profile, kinds_to_write
+from harness.agents.profile import AgentProfile, ProfileError, load_profile, parse_profile, shipped_profiles
 from harness.errors import UserError
 
 Ci = Literal["github", "gitlab", "both", "none"]

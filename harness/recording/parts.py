@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import LineReport, Mark, MediaStamp, Transcript
+from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]

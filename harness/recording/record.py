@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.connection import LineReport, Mark, MediaStamp, Transcript
+from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 
 FRAME_MS = 20
 """Telephony and WebRTC pace audio in 20 ms frames; a frame departs together with its last sample, as a microphone's would."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from agents.connection import Mark
+from harness.agents.connection import Mark
 
 PREFIX: Final = "span."
 OPERATION: Final = "gen_ai.operation.name"

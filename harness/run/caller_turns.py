@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.message import Message
-from audio.conditions import CLEAN, parse_condition
-from audio.pcm import Int16, resample, to_float
-from audio.speech import RenderedTurn
-from audio.speech_edges import level_db
+from harness.agents.message import Message
+from harness.audio.conditions import CLEAN, parse_condition
+from harness.audio.pcm import Int16, resample, to_float
+from harness.audio.speech import RenderedTurn
+from harness.audio.speech_edges import level_db
 from harness.caller import CallerTurn
 from harness.progress import RunProgress
 from harness.recording.record import Pause
@@ -24,9 +24,9 @@ from harness.run.event_turns import WORDS, EventTurns, render_events
 from harness.run.plan import RunPlan
 from harness.run.text_agents import as_message
 from harness.run.voices import open_voices
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.spoken import spoken_indices
 from harness.store.session import SessionKey
-from scenarios.context import Context, Turn
-from scenarios.spoken import spoken_indices
 
 AFTER_REPLY_MS = 700.0
 """Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.errors import UserError
-from scenarios.context import Context
-from scenarios.spoken import spoken_indices
+from harness.scenarios.context import Context
+from harness.scenarios.spoken import spoken_indices
 
 MOST_EXCHANGES: Final = 10_000
 """Each brings two shards closer, so they end by themselves; the packs that ship need under fifty."""

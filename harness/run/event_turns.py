@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from audio.event_sounds import event_sound
-from audio.pcm import to_float, to_int16
-from audio.speech import RenderedTurn
-from audio.speech_voices import bystander
+from harness.audio.event_sounds import event_sound
+from harness.audio.pcm import to_float, to_int16
+from harness.audio.speech import RenderedTurn
+from harness.audio.speech_voices import bystander
 from harness.run.voices import Voices
+from harness.scenarios.context import Context, Turn
 from harness.store.events import EventName, EventSettings
-from scenarios.context import Context, Turn
 
 WORDS: Mapping[EventName, str] = {
     "mm-hm": "Mm hmm.",

@@ -15,11 +15,11 @@ from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.run.plan import RunOptions, RunPlan
 from harness.run.voices import open_voices
+from harness.scenarios.pack import context_hash
 from harness.steps.transcribe import TRANSCRIBER
 from harness.store.fleet import FixedPlan, FleetEntry, PlannedAgent
 from harness.store.manifest import RunManifest, package_versions
 from harness.timing import METHOD
-from scenarios.pack import context_hash
 
 
 def fixed(plan: RunPlan) -> FixedPlan:

@@ -7,7 +7,7 @@ run waits long enough to hear one begin, and the calls after it wait only for an
 
 from typing import Final
 
-from agents.profile import AgentProfile
+from harness.agents.profile import AgentProfile
 from harness.caller import Greeting
 from harness.caller.listener import Listener
 from harness.recording.record import Recording

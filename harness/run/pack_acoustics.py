@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audio.prosody_emotions import RENDERED_AS
-from audio.prosody_measures import EmotionCheck, ProsodyMeasures, check_emotion, measure_prosody
-from audio.speech_text import without_marks
-from audio.transcribe import Transcriber
+from harness.audio.prosody_emotions import RENDERED_AS
+from harness.audio.prosody_measures import EmotionCheck, ProsodyMeasures, check_emotion, measure_prosody
+from harness.audio.speech_text import without_marks
+from harness.audio.transcribe import Transcriber
 from harness.run.voices import Voices
-from scenarios.context import Context, SpeechDirections, Turn
-from scenarios.pack import Pack
+from harness.scenarios.context import Context, SpeechDirections, Turn
+from harness.scenarios.pack import Pack
 
 MOST_WER = 0.10
 """Above this share of wrong words over a pack, its callers are too hard to understand to test anything else with."""

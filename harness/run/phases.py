@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.process import IMPATIENT_S
-from audio.vocal import silero
+from harness.agents.process import IMPATIENT_S
+from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.errors import UserError
 from harness.extras import require_local

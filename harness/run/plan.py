@@ -12,18 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 
-from agents.profile import AgentProfile, ProfileError, load_profile
-from audio.conditions import CLEAN, ConditionError, parse_condition
+from harness.agents.profile import AgentProfile, ProfileError, load_profile
+from harness.audio.conditions import CLEAN, ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.run.dealing import deal
 from harness.run.events_file import load_events
+from harness.scenarios.context import Context
+from harness.scenarios.pack import Pack, PackError, context_hash, load_pack
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
 from harness.timing.figures import BUDGET_MS
-from scenarios.context import Context
-from scenarios.pack import Pack, PackError, context_hash, load_pack
 
 Mode = Literal["seeded", "replay"]
 

@@ -17,18 +17,18 @@ import numpy as np
 import soundfile
 from pydantic import ValidationError
 
-from audio.onset import CLOSURE_S
-from audio.pcm import Float32, to_int16
-from audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
-from audio.speech import RATE_HZ
-from audio.vocal import VocalDetector
+from harness.audio.onset import CLOSURE_S
+from harness.audio.pcm import Float32, to_int16
+from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
+from harness.audio.speech import RATE_HZ
+from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
 from harness.run.recorded_sound import Recorded, checked, read_sound
-from scenarios.context import Context, Turn
-from scenarios.imports.eot_bench import EotRow, eot_rows
-from scenarios.imports.imported import Imported, as_id, fault_in, write_imported
-from scenarios.imports.pause_table import TABLE, Corrected, read_table, write_table
-from scenarios.recorded import MOST_SECONDS
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.imports.eot_bench import EotRow, eot_rows
+from harness.scenarios.imports.imported import Imported, as_id, fault_in, write_imported
+from harness.scenarios.imports.pause_table import TABLE, Corrected, read_table, write_table
+from harness.scenarios.recorded import MOST_SECONDS
 
 SOUND: Final = "sound"
 """The folder of a pack's recordings."""

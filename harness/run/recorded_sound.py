@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import soundfile
 
-from audio.pcm import Float32, resample_float
-from audio.speech import MOST_PEAK, RATE_HZ
+from harness.audio.pcm import Float32, resample_float
+from harness.audio.speech import MOST_PEAK, RATE_HZ
 from harness.errors import UserError
 
 LEAST_HZ: Final = 8_000

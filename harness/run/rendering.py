@@ -12,13 +12,13 @@ from functools import lru_cache
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
-from audio.prosody import Speaker
-from audio.speech import FLOOR, Directions, PlainDirections, render_turn
-from audio.speech_floor import FloorSettings
-from audio.synthesis import PiperSynthesiser, Voice
-from audio.synthesis_hibari import HibariSynthesiser
-from audio.synthesis_installed import InstalledVoice
-from audio.synthesis_service import PipecatSynthesiser, ServiceVoice
+from harness.audio.prosody import Speaker
+from harness.audio.speech import FLOOR, Directions, PlainDirections, render_turn
+from harness.audio.speech_floor import FloorSettings
+from harness.audio.synthesis import PiperSynthesiser, Voice
+from harness.audio.synthesis_hibari import HibariSynthesiser
+from harness.audio.synthesis_installed import InstalledVoice
+from harness.audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3
 """Fewer turns than this a core are rendered where we are."""
@@ -49,7 +49,7 @@ def render_missing(
 ) -> None:
     """Make sure that every job's rendering is in `cache`. `step` is called as each one is there.
 
-    Raises what `audio.speech.render_turn` raises, for the first job that fails; the others are kept.
+    Raises what `harness.audio.speech.render_turn` raises, for the first job that fails; the others are kept.
     """
     workers = workers or len(os.sched_getaffinity(0))
     plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker, job.floor) for job in jobs]
@@ -87,7 +87,7 @@ def _render(job: RenderJob, cache: Path) -> None:
 def open_voice(voice: VoiceSource) -> Voice:
     """A voice that speaks; a model is loaded once a process.
 
-    Raises `audio.synthesis.VoiceError` where it cannot be had.
+    Raises `harness.audio.synthesis.VoiceError` where it cannot be had.
     """
     if isinstance(voice, ServiceVoice):
         return PipecatSynthesiser(voice)

@@ -13,10 +13,10 @@ import soundfile
 
 from harness.errors import StorageError
 from harness.run.plan import RunPlan
+from harness.scenarios.context import Context
+from harness.scenarios.spoken import spoken_indices
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey
-from scenarios.context import Context
-from scenarios.spoken import spoken_indices
 
 WORD_S: Final = 0.4
 """People in distress speak about 150 words a minute, pauses included."""

@@ -14,9 +14,9 @@ from typing import Self
 
 import psutil
 
-from agents.connections import ConnectionSpec
-from agents.process import AgentFailed, AgentProcess
-from agents.profile import AgentProfile
+from harness.agents.connections import ConnectionSpec
+from harness.agents.process import AgentFailed, AgentProcess
+from harness.agents.profile import AgentProfile
 from harness.errors import AgentError
 from harness.progress import RunProgress
 from harness.recording.spans import Span

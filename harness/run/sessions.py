@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agents.profile import TextProfile
-from agents.text import TextFailed, TextReply
-from audio.vocal import VocalDetector
+from harness.agents.profile import TextProfile
+from harness.agents.text import TextFailed, TextReply
+from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.errors import UserError

@@ -4,15 +4,15 @@ They have no audio, so no figure is made up for it: a text system stands in the 
 latency axis.
 """
 
-from agents.message import Message
-from agents.profile import TextProfile
-from agents.text import TextReply
-from agents.text import ask as ask_endpoint
+from harness.agents.message import Message
+from harness.agents.profile import TextProfile
+from harness.agents.text import TextReply
+from harness.agents.text import ask as ask_endpoint
 from harness.recording.machine_track import MachineTrack
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.pauses import without_pauses
 from harness.timing.contention import contention
 from harness.timing.figures import TurnTiming
-from scenarios.context import Context, Turn
-from scenarios.pauses import without_pauses
 
 METHOD = "asked-in-text-1"
 

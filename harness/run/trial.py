@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.message import Message
-from agents.profile import AgentProfile, TextProfile
-from agents.text import TextFailed
-from agents.text import ask as ask_endpoint
-from audio.pcm import resample
-from audio.speech import RenderedTurn
-from audio.vocal import silero
 from harness import models
+from harness.agents.message import Message
+from harness.agents.profile import AgentProfile, TextProfile
+from harness.agents.text import TextFailed
+from harness.agents.text import ask as ask_endpoint
+from harness.audio.pcm import resample
+from harness.audio.speech import RenderedTurn
+from harness.audio.vocal import silero
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.errors import AgentError
@@ -29,10 +29,10 @@ from harness.run.event_turns import WORDS
 from harness.run.greetings import Greetings
 from harness.run.running_agents import RunningAgents
 from harness.run.voices import open_voices
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
-from scenarios.context import Turn
-from scenarios.pack import load_pack
 
 WORDS_SPOKEN = "Hello, can you hear me? My brother moved out on Sunday morning."
 HISTORY = (

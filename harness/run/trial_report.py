@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from agents.profile import AgentProfile
+from harness.agents.profile import AgentProfile
 from harness.recording.agent_words import understood
 from harness.run.trial import WORDS_SPOKEN, Trial
 from harness.steps.line import MUCH_LOST, in_words

@@ -12,14 +12,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from audio.pcm import to_float
-from audio.prosody import f0_track
-from audio.speech import RenderedTurn
+from harness.audio.pcm import to_float
+from harness.audio.prosody import f0_track
+from harness.audio.speech import RenderedTurn
 from harness.errors import UserError
 from harness.run.voices import Voices
+from harness.scenarios.pack import Pack
+from harness.scenarios.turn_ends import Instant, instants
 from harness.steps.turn_taking import Heard, TurnTaking, summarised
-from scenarios.pack import Pack
-from scenarios.turn_ends import Instant, instants
 
 INTO_SILENCE_S: Final = 0.2
 """Smart-turn is asked when VADs ask it: pipecat's own waits 200 ms of silence before it does."""

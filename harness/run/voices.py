@@ -14,23 +14,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agents.secrets import learn_file
-from audio.prosody import Speaker
-from audio.prosody_emotions import UnknownEmotion
-from audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_turn
-from audio.speech_floor import FloorSettings
-from audio.speech_recording import RecordingError, load_turn
-from audio.speech_text import SpeechTextError, without_marks
-from audio.speech_voices import HIBARI, caller_voice, cast
-from audio.synthesis import Voice, VoiceError
-from audio.synthesis_installed import InstalledVoice, installed_voices
-from audio.synthesis_service import ServiceVoice, load_service_voices
 from harness import models
+from harness.agents.secrets import learn_file
+from harness.audio.prosody import Speaker
+from harness.audio.prosody_emotions import UnknownEmotion
+from harness.audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_turn
+from harness.audio.speech_floor import FloorSettings
+from harness.audio.speech_recording import RecordingError, load_turn
+from harness.audio.speech_text import SpeechTextError, without_marks
+from harness.audio.speech_voices import HIBARI, caller_voice, cast
+from harness.audio.synthesis import Voice, VoiceError
+from harness.audio.synthesis_installed import InstalledVoice, installed_voices
+from harness.audio.synthesis_service import ServiceVoice, load_service_voices
 from harness.errors import UserError
 from harness.models.store import cache_folder
 from harness.run.rendering import Hibari, RenderJob, VoiceSource, open_voice, render_missing
-from scenarios.context import Context, Turn
-from scenarios.pack import Pack
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.pack import Pack
 
 VOICES_FILE = "HEART_VOICES"
 """The environment variable that names the user's voices file."""

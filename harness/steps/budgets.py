@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import UserError
 from harness.ranking.gate import Rule
+from harness.scenarios.context import Context
 from harness.steps.gate_figures import PREFIXES, UNITS, Unit, has_no_need_of_sound, unit_of
 from harness.steps.summary import Subset
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
-from scenarios.context import Context
 
 SCHEMA: Final = 1
 Missing = Literal["fail", "ignore", "cannot tell"]

@@ -13,6 +13,8 @@ from typing import Any, Literal
 from harness.errors import UserError
 from harness.ranking.bounds import Evidence, Worsening
 from harness.ranking.gate import Decision, Verdict, decide, overall, tail_of
+from harness.scenarios.context import Context
+from harness.scenarios.pack import context_hash
 from harness.steps.budgets import Budgets, CellLimit, limits_for
 from harness.steps.gate_figures import Cells, lower_is_better
 from harness.steps.rank import Place
@@ -20,8 +22,6 @@ from harness.store.judgment import Judgment
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, is_agents_fault
-from scenarios.context import Context
-from scenarios.pack import context_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ what was really said would look like a bad one to what was not. So each side is 
 
 from itertools import pairwise
 
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.spoken import spoken_indices
 from harness.store.session import Session
-from scenarios.context import Context, Turn
-from scenarios.spoken import spoken_indices
 
 NOTHING_HEARD = "…"
 """In place of a reply in which the transcriber found no words."""

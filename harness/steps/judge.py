@@ -40,6 +40,7 @@ from harness.judging.record import record_of, write_record
 from harness.judging.stopping import Goal, UntilSeparated
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
+from harness.scenarios.context import Context
 from harness.steps.conversations import conversation_of
 from harness.steps.judge_shards import falls_to, folder_of, take_in
 from harness.steps.word_errors import heard_wer
@@ -48,7 +49,6 @@ from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentati
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
-from scenarios.context import Context
 
 NO_JUDGE = "none"
 """As the only judge: replies are played and timed, and nothing is said about their quality."""

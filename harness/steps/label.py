@@ -25,14 +25,14 @@ from harness.judging.settings import JudgeSettings, load_judge_settings
 from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
+from harness.scenarios.context import Context
+from harness.scenarios.pack import PackError, load_pack
 from harness.steps.judge import competitors
 from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment, Presentation
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from scenarios.context import Context
-from scenarios.pack import PackError, load_pack
 
 FOLDER = "labels"
 REPORTED = "strategies.jsonl"

@@ -7,7 +7,7 @@ measuring again, whichever command does it.
 from collections.abc import Callable
 from dataclasses import replace
 
-from audio.vocal import VocalDetector
+from harness.audio.vocal import VocalDetector
 from harness.recording.machine_track import MachineTrack
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore

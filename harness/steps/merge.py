@@ -16,6 +16,7 @@ from typing import Final
 
 from harness.errors import StorageError, UserError
 from harness.progress import RunProgress
+from harness.scenarios.context import Context
 from harness.steps.merge_checks import Part, chosen_sessions, read_parts, refuse_another_plan, refuse_missing
 from harness.steps.merged_manifest import merged_manifest
 from harness.steps.validity import with_validity
@@ -25,7 +26,6 @@ from harness.store.fleet import FleetEntry
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import Session
-from scenarios.context import Context
 
 MB: Final = 1_000_000
 ONCE_BYTES: Final = 1_300_000

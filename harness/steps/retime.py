@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.steps.measuring import keep_timings, timings_of
 from harness.steps.validity import with_validity

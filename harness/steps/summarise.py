@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.judging.trust import trust_in
 from harness.ranking import Board
+from harness.scenarios.context import by_a_person
 from harness.steps.by_machine import by_machine
 from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import endpointing_of
@@ -41,7 +42,6 @@ from harness.store.session import Session
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.words import opening_words
-from scenarios.context import by_a_person
 
 _DRAWING = "drawing: "
 """How the detail of a failure of that step begins."""

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from audio.pcm import to_int16
 from harness import models
+from harness.audio.pcm import to_int16
 from harness.progress import RunProgress
 from harness.recording import playout
 from harness.recording.record import Recording
@@ -81,7 +81,7 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
     if not waiting:
         return
     if transcribe is None:
-        from audio.transcribe import Transcriber
+        from harness.audio.transcribe import Transcriber
 
         transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
     progress.phase("Transcribing what was heard", len(waiting))

@@ -16,9 +16,9 @@ from harness.ranking.board import Interval
 from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import share_of
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.steps.turn_cues import length_gives_it_away, separated
-from scenarios.pause_law import distance_from_law
-from scenarios.turn_ends import Instant, InstantKind
 
 FINISHED: Final = 0.5
 """The probability at which pipecat takes a turn as finished."""
@@ -110,7 +110,7 @@ class TurnTaking:
 
 def leads_on(instant: Instant) -> float:
     """1 where the last word lets the speaker go on for sure ("and", "the", "um"), by the cascade's own list; else 0."""
-    from agents.cascade.turn_scorers import leads_on as word_leads_on
+    from harness.agents.cascade.turn_scorers import leads_on as word_leads_on
 
     return float(word_leads_on(" ".join(instant.said)))
 

@@ -5,9 +5,9 @@ Worked out from the contexts as they were played, so that a run of any pack, or 
 
 from collections.abc import Iterator, Sequence
 
+from harness.scenarios.context import Context
 from harness.steps.turn_cues import length_gives_it_away, words_separation
 from harness.wording import counted
-from scenarios.context import Context
 
 
 def unfit_callers(contexts: Sequence[Context], modes: Sequence[str]) -> Iterator[str]:

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from agents.secrets import redact
+from harness.agents.secrets import redact
 from harness.errors import UserError
+from harness.scenarios.context import Context
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
-from scenarios.context import Context
 
 DATABASE = "run.sqlite"
 SESSIONS = "sessions"

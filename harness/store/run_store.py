@@ -15,11 +15,12 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from agents.secrets import redact
+from harness.agents.secrets import redact
 from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
 from harness.recording.record import Recording
+from harness.scenarios.context import Context, Reference
 from harness.store.database import (
     DAMAGE,
     DATABASE,
@@ -38,7 +39,6 @@ from harness.store.migrations import JUDGED_ACROSS_CONDITIONS, Note
 from harness.store.session import TIMING, TIMINGS, WORDS, Session, SessionKey, session_of
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import TurnTiming
-from scenarios.context import Context, Reference
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

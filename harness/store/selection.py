@@ -21,12 +21,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Literal
 
+from harness.scenarios.context import Context
+from harness.scenarios.spoken import spoken_indices
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
-from scenarios.context import Context
-from scenarios.spoken import spoken_indices
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""

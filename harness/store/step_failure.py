@@ -17,7 +17,6 @@ Step = Literal["timing", "transcribing", "judging", "drawing", "pacing"]
 ANALYSIS_FAILED: Final = "analysis_failed"
 UNREADABLE: Final = "recording_unreadable"
 LONGEST_DETAIL: Final = 300
-_OUR_ROOMS: Final = ("harness", "audio", "agents", "scenarios", "reports")
 _T = TypeVar("_T")
 
 
@@ -50,10 +49,10 @@ def one_line(error: Exception) -> str:
 
 def _where(error: Exception) -> str:
     """The last place of our own that the error passed: what a report of it needs."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).absolute().parents[2]
     frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     ours = [(path.relative_to(root), line) for path, line in frames if path.is_relative_to(root)]
-    ours = [(path, line) for path, line in ours if path.parts[0] in _OUR_ROOMS]
+    ours = [(path, line) for path, line in ours if path.parts[0] == "harness"]
     return f" ({ours[-1][0]}, line {ours[-1][1]})" if ours else ""
 
 

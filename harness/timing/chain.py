@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 
 OF_A_REQUEST: Final = (
     marks.LLM_CALLED,

@@ -1,7 +1,7 @@
 """Does an independent detector agree with the onset? If not the turn gives no figure, and says why.
 
 The speech model and the energy pass share one mistake: where the model wakes up late, the energy pass looks in the wrong
-place. Pitch knows nothing of either (`audio.voicing`). Two disagreements make an onset unfit for an average: nothing
+place. Pitch knows nothing of either (`harness.audio.voicing`). Two disagreements make an onset unfit for an average: nothing
 with a pitch follows it, or a pitch was sounding clearly before it. Both reasons are counted in the report.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from audio.voicing import FRAME, HOP_S, RATE_HZ, VOICED, voicing
+from harness.audio.voicing import FRAME, HOP_S, RATE_HZ, VOICED, voicing
 from harness.recording.playout import HEARD_RATE_HZ
 
 NO_PITCH: Final = "no pitch in what the speech model accepted"

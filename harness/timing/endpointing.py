@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from audio.level import quiet_spans
+from harness.audio.level import quiet_spans
 from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timing.figures import NO_REPLY_MS, Fate, InnerPause
 from harness.timing.floor import RESUME_GRACE_MS, Span

@@ -9,7 +9,7 @@ all, the control, shows how often a reply ends or stalls by itself there.
 from collections.abc import Sequence
 from typing import Final
 
-from audio.level import first_sample, last_sample
+from harness.audio.level import first_sample, last_sample
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timeline import NS_PER_MS, samples_to_ns

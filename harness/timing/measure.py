@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
-from agents import marks
-from audio.level import last_sample
-from audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.agents import marks
+from harness.audio.level import last_sample
+from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
 from harness.recording.record import Arrival, Recording, SpokenTurn

@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from harness.scenarios.pauses import PAUSE
 from harness.timing.figures import Endpointing, InnerPause, PauseKind, TurnTiming
-from scenarios.pauses import PAUSE
 
 _CLOSING: Final = r"[\"'”’»)\]]*"
 _FINISHED: Final = re.compile(rf"(?<![.…])[.!?。！？]+{_CLOSING}\s*$")

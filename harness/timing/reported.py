@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.recording.record import Arrival
 from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing.clock_offset import KNOWN

@@ -8,8 +8,8 @@ decision not later than the request it led to.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.recording.record import Arrival
 from harness.timeline import NS_PER_MS
 from harness.timing.clock_offset import KNOWN

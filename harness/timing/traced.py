@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.recording.spans import OPERATION, PREFIX, TTFT_ATTRIBUTES
 from harness.timeline import NS_PER_S
 

@@ -1,7 +1,7 @@
 """The agent's utterances as heard: stretches of sound, whether they are vocal, and exactly where they start and end.
 
 First the track is cut into stretches of any sound; each goes through the speech model on its own, with a little of what
-came before it. Accepted windows that lie close together are one utterance, whose start `audio.onset` then finds. Sound
+came before it. Accepted windows that lie close together are one utterance, whose start `harness.audio.onset` then finds. Sound
 that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does what stands still in
 pitch as music does: seen, and never an answer.
 """
@@ -14,13 +14,13 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from audio.level import WINDOW_S, block_power, speech_power
-from audio.onset import find_onset
-from audio.tonality import MUSICAL, tonality
-from audio.tonality import RATE_HZ as TONALITY_HZ
-from audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
-from audio.voicing import FRAME, HOP_S, VOICED, voicing
-from audio.voicing import RATE_HZ as PITCH_HZ
+from harness.audio.level import WINDOW_S, block_power, speech_power
+from harness.audio.onset import find_onset
+from harness.audio.tonality import MUSICAL, tonality
+from harness.audio.tonality import RATE_HZ as TONALITY_HZ
+from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
+from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
+from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.timing.breath import breath_before
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from agents import marks
+from harness.agents import marks
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Reply, Stamp, Stamps
 from harness.timing.figures import HiddenWork, Stage, StageName, Waterfall

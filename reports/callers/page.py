@@ -61,7 +61,7 @@ class VoiceOnPage:
 def callers_page(pack: str, voices: Sequence[VoiceOnPage], note: str) -> str:
     """The page as HTML. `note` says how the sounds were made."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.callers", "."), autoescape=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.PackageLoader("harness.reports.callers", "."), autoescape=True, undefined=jinja2.StrictUndefined
     )
     template = environment.get_template("callers.html.jinja")
     return template.render(pack=pack, voices=voices, note=note, policy=_POLICY)

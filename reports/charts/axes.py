@@ -8,10 +8,10 @@ import math
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 from harness.wording import share
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
-from reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 
 MOST_IN_RADAR = 6
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reports.charts.theme import Spec
+from harness.reports.charts.theme import Spec
 
 
 @dataclass(frozen=True, slots=True)

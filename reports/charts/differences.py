@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.paired import Paired, against
+from harness.reports.view import SUBSETS, PageView, Subset
+from harness.reports.wording import latency_interval
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import milliseconds
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
-from reports.paired import Paired, against
-from reports.view import SUBSETS, PageView, Subset
-from reports.wording import latency_interval
 
 
 def chart(view: PageView) -> Chart | None:

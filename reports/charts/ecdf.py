@@ -7,9 +7,9 @@ left callers without a reply. Curves are thinned to a point a percentile, which 
 import altair as alt
 import numpy as np
 
-from reports.charts.chart import Chart
-from reports.charts.theme import IN_SUBSET, latency_axis, subset_choice, to_spec
-from reports.view import SUBSETS, PageView, Subset
+from harness.reports.charts.chart import Chart
+from harness.reports.charts.theme import IN_SUBSET, latency_axis, subset_choice, to_spec
+from harness.reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
 

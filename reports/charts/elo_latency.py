@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, Metric, PageView, Subset
+from harness.reports.wording import system_name
 from harness.wording import share
-from reports.view import METRICS, SUBSETS, AgentView, Estimate, Metric, PageView, Subset
-from reports.wording import system_name
 
 Percentile = Literal["p50", "p95"]
 PERCENTILES: dict[Percentile, str] = {"p50": "median", "p95": "95th percentile"}

@@ -10,12 +10,12 @@ from typing import Any
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.view import SUBSETS, AgentView, PageView, Subset
 from harness.steps.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
 from harness.wording import UNKNOWN_TEXT
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
-from reports.view import SUBSETS, AgentView, PageView, Subset
 
 NAMED: tuple[str, ...] = ("LiveKit turn detector v1", "smart-turn v3.2", "silence alone")
 """The best, the open one that ships with pipecat, and no detector at all; a name on every curve would hide them all."""

@@ -7,11 +7,11 @@ system, on the same scale.
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subset
+from harness.reports.wording import elo, system_name
 from harness.wording import UNKNOWN_TEXT, share
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
-from reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subset
-from reports.wording import elo, system_name
 
 _COLUMNS = (*AXIS_NAMES, "Win rate", "Elo")
 _RANGE = ["#e8964a", "#f6d3ae", "#f3f2ef", "#bcd9ee", "#62a6d8"]

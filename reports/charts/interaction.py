@@ -8,10 +8,10 @@ import altair as alt
 
 from harness.ranking.exact import share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.view import SUBSETS, PageView, SliceView
 from harness.wording import UNKNOWN_TEXT, share
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, subset_choice, to_spec
-from reports.view import SUBSETS, PageView, SliceView
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
 

@@ -17,13 +17,13 @@ from typing import Final
 
 from markupsafe import Markup
 
+from harness.reports.charts.elo_latency import PERCENTILES, Choice, Line, Point, frontier, points, references
+from harness.reports.charts.labels import BESIDE_PX, LINE_EM, Box, first_free, place, shortened, text_width
+from harness.reports.charts.scale import LinearScale, LogScale, latency_label
+from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
+from harness.reports.view import METRICS, PageView
+from harness.reports.wording import elo_interval, latency_interval
 from harness.wording import milliseconds
-from reports.charts.elo_latency import PERCENTILES, Choice, Line, Point, frontier, points, references
-from reports.charts.labels import BESIDE_PX, LINE_EM, Box, first_free, place, shortened, text_width
-from reports.charts.scale import LinearScale, LogScale, latency_label
-from reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
-from reports.view import METRICS, PageView
-from reports.wording import elo_interval, latency_interval
 
 Colour = Callable[[str], str]
 """From the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to what stands in the drawing."""

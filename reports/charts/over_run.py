@@ -6,9 +6,9 @@ about the machine. Pacing error and event-loop lag are measured by the run itsel
 
 import altair as alt
 
-from reports.charts.chart import Chart
-from reports.charts.theme import TURN_IN_SUBSET, latency_axis, subset_choice, to_spec
-from reports.view import PageView
+from harness.reports.charts.chart import Chart
+from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, subset_choice, to_spec
+from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
 """More points than this make a cloud, not a picture; every n-th turn is drawn then, and the caption says so."""

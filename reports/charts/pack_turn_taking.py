@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import altair as alt
 import numpy as np
 
-from reports.charts.chart import Chart
-from reports.charts.theme import LATENCY_LABEL, to_spec
-from scenarios.pause_law import LONGEST_MS, SHORTEST_MS, longer_than
+from harness.reports.charts.chart import Chart
+from harness.reports.charts.theme import LATENCY_LABEL, to_spec
+from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, longer_than
 
 if TYPE_CHECKING:
     from harness.steps.turn_taking import TurnTaking

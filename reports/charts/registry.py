@@ -1,10 +1,10 @@
-"""All charts that Vega draws, by the section they stand in. The joint chart is drawn by `reports.charts.joint_picture`."""
+"""All charts that Vega draws, by their section. The joint chart is drawn by `harness.reports.charts.joint_picture`."""
 
 from collections.abc import Callable
 
-from reports.charts import axes, differences, ecdf, endpointing, heatmap, interaction, over_run, stages, strategies
-from reports.charts.chart import Chart
-from reports.view import PageView
+from harness.reports.charts import axes, differences, ecdf, endpointing, heatmap, interaction, over_run, stages, strategies
+from harness.reports.charts.chart import Chart
+from harness.reports.view import PageView
 
 Section = str
 Maker = Callable[[PageView], Chart | None]

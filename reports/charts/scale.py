@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.charts.labels import roomy, text_width
+from harness.reports.charts.labels import roomy, text_width
 
 LADDERS: Final = (
     (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),

@@ -8,10 +8,10 @@ from collections import defaultdict
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, subset_choice, to_spec
+from harness.reports.view import SUBSETS, PageView, Subset
 from harness.wording import milliseconds
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, subset_choice, to_spec
-from reports.view import SUBSETS, PageView, Subset
 
 
 def chart(view: PageView) -> Chart | None:

@@ -6,11 +6,11 @@ labels come from a classifier, and its agreement with people's labels is printed
 
 import altair as alt
 
+from harness.reports.charts.chart import Chart, Table
+from harness.reports.charts.theme import to_spec
+from harness.reports.view import PageView
+from harness.reports.wording import system_name
 from harness.wording import share
-from reports.charts.chart import Chart, Table
-from reports.charts.theme import to_spec
-from reports.view import PageView
-from reports.wording import system_name
 
 
 def chart(view: PageView) -> Chart | None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from harness.judging.raters import numbered, vote_row
 from harness.ranking.clustered import clustered_mean
+from harness.reports.listening.answers import Answer
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
-from reports.listening.answers import Answer
-from reports.listening.design import ListeningDesign
-from reports.view import Estimate
 
 
 @dataclass(frozen=True, slots=True)

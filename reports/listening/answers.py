@@ -20,8 +20,8 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from reports.listening.design import ListeningDesign
-from reports.listening.plan import Item
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.plan import Item
 
 DATABASE = "votes.sqlite"
 _ITEMS = TypeAdapter(tuple[Item, ...])

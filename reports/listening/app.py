@@ -24,14 +24,14 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reports.listening.answers import Link, Rater, RaterRole, VoteStore
-from reports.listening.collect import Collection
-from reports.listening.design import ListeningDesign
-from reports.listening.door import LOCALHOST, Door
-from reports.listening.guard import WINDOW_S, Ceiling, from_here
-from reports.listening.material import Material
-from reports.listening.plan import deal
-from reports.listening.session import HEARING_SHARE, Refused, Sessions
+from harness.reports.listening.answers import Link, Rater, RaterRole, VoteStore
+from harness.reports.listening.collect import Collection
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.door import LOCALHOST, Door
+from harness.reports.listening.guard import WINDOW_S, Ceiling, from_here
+from harness.reports.listening.material import Material
+from harness.reports.listening.plan import deal
+from harness.reports.listening.session import HEARING_SHARE, Refused, Sessions
 
 COOKIE = "listener"
 COOKIE_S = 60 * 60 * 24 * 60
@@ -340,4 +340,4 @@ def _refuse(words: str, status: int) -> Response:
 
 def _page(name: str) -> str:
     folder = ("page", "script") if name == "el.js" else ("listening", "pages")
-    return files("reports").joinpath(*folder, name).read_text(encoding="utf-8")
+    return files("harness.reports").joinpath(*folder, name).read_text(encoding="utf-8")

@@ -21,10 +21,10 @@ import numpy as np
 import soundfile
 import soxr
 
-from reports.listening import sound
-from reports.listening.answers import Rater, VoteStore
-from reports.listening.material import Material
-from reports.listening.session import Refused
+from harness.reports.listening import sound
+from harness.reports.listening.answers import Rater, VoteStore
+from harness.reports.listening.material import Material
+from harness.reports.listening.session import Refused
 
 PEOPLE_PER_CONVERSATION = 3
 POOL = 12
@@ -33,7 +33,7 @@ MOST_WORDS = 80
 SHORTEST_S, LONGEST_S = 0.8, 60.0
 RECORDINGS = "completions"
 SPOKEN = "(spoken)"
-"""The text of a recorded reply until it has been transcribed (see `reports.listening.people`)."""
+"""The text of a recorded reply until it has been transcribed (see `harness.reports.listening.people`)."""
 _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
 
 

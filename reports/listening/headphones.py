@@ -10,7 +10,7 @@ import hmac
 import math
 from collections.abc import Sequence
 
-from reports.listening.plan import Item
+from harness.reports.listening.plan import Item
 
 ROUNDS = 3
 NEEDED_SHARE = 5 / 6

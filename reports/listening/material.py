@@ -13,14 +13,14 @@ from pathlib import Path
 import soundfile
 
 from harness.errors import UserError
+from harness.reports.listening import sound
+from harness.reports.listening.design import ListeningDesign
 from harness.steps.rank import chosen_condition
 from harness.store.judgment import reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
 from harness.store.selection import Reply as SelectedReply
 from harness.store.session import Session
-from reports.listening import sound
-from reports.listening.design import ListeningDesign
 
 FOLDER = "listening"
 

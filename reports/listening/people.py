@@ -15,12 +15,12 @@ from pathlib import Path
 
 import soundfile
 
+from harness.reports.listening.answers import VoteStore
+from harness.reports.listening.collect import RECORDINGS, SPOKEN
+from harness.reports.listening.serve import vote_folders
+from harness.scenarios.context import Reference
 from harness.steps.transcribe import Transcribe
 from harness.store.run_store import RunStore
-from reports.listening.answers import VoteStore
-from reports.listening.collect import RECORDINGS, SPOKEN
-from reports.listening.serve import vote_folders
-from scenarios.context import Reference
 
 FILE = "human_completions.jsonl"
 

@@ -13,8 +13,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from reports.listening.design import CHOICES, ListeningDesign
-from reports.listening.material import Conversation, audible_gap_ms
+from harness.reports.listening.design import CHOICES, ListeningDesign
+from harness.reports.listening.material import Conversation, audible_gap_ms
 
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]

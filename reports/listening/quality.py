@@ -6,7 +6,7 @@ Sound is timed beyond hearing it once, so only what is read takes time of its ow
 from collections.abc import Iterable, Mapping
 
 from harness.judging.exclusion import Given, RaterQuality, least_reading_s, rater_quality
-from reports.listening.answers import Answer
+from harness.reports.listening.answers import Answer
 
 Words = Mapping[tuple[str, str], int]
 """(conversation, system) → words of its reply, where replies are read."""

@@ -8,17 +8,17 @@ from pathlib import Path
 from harness.judging.exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
+from harness.reports.listening import analysis
+from harness.reports.listening.analysis import DelayEffect, Opinion
+from harness.reports.listening.answers import Answer, VoteStore
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.quality import Words, raters_of
+from harness.reports.listening.serve import vote_folders
+from harness.reports.view import Estimate
 from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
-from reports.listening import analysis
-from reports.listening.analysis import DelayEffect, Opinion
-from reports.listening.answers import Answer, VoteStore
-from reports.listening.design import ListeningDesign
-from reports.listening.quality import Words, raters_of
-from reports.listening.serve import vote_folders
-from reports.view import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """The report's section on listening tests: what people said, in words and tables."""
 
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.reports.listening.results import ListeningResults, listening_results
+from harness.reports.view import Estimate, ListeningView, TableView
+from harness.reports.wording import elo, elo_interval, share_interval, system_name
 from harness.store.run_store import RunStore
 from harness.wording import UNKNOWN_TEXT, counted, share
-from reports.listening.results import ListeningResults, listening_results
-from reports.view import Estimate, ListeningView, TableView
-from reports.wording import elo, elo_interval, share_interval, system_name
 
 _KIND = {"ab": "which of two is better", "acr": "how good each is"}
 _MEDIUM = {"text": "read", "sound": "heard"}

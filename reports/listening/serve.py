@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.reports.listening.answers import Link, RaterRole, VoteStore, link_id
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.door import LOCALHOST, Door, cannot_open, opened
+from harness.reports.listening.material import FOLDER, Material
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
-from reports.listening.answers import Link, RaterRole, VoteStore, link_id
-from reports.listening.design import ListeningDesign
-from reports.listening.door import LOCALHOST, Door, cannot_open, opened
-from reports.listening.material import FOLDER, Material
 
 KEEP_ALIVE_S = 90
 """People think for longer than the server's usual five seconds; a line closed under an answer would only be opened again."""
@@ -84,7 +84,7 @@ def serve(
     try:
         import uvicorn
 
-        from reports.listening.app import ListeningApp
+        from harness.reports.listening.app import ListeningApp
     except ImportError as error:
         raise UserError("listening tests need an extra: pip install 'heart-voice-harness[listen]'") from error
     # Before anything is made or given out: a link to a port that is in use would be a link to somebody else.

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reports.listening import headphones
-from reports.listening.answers import Rater, VoteStore
-from reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
-from reports.listening.material import Material, seconds
-from reports.listening.plan import Item, passed
+from harness.reports.listening import headphones
+from harness.reports.listening.answers import Rater, VoteStore
+from harness.reports.listening.design import CHOICES, SCALES, ListeningDesign, scales
+from harness.reports.listening.material import Material, seconds
+from harness.reports.listening.plan import Item, passed
 
 Json = dict[str, Any]
 HEARING_SHARE = 0.9

@@ -13,7 +13,7 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
-from audio.level import speech_power
+from harness.audio.level import speech_power
 from harness.recording import playout
 from harness.recording.record import Recording
 

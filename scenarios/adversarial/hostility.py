@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from scenarios.screens.spelling import one_spelling
+from harness.scenarios.screens.spelling import one_spelling
 
 SATURATION = 6.0
 """The sum at which hostility reaches 6.3 of 10: an insult, an order to shut up, and a raised voice."""

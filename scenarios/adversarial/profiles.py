@@ -7,7 +7,7 @@ that is answered.
 import math
 from typing import get_args
 
-from scenarios.context import EscalationProfile
+from harness.scenarios.context import EscalationProfile
 
 PROFILES: tuple[EscalationProfile, ...] = get_args(EscalationProfile)
 LOW, HIGH = 1.0, 9.0

@@ -14,10 +14,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from scenarios.adversarial.profiles import PROFILES, target_curve
-from scenarios.adversarial.validate import LEAST_TURNS, faults, greets
-from scenarios.context import Context, EscalationProfile, SpeechDirections, Turn
-from scenarios.llm import Complete, LlmError, LlmUnreachable, Message, as_json, ask
+from harness.scenarios.adversarial.profiles import PROFILES, target_curve
+from harness.scenarios.adversarial.validate import LEAST_TURNS, faults, greets
+from harness.scenarios.context import Context, EscalationProfile, SpeechDirections, Turn
+from harness.scenarios.llm import Complete, LlmError, LlmUnreachable, Message, as_json, ask
 
 ATTEMPTS = 3
 CANDIDATES_PER_ITEM = 4

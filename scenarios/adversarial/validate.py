@@ -6,11 +6,11 @@ the measure is a word list, and a single turn may be hostile in words that the l
 
 from collections.abc import Sequence
 
-from scenarios.adversarial.hostility import hostility
-from scenarios.adversarial.profiles import LOW, target_curve
-from scenarios.context import Context, EscalationProfile, Turn
-from scenarios.screens import screen_text
-from scenarios.screens.spelling import one_spelling
+from harness.scenarios.adversarial.hostility import hostility
+from harness.scenarios.adversarial.profiles import LOW, target_curve
+from harness.scenarios.context import Context, EscalationProfile, Turn
+from harness.scenarios.screens import screen_text
+from harness.scenarios.screens.spelling import one_spelling
 
 LEAST_TURNS = 4
 LAST_AT_LEAST = 7.0

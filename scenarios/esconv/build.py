@@ -8,15 +8,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from scenarios.context import Context, Reference, SpeechDirections, Turn
-from scenarios.esconv.allocate import chosen
-from scenarios.esconv.couplets import Couplet, couplets
-from scenarios.esconv.potential import potential
-from scenarios.esconv.read import Dialogue
-from scenarios.esconv.readable import fault_in_talk
-from scenarios.esconv.reviewed import reason_for_removal
-from scenarios.esconv.same_story import copies
-from scenarios.screens import Finding, screen_text
+from harness.scenarios.context import Context, Reference, SpeechDirections, Turn
+from harness.scenarios.esconv.allocate import chosen
+from harness.scenarios.esconv.couplets import Couplet, couplets
+from harness.scenarios.esconv.potential import potential
+from harness.scenarios.esconv.read import Dialogue
+from harness.scenarios.esconv.readable import fault_in_talk
+from harness.scenarios.esconv.reviewed import reason_for_removal
+from harness.scenarios.esconv.same_story import copies
+from harness.scenarios.screens import Finding, screen_text
 
 LICENCE = "CC BY-NC 4.0 (ESConv); research use, not to be passed on"
 REGULAR = 280

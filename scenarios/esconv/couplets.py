@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from scenarios.esconv.read import Dialogue, Role, Utterance
+from harness.scenarios.esconv.read import Dialogue, Role, Utterance
 
 
 @dataclass(frozen=True, slots=True)

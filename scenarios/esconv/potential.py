@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from scenarios.screens.spelling import one_spelling
+from harness.scenarios.screens.spelling import one_spelling
 
 LEAST_WORDS, MOST_WORDS = 12, 90
 """Below twelve words a turn is an answer to a question; above ninety it is a monologue of more than half a minute."""

@@ -6,9 +6,9 @@ text that is not language, an answer that is no answer.
 
 import re
 
-from scenarios.emotions import EMOTIONS
-from scenarios.esconv.couplets import Couplet
-from scenarios.esconv.potential import potential
+from harness.scenarios.emotions import EMOTIONS
+from harness.scenarios.esconv.couplets import Couplet
+from harness.scenarios.esconv.potential import potential
 
 _LETTERS = re.compile(r"[A-Za-z]")
 _WORD = re.compile(r"[A-Za-z']+")

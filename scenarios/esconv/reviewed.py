@@ -12,8 +12,8 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from scenarios.esconv.couplets import Couplet
-from scenarios.esconv.read import Dialogue
+from harness.scenarios.esconv.couplets import Couplet
+from harness.scenarios.esconv.read import Dialogue
 
 FINGERPRINT_LETTERS = 12
 

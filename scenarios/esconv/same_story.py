@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from scenarios.esconv.couplets import Couplet
+from harness.scenarios.esconv.couplets import Couplet
 
 LONG_RUN, SHORT_RUN, SHORT_RUNS = 9, 6, 3
 

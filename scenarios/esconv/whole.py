@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from scenarios.adversarial.profiles import PROFILES
-from scenarios.adversarial.rewrite import PER_PROFILE, rewrite_set
-from scenarios.context import Context
-from scenarios.esconv.build import REGULAR, build
-from scenarios.esconv.read import EsconvError, read_esconv
-from scenarios.esconv.write import write_build
-from scenarios.llm import Complete
-from scenarios.people_pauses import paused_contexts
-from scenarios.screens import Finding
-from scenarios.screens.second import second_screen
+from harness.scenarios.adversarial.profiles import PROFILES
+from harness.scenarios.adversarial.rewrite import PER_PROFILE, rewrite_set
+from harness.scenarios.context import Context
+from harness.scenarios.esconv.build import REGULAR, build
+from harness.scenarios.esconv.read import EsconvError, read_esconv
+from harness.scenarios.esconv.write import write_build
+from harness.scenarios.llm import Complete
+from harness.scenarios.people_pauses import paused_contexts
+from harness.scenarios.screens import Finding
+from harness.scenarios.screens.second import second_screen
 
 
 def build_to(
@@ -33,7 +33,7 @@ def build_to(
 ) -> tuple[Path, dict[str, Any]]:
     """Everything `harness scenarios build esconv PATH --out DIR` does: read, screen, choose, rewrite, check, write.
 
-    Without `complete` (a model, see `scenarios.llm`) there is no second screen and no adversarial item, and the report says
+    Without `complete` (a model, `harness.scenarios.llm`) there is no second screen and no adversarial item, and the report says
     so. `people_pauses` marks pauses in what seekers say, by people's law and from the same seed. Returns the path of the pack
     and the report. `phase` announces so many steps (None: unknown), `step` is each of them.
     Raises `EsconvError` before anything is written when `path` is not ESConv or `out` cannot be a folder.

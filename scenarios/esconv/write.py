@@ -10,8 +10,8 @@ from typing import Any
 
 import yaml
 
-from scenarios.context import Context
-from scenarios.esconv.build import BuildReport
+from harness.scenarios.context import Context
+from harness.scenarios.esconv.build import BuildReport
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from scenarios.imports.imported import ImportFault
-from scenarios.imports.jsonl import ROLES
-from scenarios.marked_yaml import YamlFault, read_text
+from harness.scenarios.imports.imported import ImportFault
+from harness.scenarios.imports.jsonl import ROLES
+from harness.scenarios.marked_yaml import YamlFault, read_text
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
 BATCH_ROWS = 16

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from scenarios.context import Context
-from scenarios.emotions import unknown_emotion
-from scenarios.esconv.write import pack_text
-from scenarios.pauses import fault_in_marks
+from harness.scenarios.context import Context
+from harness.scenarios.emotions import unknown_emotion
+from harness.scenarios.esconv.write import pack_text
+from harness.scenarios.pauses import fault_in_marks
 
 
 class ImportFault(ValueError):

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scenarios.context import Context, Turn
-from scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
-from scenarios.marked_yaml import YamlFault, read_text
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from harness.scenarios.marked_yaml import YamlFault, read_text
 
 ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter"}
 DEFAULTS = {"subset": "regular", "emotion": "neutral", "problem": "imported", "licence": "not stated"}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scenarios.imports.imported import ImportFault
+from harness.scenarios.imports.imported import ImportFault
 
 TABLE = "pauses.csv"
 COLUMNS = ("file", "pause_start_s", "pause_end_s", "end_s")

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scenarios.context import Context
-from scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
-from scenarios.imports.jsonl import ROLES
+from harness.scenarios.context import Context
+from harness.scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from harness.scenarios.imports.jsonl import ROLES
 
 LICENCE = "not stated"
 

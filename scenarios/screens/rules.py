@@ -14,9 +14,9 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from scenarios.context import Context
-from scenarios.screens.finding import Finding
-from scenarios.screens.spelling import one_spelling
+from harness.scenarios.context import Context
+from harness.scenarios.screens.finding import Finding
+from harness.scenarios.screens.spelling import one_spelling
 
 _FOLDER = Path(__file__).parent / "rules"
 MOST_WORDS_SHOWN = 60

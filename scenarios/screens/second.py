@@ -9,9 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from scenarios.context import Context
-from scenarios.llm import Complete, LlmError, LlmUnreachable, as_json, ask
-from scenarios.screens.finding import Finding
+from harness.scenarios.context import Context
+from harness.scenarios.llm import Complete, LlmError, LlmUnreachable, as_json, ask
+from harness.scenarios.screens.finding import Finding
 
 ATTEMPTS = 2
 
@@ -34,7 +34,7 @@ class Verdict(BaseModel):
 
 
 def second_screen(complete: Complete) -> Callable[[Context], tuple[Finding, ...]]:
-    """A screen for `scenarios.esconv.build` that asks `complete` about each context.
+    """A screen for `harness.scenarios.esconv.build` that asks `complete` about each context.
 
     Raises `LlmUnreachable` where there is no model to ask: an empty set would be no answer.
     """

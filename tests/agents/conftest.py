@@ -9,9 +9,9 @@ import numpy as np
 import pipecat
 import pytest
 
-from agents.connection import Connection, Event
-from agents.process import AgentProcess
-from agents.profile import AgentProfile, load_profile, parse_profile
+from harness.agents.connection import Connection, Event
+from harness.agents.process import AgentProcess
+from harness.agents.profile import AgentProfile, load_profile, parse_profile
 
 PEERS = Path(__file__).parent.parent / "peers"
 FRAME = 640

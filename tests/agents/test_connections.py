@@ -8,14 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, Event, Mark, Transcript
-from agents.connections import ConnectionSpec, UnknownConnection, kinds, make
-from agents.connections.raw_pcm import RawPcmWire
-from agents.connections.websocket import Limits, WebSocketConnection
-from agents.connections.wire import Received
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import AgentProfile
+from harness.agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connections import ConnectionSpec, UnknownConnection, kinds, make
+from harness.agents.connections.raw_pcm import RawPcmWire
+from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.wire import Received
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import AgentProfile
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 MakeProfile = Callable[[str, str], AgentProfile]

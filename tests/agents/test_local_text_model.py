@@ -5,11 +5,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import TextProfile, load_profile
-from agents.text import ask
 from harness import models
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import TextProfile, load_profile
+from harness.agents.text import ask
 
 
 @pytest.mark.models

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agents.process import AgentFailed, AgentProcess
-from agents.profile import AgentProfile
+from harness.agents.process import AgentFailed, AgentProcess
+from harness.agents.profile import AgentProfile
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 MakeProfile = Callable[[str, str], AgentProfile]
@@ -23,8 +23,8 @@ ProfileOf = Callable[[str], AgentProfile]
 PARENT = """
 import asyncio, json, time
 from pathlib import Path
-from agents.process import AgentProcess
-from agents.profile import load_profile
+from harness.agents.process import AgentProcess
+from harness.agents.profile import load_profile
 
 async def main():
     agent = AgentProcess(load_profile({profile!r}), {{}}, Path({log!r}))

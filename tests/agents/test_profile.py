@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.connections.pipecat_ws import PipecatProfile
-from agents.model_family import family_of
-from agents.profile import (
+from harness.agents.connections.pipecat_ws import PipecatProfile
+from harness.agents.model_family import family_of
+from harness.agents.profile import (
     CascadeProfile,
     ProfileError,
     TextProfile,
@@ -16,7 +16,7 @@ from agents.profile import (
     parse_profile,
     shipped_profiles,
 )
-from agents.toml_lines import line_of
+from harness.agents.toml_lines import line_of
 
 HERE = Path("profiles/mine.toml")
 

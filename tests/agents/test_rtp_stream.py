@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.connections.rtp_stream import HOLD_NS, Ordered, RtpPacket, RtpStream
+from harness.agents.connections.rtp_stream import HOLD_NS, Ordered, RtpPacket, RtpStream
 
 STEP = 960
 MS = 1_000_000

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
-from agents.connections import make
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import AgentProfile, load_profile
+from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connections import make
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import AgentProfile, load_profile
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 import soundfile
 
-from agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
-from agents.connections import ConnectionSpec, make
-from agents.connections.scripted import Script, ScriptedConnection
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import load_profile
-from agents.scripted_sound import Piece, render
-from audio.pcm import resample, to_float
-from audio.vocal import silero
+from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.scripted import Script, ScriptedConnection
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import load_profile
+from harness.agents.scripted_sound import Piece, render
+from harness.audio.pcm import resample, to_float
+from harness.audio.vocal import silero
 
 Call = Callable[..., Awaitable[list[Event]]]
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.profile import load_profile, parse_profile, shipped_profiles
-from agents.secret_places import in_environment, in_settings, looks_secret
-from agents.secrets import MASK, RedactedLines, Redactor
+from harness.agents.profile import load_profile, parse_profile, shipped_profiles
+from harness.agents.secret_places import in_environment, in_settings, looks_secret
+from harness.agents.secrets import MASK, RedactedLines, Redactor
 
 KEY = "sk-4711/abc+def="
 

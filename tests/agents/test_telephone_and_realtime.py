@@ -11,16 +11,16 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
-from agents.connections import make
-from agents.connections.openai_realtime import RealtimeWire
-from agents.connections.playout_clock import PlayoutClock
-from agents.connections.twilio import TwilioWire
-from agents.connections.wire import Garbage
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import AgentProfile, load_profile
-from audio.pcm import resample
+from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connections import make
+from harness.agents.connections.openai_realtime import RealtimeWire
+from harness.agents.connections.playout_clock import PlayoutClock
+from harness.agents.connections.twilio import TwilioWire
+from harness.agents.connections.wire import Garbage
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import AgentProfile, load_profile
+from harness.audio.pcm import resample
 from tests.agents.conftest import logged
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agents.message import Message
-from agents.profile import TextProfile, parse_profile
-from agents.text import TextFailed, complete
+from harness.agents.message import Message
+from harness.agents.profile import TextProfile, parse_profile
+from harness.agents.text import TextFailed, complete
 
 HISTORY = (Message("assistant", "Hello, I am here."), Message("user", "I had a terrible day."))
 Piece = tuple[float, dict[str, Any]]

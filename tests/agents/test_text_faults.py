@@ -12,9 +12,9 @@ from typing import ClassVar
 
 import pytest
 
-from agents.message import Message
-from agents.profile import TextProfile, parse_profile
-from agents.text import TextFailed, complete
+from harness.agents.message import Message
+from harness.agents.profile import TextProfile, parse_profile
+from harness.agents.text import TextFailed, complete
 
 HISTORY = (Message("user", "I had a terrible day."),)
 KEY = "sk-planted-4711-abcdef"

@@ -12,11 +12,11 @@ import pytest
 import soundfile
 import soxr
 
-from agents.connection import AudioChunk, Closed, Connection, ConnectionFailed, Event, LineReport, Mark, Transcript
-from agents.connections import ConnectionSpec, make, webrtc
-from agents.message import Message
-from agents.process import AgentProcess
-from agents.profile import AgentProfile, load_profile
+from harness.agents.connection import AudioChunk, Closed, Connection, ConnectionFailed, Event, LineReport, Mark, Transcript
+from harness.agents.connections import ConnectionSpec, make, webrtc
+from harness.agents.message import Message
+from harness.agents.process import AgentProcess
+from harness.agents.profile import AgentProfile, load_profile
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.server import ServerConnection, serve
 
-from agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
-from agents.connections import ConnectionSpec, make
-from agents.connections.pipecat_eval import PipecatEvalWire
-from agents.connections.pipecat_ws import PipecatWire
-from agents.connections.raw_pcm import RawPcmWire
-from agents.connections.wire import Garbage, Wire
-from agents.message import Message
+from harness.agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connections import ConnectionSpec, make
+from harness.agents.connections.pipecat_eval import PipecatEvalWire
+from harness.agents.connections.pipecat_ws import PipecatWire
+from harness.agents.connections.raw_pcm import RawPcmWire
+from harness.agents.connections.wire import Garbage, Wire
+from harness.agents.message import Message
 
 TEXT = st.text(st.characters(exclude_categories=()))
 """With halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from audio.pcm import Float32
-from audio.synthesis import PiperSynthesiser
+from harness.audio.pcm import Float32
+from harness.audio.synthesis import PiperSynthesiser
 from harness.models import resolve
 
 

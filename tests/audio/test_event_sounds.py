@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from audio.event_sounds import PEAK, EventSound, event_sound
-from audio.pcm import resample, to_float
-from audio.voicing import RATE_HZ, VOICED, voicing
+from harness.audio.event_sounds import PEAK, EventSound, event_sound
+from harness.audio.pcm import resample, to_float
+from harness.audio.voicing import RATE_HZ, VOICED, voicing
 
 
 @pytest.mark.parametrize("kind", ["cough", "door"])

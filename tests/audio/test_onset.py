@@ -5,8 +5,8 @@ import pytest
 import soxr
 from numpy.typing import NDArray
 
-from audio.level import first_sample
-from audio.onset import find_onset
+from harness.audio.level import first_sample
+from harness.audio.onset import find_onset
 from harness.calibrate.sounds import Colour, coloured_noise
 from harness.calibrate.voice import attack, synthetic_voice
 

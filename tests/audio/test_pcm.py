@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from audio.pcm import decode, encode, resample, to_float, to_int16
+from harness.audio.pcm import decode, encode, resample, to_float, to_int16
 
 
 def test_int16_survives_the_way_to_float_and_back() -> None:

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from audio.pcm import Float32, to_float
-from audio.prosody import Prosody, Speaker, f0_track, reshape
-from audio.prosody_emotions import RENDERED, RENDERED_AS, UnknownEmotion, prosody_for
-from audio.prosody_measures import check_emotion, measure_prosody, syllables
-from audio.speech import PlainDirections, render_turn
-from audio.speech_voices import CALLER_VOICES, caller_voice
-from audio.synthesis import PiperSynthesiser
-from scenarios.emotions import EMOTIONS
+from harness.audio.pcm import Float32, to_float
+from harness.audio.prosody import Prosody, Speaker, f0_track, reshape
+from harness.audio.prosody_emotions import RENDERED, RENDERED_AS, UnknownEmotion, prosody_for
+from harness.audio.prosody_measures import check_emotion, measure_prosody, syllables
+from harness.audio.speech import PlainDirections, render_turn
+from harness.audio.speech_voices import CALLER_VOICES, caller_voice
+from harness.audio.synthesis import PiperSynthesiser
+from harness.scenarios.emotions import EMOTIONS
 
 RATE_HZ = 16_000
 

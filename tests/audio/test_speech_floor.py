@@ -2,8 +2,8 @@
 
 import pytest
 
-from audio.speech_floor import FloorSettings, Stretch, plan_turn
-from audio.speech_text import parse_marked
+from harness.audio.speech_floor import FloorSettings, Stretch, plan_turn
+from harness.audio.speech_text import parse_marked
 
 TURN = "I went home, <pause 300> late. <pause 700> And I slept. <pause 900> Does it matter? <pause 400> I saw… <pause 500> no."
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from audio.speech_text import Segment, SpeechTextError, parse_marked, spelt, without_marks
+from harness.audio.speech_text import Segment, SpeechTextError, parse_marked, spelt, without_marks
 
 
 def test_marks_split_a_turn_and_keep_their_lengths() -> None:

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from audio.speech import PlainDirections, render_turn
-from audio.speech_floor import FloorSettings
-from audio.synthesis import VoiceError
-from audio.synthesis_service import SERVICE_RATE_HZ, PipecatSynthesiser, ServiceVoice, load_service_voices
+from harness.audio.speech import PlainDirections, render_turn
+from harness.audio.speech_floor import FloorSettings
+from harness.audio.synthesis import VoiceError
+from harness.audio.synthesis_service import SERVICE_RATE_HZ, PipecatSynthesiser, ServiceVoice, load_service_voices
 
 AS_READ = FloorSettings(hold_share=0.0)
 KEY = "key-that-must-not-show"

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.connection import Mark
+from harness.agents.connection import Mark
 from harness.ranking.percentiles import Quantiles
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+from harness.scenarios.context import Context, Reference, Turn
 from harness.steps.cautions import Circumstances
 from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
@@ -23,7 +24,6 @@ from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
-from scenarios.context import Context, Reference, Turn
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (

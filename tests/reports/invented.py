@@ -10,11 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from harness.ranking.exact import share_interval
-from harness.steps.cautions import Circumstances
-from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
-from harness.steps.onset_error import OnsetError
-from harness.steps.summary import Cell, JudgeSummary, RunSummary
-from reports.view import (
+from harness.reports.view import (
     AXIS_NAMES,
     SUBSETS,
     AgentView,
@@ -36,6 +32,10 @@ from reports.view import (
     Subset,
     TurnView,
 )
+from harness.steps.cautions import Circumstances
+from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
+from harness.steps.onset_error import OnsetError
+from harness.steps.summary import Cell, JudgeSummary, RunSummary
 
 _SAYINGS = (
     "that sounds like a heavy week",

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from reports.baseline import compare
-from reports.markdown import markdown
-from reports.view import PageView
+from harness.reports.baseline import compare
+from harness.reports.markdown import markdown
+from harness.reports.view import PageView
 from tests.reports.invented import invented_view
 
 

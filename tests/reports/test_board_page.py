@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from harness.reports.html import render
+from harness.reports.joint import write_report
+from harness.reports.payload import disputes
+from harness.reports.view import ContextView, JudgmentView, PageView
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
-from reports.html import render
-from reports.joint import write_report
-from reports.payload import disputes
-from reports.view import ContextView, JudgmentView, PageView
 from tests.reports.invented import invented_view
 from tests.reports.test_page import until
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from reports.charts.registry import charts
-from reports.conditions import conditions
-from reports.export import write_exports
-from reports.markdown import markdown, plain
-from reports.pictures import write_joint_picture, write_pictures
-from reports.view import PageView
+from harness.reports.charts.registry import charts
+from harness.reports.conditions import conditions
+from harness.reports.export import write_exports
+from harness.reports.markdown import markdown, plain
+from harness.reports.pictures import write_joint_picture, write_pictures
+from harness.reports.view import PageView
 from tests.reports.invented import invented_view
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import soundfile
 
+from harness.reports.joint import write_report
 from harness.steps.cautions import Circumstances
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
-from reports.joint import write_report
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 Open = Callable[..., Any]

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
-from reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
-from reports.charts.labels import Box, place, shortened, text_width
-from reports.charts.scale import LogScale
-from reports.html import render
-from reports.view import Estimate, PageView
+from harness.reports.charts.elo_latency import Choice, choices, default_choice, frontier, points
+from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
+from harness.reports.charts.labels import Box, place, shortened, text_width
+from harness.reports.charts.scale import LogScale
+from harness.reports.html import render
+from harness.reports.view import Estimate, PageView
 from tests.reports.invented import invented_view
 
 Open = Callable[..., Any]

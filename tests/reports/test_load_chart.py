@@ -8,7 +8,7 @@ from harness.errors import UserError
 from harness.load.ceiling import LoadResult
 from harness.load.result import LoadStep
 from harness.ranking.percentiles import Quantiles
-from reports.charts.load import chart, write_chart
+from harness.reports.charts.load import chart, write_chart
 
 RESULT = LoadResult(
     (

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from reports.charts.registry import charts
-from reports.html import render
-from reports.view import METRICS
+from harness.reports.charts.registry import charts
+from harness.reports.html import render
+from harness.reports.view import METRICS
 from tests.reports.invented import invented_view
 
 Open = Callable[..., Any]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from reports.paired import paired
+from harness.reports.paired import paired
 from tests.present import present
 
 

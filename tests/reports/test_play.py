@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from harness.errors import UserError
+from harness.reports.play import Speakers, pieces, play
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
-from reports.play import Speakers, pieces, play
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 

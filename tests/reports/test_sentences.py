@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from harness.reports.board import board
+from harness.reports.cautions import cautions, in_one_line, merged
+from harness.reports.conditions import conditions
+from harness.reports.payload import conversation
+from harness.reports.preferences import preferences
+from harness.reports.tables import tables
+from harness.reports.verdict import fast, the_bar, verdicts
+from harness.reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
+from harness.reports.wording import latency, latency_interval
 from harness.steps.cautions import Caution, gravest_first
 from harness.store.judgment import Judgment
 from harness.wording import milliseconds
-from reports.board import board
-from reports.cautions import cautions, in_one_line, merged
-from reports.conditions import conditions
-from reports.payload import conversation
-from reports.preferences import preferences
-from reports.tables import tables
-from reports.verdict import fast, the_bar, verdicts
-from reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
-from reports.wording import latency, latency_interval
 from tests.reports.invented import invented_view
 
 

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from reports.charts.over_run import telemetry
-from reports.telemetry import series
+from harness.reports.charts.over_run import telemetry
+from harness.reports.telemetry import series
 from tests.reports.invented import invented_view
 
 

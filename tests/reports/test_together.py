@@ -12,21 +12,21 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.errors import UserError
+from harness.reports.assemble import assemble
+from harness.reports.board import board
+from harness.reports.cautions import cautions
+from harness.reports.conditions import conditions
+from harness.reports.joint import write_joint_report
+from harness.reports.losses import losses
+from harness.reports.shown_runs import alone
+from harness.reports.together import together
+from harness.reports.view import NOT_JOINT, PageView
+from harness.scenarios.context import Context
 from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
-from reports.assemble import assemble
-from reports.board import board
-from reports.cautions import cautions
-from reports.conditions import conditions
-from reports.joint import write_joint_report
-from reports.losses import losses
-from reports.shown_runs import alone
-from reports.together import together
-from reports.view import NOT_JOINT, PageView
-from scenarios.context import Context
 
 from .conftest import SECOND_NS, context, timing
 

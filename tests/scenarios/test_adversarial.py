@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from scenarios import Context, load_pack
-from scenarios.adversarial import PROFILES, Failure, Rewrite, faults, hostility, rewrite, rewrite_set, target_curve
-from scenarios.adversarial.rewrite import usable
-from scenarios.context import EscalationProfile
-from scenarios.llm import LlmError, LlmUnreachable, ask, endpoint
-from scenarios.screens.second import Verdict, second_screen
+from harness.scenarios import Context, load_pack
+from harness.scenarios.adversarial import PROFILES, Failure, Rewrite, faults, hostility, rewrite, rewrite_set, target_curve
+from harness.scenarios.adversarial.rewrite import usable
+from harness.scenarios.context import EscalationProfile
+from harness.scenarios.llm import LlmError, LlmUnreachable, ask, endpoint
+from harness.scenarios.screens.second import Verdict, second_screen
 
 PACKS = [load_pack("heart-mini"), load_pack("heart-open")]
 ADVERSARIAL = [c for pack in PACKS for c in pack.contexts if c.escalation]

@@ -2,15 +2,15 @@
 
 import pytest
 
-from audio.prosody_emotions import RENDERED_AS
-from audio.speech_voices import caller_voice
-from scenarios import Pack, load_pack, shipped_packs
-from scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
-from scenarios.context import Context
-from scenarios.emotions import EMOTIONS
-from scenarios.pause_law import PER_TURN
-from scenarios.pauses import PAUSE, pauses_ms
-from scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
+from harness.audio.prosody_emotions import RENDERED_AS
+from harness.audio.speech_voices import caller_voice
+from harness.scenarios import Pack, load_pack, shipped_packs
+from harness.scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
+from harness.scenarios.context import Context
+from harness.scenarios.emotions import EMOTIONS
+from harness.scenarios.pause_law import PER_TURN
+from harness.scenarios.pauses import PAUSE, pauses_ms
+from harness.scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 
 OPEN = load_pack("heart-open")
 

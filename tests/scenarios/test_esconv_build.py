@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import load_pack
-from scenarios.adversarial import faults
-from scenarios.esconv import EsconvError, build, build_to, read_esconv
-from scenarios.esconv.allocate import CELL_CAP_SHARE, places
-from scenarios.esconv.couplets import couplets, merged
-from scenarios.esconv.potential import potential
-from scenarios.esconv.read import Dialogue, Role, Utterance
-from scenarios.esconv.same_story import copies
-from scenarios.screens import screen_text
-from scenarios.screens.second import Verdict
+from harness.scenarios import load_pack
+from harness.scenarios.adversarial import faults
+from harness.scenarios.esconv import EsconvError, build, build_to, read_esconv
+from harness.scenarios.esconv.allocate import CELL_CAP_SHARE, places
+from harness.scenarios.esconv.couplets import couplets, merged
+from harness.scenarios.esconv.potential import potential
+from harness.scenarios.esconv.read import Dialogue, Role, Utterance
+from harness.scenarios.esconv.same_story import copies
+from harness.scenarios.screens import screen_text
+from harness.scenarios.screens.second import Verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCONV = Path(os.environ.get("HEART_ESCONV", ROOT.parent / "shared" / "data" / "esconv"))

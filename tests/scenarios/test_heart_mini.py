@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from scenarios import load_pack
-from scenarios.pause_law import PER_TURN, distance_from_law
-from scenarios.pauses import pauses_ms
+from harness.scenarios import load_pack
+from harness.scenarios.pause_law import PER_TURN, distance_from_law
+from harness.scenarios.pauses import pauses_ms
 
 PACK = load_pack("heart-mini")
 

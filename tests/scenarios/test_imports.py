@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import load_pack
-from scenarios.imports import ImportFault, import_jsonl, import_pipecat_eval, line_schema, write_imported
+from harness.scenarios import load_pack
+from harness.scenarios.imports import ImportFault, import_jsonl, import_pipecat_eval, line_schema, write_imported
 
 SHORT = {"messages": [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "It's the <pause 400> rain."}]}
 PIPECAT = """\

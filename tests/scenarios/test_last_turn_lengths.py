@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from audio.prosody_emotions import RENDERED_AS
-from scenarios import Context, load_pack, shipped_packs
+from harness.audio.prosody_emotions import RENDERED_AS
+from harness.scenarios import Context, load_pack, shipped_packs
 
 PEOPLE = ((8, 0.25), (19, 0.50), (40, 0.75), (67, 0.90))
 """Words and share of turns: clients in AnnoMI (Wu et al., ICASSP 2022), joined over listeners' turns of one or two words."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from scenarios import Context, PackError, context_hash, load_pack, shipped_packs
+from harness.scenarios import Context, PackError, context_hash, load_pack, shipped_packs
 from tests.scenarios.conftest import WritePack
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scenarios import PackError, load_pack
+from harness.scenarios import PackError, load_pack
 
 TEXT = (Path(__file__).resolve().parents[2] / "scenarios" / "packs" / "heart-mini.yaml").read_bytes()[:2600]
 FRAGMENTS = [

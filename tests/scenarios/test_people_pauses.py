@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios import load_pack, shipped_packs
-from scenarios.mark_pack import with_people_pauses, write_people_pauses
-from scenarios.pack import PackError
-from scenarios.pause_law import LONGEST_MS, PER_TURN, SHORTEST_MS, distance_from_law, length_ms, longer_than, mean_ms
-from scenarios.pause_places import KINDS, Kind, kind_of_gap
-from scenarios.pauses import PAUSE, fault_in_marks, pauses_ms, without_pauses
-from scenarios.people_pauses import marked, marked_set
+from harness.scenarios import load_pack, shipped_packs
+from harness.scenarios.mark_pack import with_people_pauses, write_people_pauses
+from harness.scenarios.pack import PackError
+from harness.scenarios.pause_law import LONGEST_MS, PER_TURN, SHORTEST_MS, distance_from_law, length_ms, longer_than, mean_ms
+from harness.scenarios.pause_places import KINDS, Kind, kind_of_gap
+from harness.scenarios.pauses import PAUSE, fault_in_marks, pauses_ms, without_pauses
+from harness.scenarios.people_pauses import marked, marked_set
 from tests.scenarios.conftest import WritePack
 from tests.scenarios.test_commands import harness
 
@@ -167,7 +167,7 @@ def test_the_command_marks_a_pack_and_refuses_in_one_line(write_pack: WritePack,
 
 
 def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None:
-    from scenarios.esconv import build_to
+    from harness.scenarios.esconv import build_to
     from tests.scenarios.test_esconv_build import as_original, talks
 
     (tmp_path / "ESConv.json").write_text(as_original(talks()))

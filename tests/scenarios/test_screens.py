@@ -2,9 +2,9 @@
 
 import pytest
 
-from scenarios import load_pack, shipped_packs
-from scenarios.screens import FOR_WRITTEN_PACKS, reasons, screen_context, screen_text
-from scenarios.screens.spelling import one_spelling
+from harness.scenarios import load_pack, shipped_packs
+from harness.scenarios.screens import FOR_WRITTEN_PACKS, reasons, screen_context, screen_text
+from harness.scenarios.screens.spelling import one_spelling
 
 SELF_HARM = [
     "I dont want to really be around",

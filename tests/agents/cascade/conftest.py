@@ -51,7 +51,7 @@ def run_agent(weights: dict[str, str], tmp_path: Path) -> Agent:
         if not path.is_file():
             path = tmp_path / "made-up.toml"
             path.write_text(profile)
-        command = [sys.executable, "-m", "agents.cascade", "--profile", str(path), "--weights", json.dumps(weights)]
+        command = [sys.executable, "-m", "harness.agents.cascade", "--profile", str(path), "--weights", json.dumps(weights)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None

@@ -19,11 +19,11 @@ import numpy as np
 import uvicorn
 from numpy.typing import NDArray
 
-from agents.cascade.llm import Endpoint
-from agents.cascade.models import Models
-from agents.cascade.server import make_app
-from agents.cascade.settings import CascadeSettings
-from agents.cascade.short_context_whisper import Heard
+from harness.agents.cascade.llm import Endpoint
+from harness.agents.cascade.models import Models
+from harness.agents.cascade.server import make_app
+from harness.agents.cascade.settings import CascadeSettings
+from harness.agents.cascade.short_context_whisper import Heard
 from harness.calibrate.voice import synthetic_voice
 
 RATE_HZ = 16_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.cascade.answer_text import AnswerFilter, ReplyLimiter
+from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 
 REPLY = "That sounds heavy. You kept going anyway, and that counts. What would help tonight? I could list ten more ideas."
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.cascade.clauses import ClauseAggregator, first_cut, later_cut
+from harness.agents.cascade.clauses import ClauseAggregator, first_cut, later_cut
 
 REPLY = "I'm so sorry to hear that you're alone with this, Dr. Reed said 1,200 things. It hurts, doesn't it? Tell me more"
 

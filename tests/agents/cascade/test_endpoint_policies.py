@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from agents.cascade.endpoint_choice import make_policy
-from agents.cascade.endpoint_policies import (
+from harness.agents.cascade.endpoint_choice import make_policy
+from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
     FixedSilence,
@@ -14,8 +14,8 @@ from agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
-from agents.cascade.settings import CascadeSettings, ScorerName
-from agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer
+from harness.agents.cascade.settings import CascadeSettings, ScorerName
+from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from agents.cascade.hazard import Head
 from benchmarks.endpointing import (
     SeenPause,
     area,
@@ -19,6 +18,7 @@ from benchmarks.endpointing import (
     silence_rule,
     threshold_rule,
 )
+from harness.agents.cascade.hazard import Head
 
 
 def pause(context: str, start: float, length: float | None, smart: float = 0.5, kind: str = "mid_sentence") -> SeenPause:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
-from agents.cascade.models import Models
-from agents.cascade.server import make_app
-from agents.cascade.settings import CascadeSettings
+from harness.agents.cascade.models import Models
+from harness.agents.cascade.server import make_app
+from harness.agents.cascade.settings import CascadeSettings
 from tests.agents.cascade.conftest import Agent
 
 PEERS = Path(__file__).parents[2] / "peers"

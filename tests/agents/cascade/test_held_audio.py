@@ -13,7 +13,7 @@ from pipecat.frames.frames import (
 )
 from pipecat.tests.utils import SleepFrame, run_test
 
-from agents.cascade.held_audio import SPECULATIVE, HeldAudio
+from harness.agents.cascade.held_audio import SPECULATIVE, HeldAudio
 
 
 def reply(speculative: bool) -> list[Frame]:

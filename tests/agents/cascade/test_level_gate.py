@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from agents.cascade.level_gate import LevelGate
+from harness.agents.cascade.level_gate import LevelGate
 
 WINDOW = 512
 

@@ -96,7 +96,7 @@ async def test_an_idle_agent_hardly_uses_the_processor_and_killed_leaves_no_lang
 
 
 def started_with(profile: Path, weights: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "agents.cascade", "--profile", str(profile), "--weights", json.dumps(weights)]
+    command = [sys.executable, "-m", "harness.agents.cascade", "--profile", str(profile), "--weights", json.dumps(weights)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents import marks
-from agents.connections import ConnectionSpec
+from harness.agents import marks
+from harness.agents.connections import ConnectionSpec
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pipecat.frames.frames import Frame, InputAudioRawFrame, ProposedUserStoppedSpeakingFrame
 from pipecat.processors.frame_processor import FrameDirection
 
-from agents.cascade.endpoint_policies import PauseEvidence
-from agents.cascade.settings import StreamingWhisper
-from agents.cascade.short_context_whisper import Heard, ShortContextWhisper
-from agents.cascade.streaming_whisper import StreamingWhisperSTT
-from agents.cascade.turn_tracker import WINDOW_SAMPLES
+from harness.agents.cascade.endpoint_policies import PauseEvidence
+from harness.agents.cascade.settings import StreamingWhisper
+from harness.agents.cascade.short_context_whisper import Heard, ShortContextWhisper
+from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
+from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 
 WAIT_MS = 320.0
 

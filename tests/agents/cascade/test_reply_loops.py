@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.cascade.reply_loops import LoopStop, before_repetition, repeats
+from harness.agents.cascade.reply_loops import LoopStop, before_repetition, repeats
 
 
 def said(text: str) -> tuple[str, bool]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.connections import ConnectionSpec
+from harness.agents.connections import ConnectionSpec
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
 from harness.recording.files import load

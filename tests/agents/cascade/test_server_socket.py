@@ -3,7 +3,7 @@
 import asyncio
 import socket
 
-from agents.cascade.server import listen
+from harness.agents.cascade.server import listen
 
 
 async def test_a_connection_sends_without_waiting_for_acknowledgements() -> None:

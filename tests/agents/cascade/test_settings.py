@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from agents.cascade.settings import CascadeSettings
+from harness.agents.cascade.settings import CascadeSettings
 
 STREAMING = {"stt": {"service": "streaming-whisper"}, "endpoint": {"policy": "fixed", "silence_ms": 500}}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agents.cascade.settings import StreamingWhisper
-from agents.cascade.short_context_whisper import RATE_HZ, ShortContextWhisper, looks_looped, window_frames
+from harness.agents.cascade.settings import StreamingWhisper
+from harness.agents.cascade.short_context_whisper import RATE_HZ, ShortContextWhisper, looks_looped, window_frames
 from harness.models.store import resolve
 
 

@@ -5,9 +5,9 @@ from typing import cast
 import pytest
 from pipecat.turns.user_stop import EagerUserTurnStopStrategy, ExternalUserTurnStopStrategy
 
-from agents.cascade.endpoint_policies import FixedSilence
-from agents.cascade.short_context_whisper import ShortContextWhisper
-from agents.cascade.streaming_whisper import StreamingWhisperSTT, least_words
+from harness.agents.cascade.endpoint_policies import FixedSilence
+from harness.agents.cascade.short_context_whisper import ShortContextWhisper
+from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT, least_words
 
 
 @pytest.mark.parametrize("eager", [True, False])

@@ -1,6 +1,6 @@
 """Turns and pauses from voice probabilities."""
 
-from agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
+from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 
 def events(pattern: str) -> list[tuple[int, SpeechEvent]]:

@@ -11,9 +11,9 @@ import onnxruntime
 import pytest
 from piper import PiperVoice, SynthesisConfig
 
-from agents.cascade.settings import SettingsFailed, TtsSettings
-from agents.cascade.stock import load_voice
-from agents.cascade.voice_in_parts import FIRST_FRAMES, MARGIN_FRAMES, VoiceInParts
+from harness.agents.cascade.settings import SettingsFailed, TtsSettings
+from harness.agents.cascade.stock import load_voice
+from harness.agents.cascade.voice_in_parts import FIRST_FRAMES, MARGIN_FRAMES, VoiceInParts
 
 pytestmark = pytest.mark.models
 
@@ -101,7 +101,7 @@ def test_a_decoder_that_needs_the_speaker_is_refused(weights: dict[str, str], tm
 
 
 def test_a_decoder_that_looks_too_far_is_refused(weights: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
+    monkeypatch.setattr("harness.agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
     with pytest.raises(SettingsFailed, match="looks too far ahead"):
         load_voice(TtsSettings(in_parts=True), weights["piper-joe"])
 

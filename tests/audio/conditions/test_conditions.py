@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from audio.conditions import Condition, ConditionError, parse_condition
-from audio.conditions.condition import kinds
-from audio.conditions.network import gilbert_elliott, jitter_delays_ms
-from audio.conditions.noise import babble
-from audio.conditions.room import room_tail
-from audio.pcm import Int16, to_float, to_int16
-from audio.speech_edges import level_db
+from harness.audio.conditions import Condition, ConditionError, parse_condition
+from harness.audio.conditions.condition import kinds
+from harness.audio.conditions.network import gilbert_elliott, jitter_delays_ms
+from harness.audio.conditions.noise import babble
+from harness.audio.conditions.room import room_tail
+from harness.audio.pcm import Int16, to_float, to_int16
+from harness.audio.speech_edges import level_db
 
 RATE_HZ = 16_000
 ALL = [example for example, _ in kinds()]

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 
 import numpy as np
 
-from agents.connection import AudioChunk, Capabilities, Closed, Connection, Event, Transcript
-from agents.message import Message
-from agents.scripted_sound import Piece, render
+from harness.agents.connection import AudioChunk, Capabilities, Closed, Connection, Event, Transcript
+from harness.agents.message import Message
+from harness.agents.scripted_sound import Piece, render
 
 RATE_HZ = 24_000
 LOUD = 100

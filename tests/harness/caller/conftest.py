@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agents.connections import ConnectionSpec
+from harness.agents.connections import ConnectionSpec
 
 RATE_HZ = 16_000
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agents.connections import make
-from agents.message import Message
+from harness.agents.connections import make
+from harness.agents.message import Message
 from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, SessionPlan, play_session
 from harness.caller.pacer import precise_loop
 from harness.recording.record import Pause, Recording

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from harness.cli import _run as command
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished, peer
@@ -25,7 +25,7 @@ from tests.harness.fleet.conftest import Starts
 def asked(tmp_path: Path) -> Iterator[Path]:
     """The log of an endpoint that judges by rule; its profiles lie beside it."""
     better, log = tmp_path / "better.json", tmp_path / "judged.jsonl"
-    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
     log.touch()
     line = [sys.executable, str(PEERS / "endpoint.py"), str(log), "--better", str(better), "--delay-s", "0.02"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:

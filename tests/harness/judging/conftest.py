@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.judging.judge import JudgeFailure, Question, Verdict
+from harness.scenarios.context import Context, Turn
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
-from scenarios.context import Context, Turn
 
 
 class RuleJudge:

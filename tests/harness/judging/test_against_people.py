@@ -13,7 +13,7 @@ from harness.errors import UserError
 from harness.judging.against_people import check_against, keep, kept
 from harness.judging.checks import check_judge_async, with_people
 from harness.judging.judge import Place, Question, Verdict
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.judging.peoples_labels import COLUMNS, read_labels
 from harness.judging.trust import people_sentence, trust_in
 from harness.store.judgment import PeopleCheck
@@ -70,7 +70,7 @@ async def test_a_judge_that_agrees_with_people_earns_trust_and_only_by_that(tmp_
     assert (found.accuracy, found.kappa, found.pairs, found.raters, found.raters_agree) == (1.0, 1.0, 12, 3, 1.0)
     assert found.board_correlation is not None
     assert found.board_correlation > 0.8
-    own = await check_judge_async(KnowsAnswers(load_pairs("gold")))
+    own = await check_judge_async(KnowsAnswers(gold_pairs()))
     assert not with_people(own, None).trusted
     assert with_people(own, found).trusted
 
@@ -81,7 +81,7 @@ async def test_a_judge_no_better_than_the_longer_reply_is_told_so_and_not_truste
     assert found.judge_prefers_longer == 1.0
     assert "“the longer reply wins” reaches" in people_sentence(found)
     assert ", no less" in people_sentence(found)
-    own = with_people(await check_judge_async(KnowsAnswers(load_pairs("gold"))), found)
+    own = with_people(await check_judge_async(KnowsAnswers(gold_pairs())), found)
     assert (own.trusted, trust_in(own)) == (False, "unlike_people")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.judging import Completion, Design, JudgeFailure, VerdictCache, judge_pairs, reference_completions
-from scenarios.context import Context, Reference
+from harness.scenarios.context import Context, Reference
 from tests.harness.judging.conftest import RuleJudge
 
 QUALITY = {"strong": "good good good", "middling": "good good", "weak": "good"}

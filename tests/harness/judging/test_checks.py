@@ -7,7 +7,7 @@ import pytest
 
 from harness.judging.checks import check_judge
 from harness.judging.judge import JudgeFailure, Place, Question, Verdict
-from harness.judging.labelled import LabelledPair, load_pairs
+from harness.judging.labelled import LabelledPair, gold_pairs
 from harness.judging.trust import trust_in
 from harness.ranking.clustered import clustered_share
 from harness.store.judgment import AXES
@@ -42,7 +42,7 @@ class KnowsAnswers:
 
 @pytest.fixture(scope="module")
 def gold() -> tuple[LabelledPair, ...]:
-    return load_pairs("gold")
+    return gold_pairs()
 
 
 def test_gold_covers_axes_difficulties_and_escalations(gold: tuple[LabelledPair, ...]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
+from harness.scenarios.pack import load_pack
 from harness.store.judgment_files import read
-from scenarios.pack import load_pack
 
 from . import scripted_server
 from .scripted_server import ScriptedServer
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.asyncio
 @pytest.fixture
 def knows_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's model tells gold pairs apart, and is otherwise the one that counts the word `good`."""
-    better = {pair.better for pair in load_pairs("gold")}
+    better = {pair.better for pair in gold_pairs()}
     counted = scripted_server._verdict
 
     def verdict(data: dict[str, Any]) -> dict[str, Any]:

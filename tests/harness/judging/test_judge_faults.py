@@ -13,18 +13,18 @@ import harness.steps.judge as step
 from harness.cli import _run
 from harness.judging.completion import Completion
 from harness.judging.judge import Question, Verdict
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
+from harness.reports.joint import write_report
+from harness.scenarios.context import Context
 from harness.steps.judge import RunJudging, judge_run
 from harness.steps.summarise import summarise
 from harness.store.run_store import RunStore
 from harness.store.selection import Reply
-from reports.joint import write_report
-from scenarios.context import Context
 from tests.harness.conftest import PEERS
 from tests.harness.judging.conftest import RuleJudge
 
-CHECK = 2 * len(load_pairs("gold"))
+CHECK = 2 * len(gold_pairs())
 """Questions of a judge's check: what goes wrong comes after it, among those of the run."""
 Serve = Callable[..., str]
 
@@ -33,7 +33,7 @@ Serve = Callable[..., str]
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts a judge's endpoint in place of the one before, at the same address; gives its address."""
     better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
     serving: list[subprocess.Popen[str]] = []
 
     def start(behaviour: str = "answers", after: int = 0) -> str:

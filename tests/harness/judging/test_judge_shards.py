@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run as command
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.steps.judge import RunJudging, judge_shard
@@ -28,7 +28,7 @@ OF = 3
 def asked(tmp_path: Path) -> Iterator[Path]:
     """The log of an endpoint that judges by rule; its profile lies beside it."""
     better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
     log = tmp_path / "asked.jsonl"
     log.touch()
     line = [sys.executable, str(PEERS / "endpoint.py"), str(log), "--better", str(better)]

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.judging.labelled import LabelledConversation, LabelledPair, Set, hashes, load_conversations, load_pairs, text_hash
+from benchmarks.judging_sets import Set, hashes, load_conversations, load_pairs, text_hash
+from harness.judging.labelled import LabelledConversation, LabelledPair
+from harness.scenarios.pack import load_pack, shipped_packs
 from harness.store.judgment import AXES
-from scenarios.pack import load_pack, shipped_packs
 
 SETS: tuple[Set, ...] = ("gold", "fit", "heldout")
 KEYWORDS = re.compile(

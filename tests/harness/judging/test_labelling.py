@@ -16,7 +16,7 @@ from harness.judging.labelling import (
 from harness.judging.schema import Malformed
 from harness.judging.strategy_guide import GUIDE, for_people
 from harness.ranking.strategies import STRATEGIES
-from scenarios.context import Context
+from harness.scenarios.context import Context
 
 REPLY = "No wonder you're tired. Shall we look at tonight first?"
 

@@ -17,7 +17,7 @@ from harness.judging.judge import Question
 from harness.judging.opening import open_judge
 from harness.judging.settings import load_judge_settings
 from harness.models import resolve
-from scenarios.context import Turn
+from harness.scenarios.context import Turn
 from tests.harness.conftest import Finished
 
 MODEL = "smollm2-135m"

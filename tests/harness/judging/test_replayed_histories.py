@@ -10,8 +10,8 @@ from harness.judging.cache import cache_key
 from harness.judging.completion import Completion
 from harness.judging.judge import Question
 from harness.judging.rubric import user_prompt
-from scenarios.context import Turn
-from scenarios.pack import load_pack
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
 
 CONTEXT = load_pack("heart-mini").contexts[0]
 OTHER = (*CONTEXT.turns[:-2], Turn(role="supporter", text="Bananas are yellow."), CONTEXT.turns[-1])

@@ -7,8 +7,8 @@ import pytest
 from harness.judging.judge import Question
 from harness.judging.rubric import system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
+from harness.scenarios.context import Turn
 from harness.store.judgment import AXES
-from scenarios.context import Turn
 
 GOOD = {
     "rationale": "names the bowl",

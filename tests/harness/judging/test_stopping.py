@@ -12,8 +12,8 @@ from harness.judging.record import JudgingRecord, read_records, record_of, write
 from harness.judging.stopping import UntilSeparated, pairs_in_question, planned_looks
 from harness.ranking import leaderboard
 from harness.ranking.separation import gaps
+from harness.scenarios.context import Context
 from harness.store.judgment import Judgment
-from scenarios.context import Context
 from tests.harness.judging.conftest import RuleJudge
 from tests.present import ends
 

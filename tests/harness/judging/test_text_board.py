@@ -12,7 +12,7 @@ from harness.judging.canaries import CanaryWatch
 from harness.judging.completions_file import read_completions
 from harness.judging.estimate import estimate
 from harness.judging.text_board import as_object
-from scenarios.context import Context
+from harness.scenarios.context import Context
 from tests.harness.judging.conftest import RuleJudge
 
 
@@ -60,7 +60,7 @@ def test_the_object_for_programs_has_the_promised_keys(contexts: list[Context], 
 
 
 def test_enough_ends_a_batch_early_and_says_what_was_left(rule_judge: type[RuleJudge]) -> None:
-    from scenarios.context import Context, Turn
+    from harness.scenarios.context import Context, Turn
 
     many = [
         Context(

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from audio.speech import render_turn
-from audio.synthesis import VoiceError
-from audio.synthesis_installed import InstalledVoice, installed_voices
+from harness.audio.speech import render_turn
+from harness.audio.synthesis import VoiceError
+from harness.audio.synthesis_installed import InstalledVoice, installed_voices
 from harness.errors import UserError
 from harness.judging import Completion, judge_pairs, load_judge_settings, open_judge
 from harness.judging.installed import installed_judges
 from harness.run.voices import open_voices
-from scenarios.pack import load_pack
+from harness.scenarios.pack import load_pack
 
 EXAMPLE = Path(__file__).parents[2] / "example_package"
 PACK = """

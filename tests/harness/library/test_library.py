@@ -10,9 +10,9 @@ import pytest
 import soundfile
 
 import harness
-from agents.scripted_sound import Piece, render
+from harness.agents.scripted_sound import Piece, render
 from harness.judging import Question, Verdict
-from scenarios.context import Context, Reference, Turn
+from harness.scenarios.context import Context, Reference, Turn
 
 RATE_HZ = 16_000
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.connections import ConnectionSpec
+from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import CallerTurn, Limits

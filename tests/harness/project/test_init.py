@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from agents.new_profile import kinds_to_write
-from agents.profile import load_profile, shipped_profiles
+from harness.agents.new_profile import kinds_to_write
+from harness.agents.profile import load_profile, shipped_profiles
 from harness.errors import UserError
 from harness.project import Answers, files_for
 from harness.project.files import BUDGETS, GITHUB, GITLAB

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from agents.connection import LineReport, Mark, MediaStamp, Transcript
+from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.caller.exchange import take_raw, write_raw
 from harness.errors import UserError

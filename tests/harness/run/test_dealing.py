@@ -9,7 +9,7 @@ from harness.errors import UserError
 from harness.run.dealing import deal, parse_shard
 from harness.run.fixed_plan import fixed
 from harness.run.plan import RunOptions, make_plan
-from scenarios.pack import load_pack
+from harness.scenarios.pack import load_pack
 
 CONTEXTS = load_pack("heart-open").contexts
 

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from audio.speech_voices import CALLER_VOICES, bystander
+from harness.audio.speech_voices import CALLER_VOICES, bystander
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import soundfile
 
-from audio.pcm import resample
+from harness.audio.pcm import resample
 from harness.run.voices import open_voices
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
-from scenarios.context import Turn
-from scenarios.pack import load_pack
 from tests.harness.conftest import Finished, peer
 
 REPLY = (
@@ -19,7 +19,13 @@ REPLY = (
     "Some evenings must feel very long, with nobody there who knows your face. "
     "Tell me about the friend whom you miss most of all these days."
 )
-WAYS = ("goes-on", "stops", "restarts", "loses-words")
+FATES = {
+    "goes-on": (1, 0, 0, 0, 0),
+    "stops": (1, 1, 1, 0, 0),
+    "restarts": (1, 1, 0, 1, 0),
+    "loses-words": (1, 1, 0, 0, 1),
+}
+LOST_WORDS = {"goes-on": [0, 1], "stops": [1, 1], "restarts": [0, 1], "loses-words": [1, 1]}
 AT_MS = 2_500
 PEER_HZ = 16_000
 
@@ -33,34 +39,31 @@ def reply(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.models
+@pytest.mark.parametrize(
+    "ways", [pytest.param(("goes-on", "stops"), id="two"), pytest.param(tuple(FATES), id="four", marks=pytest.mark.long)]
+)
 def test_each_row_says_what_the_agent_really_did(
-    harness_command: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path
+    harness_command: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path, ways: tuple[str, ...]
 ) -> None:
     events, folder = tmp_path / "events.yaml", tmp_path / "r"
     events.write_text(f"events: [{{sound: cough, at_ms: {AT_MS}}}, {{sound: nothing, at_ms: {AT_MS}}}]\n", encoding="utf-8")
-    agents = [word for way in WAYS for word in ("--agent", peer(f"talker-{way}"))]
+    agents = [word for way in ways for word in ("--agent", peer(f"talker-{way}"))]
     done = harness_command(
         "run", *agents, "--pack", pack, "--events", events, "--concurrency", 4, "--json", "--out", folder,
         PEER_REPLY=str(reply), PEER_WORDS=REPLY,
     )  # fmt: skip
     assert done.code == 0, done.err
     cells = {c["agent"].removeprefix("talker-"): c for c in done.json["cells"] if c["subset"] == "all"}
-    rows = {(way, row["sound"]): row for way in WAYS for row in cells[way]["events"]}
+    rows = {(way, row["sound"]): row for way in ways for row in cells[way]["events"]}
     assert {(key, row["no_occasion"], row["not_sounding"]) for key, row in rows.items()} == {(key, 0, 0) for key in rows}
     if any(row["left_out"] for row in rows.values()):
         pytest.skip("others held the machine")
 
-    for way in WAYS:
+    for way in ways:
         assert _fates(rows[way, "nothing"]) == (1, 0, 0, 0, 0), way
         assert rows[way, "nothing"]["lost_words"] == [0, 1], way
-    assert {way: _fates(rows[way, "cough"]) for way in WAYS} == {
-        "goes-on": (1, 0, 0, 0, 0),
-        "stops": (1, 1, 1, 0, 0),
-        "restarts": (1, 1, 0, 1, 0),
-        "loses-words": (1, 1, 0, 0, 1),
-    }
-    lost = {way: rows[way, "cough"]["lost_words"] for way in WAYS}
-    assert lost == {"goes-on": [0, 1], "stops": [1, 1], "restarts": [0, 1], "loses-words": [1, 1]}
+    assert {way: _fates(rows[way, "cough"]) for way in ways} == {way: FATES[way] for way in ways}
+    assert {way: rows[way, "cough"]["lost_words"] for way in ways} == {way: LOST_WORDS[way] for way in ways}
     # Clopper and Pearson for 0 and for 1 of 1.
     assert rows["goes-on", "cough"]["interval"] == pytest.approx([0.0, 0.975])
     assert rows["stops", "cough"]["interval"] == pytest.approx([0.025, 1.0])

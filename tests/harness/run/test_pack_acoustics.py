@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from audio import transcribe
-from audio.speech import RenderedTurn
-from audio.speech_voices import cast
-from audio.transcribe import Transcriber, Transcription
 from harness import models
+from harness.audio import transcribe
+from harness.audio.speech import RenderedTurn
+from harness.audio.speech_voices import cast
+from harness.audio.transcribe import Transcriber, Transcription
 from harness.run.pack_acoustics import MOST_WER, measure_pack, spoken_words, word_errors
 from harness.run.voices import Voices
-from scenarios.pack import load_pack
+from harness.scenarios.pack import load_pack
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 import soundfile
 
-from audio.pcm import Float32, resample_float, to_float
-from audio.speech import RATE_HZ, RenderedTurn
-from audio.speech_breath import breath
-from audio.speech_edges import level_db
-from audio.vocal import silero
+from harness.audio.pcm import Float32, resample_float, to_float
+from harness.audio.speech import RATE_HZ, RenderedTurn
+from harness.audio.speech_breath import breath
+from harness.audio.speech_edges import level_db
+from harness.audio.vocal import silero
 from harness.errors import UserError
 from harness.run.recorded_packs import pack_of_recordings
 from harness.run.voices import open_voices
+from harness.scenarios import load_pack
+from harness.scenarios.context import Turn
 from harness.store.run_store import RunStore
-from scenarios import load_pack
-from scenarios.context import Turn
 from tests.harness.conftest import Finished, peer
 
 SAID = "I went home and <pause 1000> then I sat <pause 300> in the kitchen, <pause 650> with all of the boxes around me."

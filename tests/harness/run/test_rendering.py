@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from audio.prosody import Speaker
-from audio.speech import SPEECH_LEVEL_DBFS, PlainDirections, render_turn
-from audio.speech_edges import level_db
-from audio.speech_recording import RecordingError, load_turn
-from audio.speech_text import SpeechTextError
-from audio.synthesis import PiperSynthesiser
 from harness import models
+from harness.audio.prosody import Speaker
+from harness.audio.speech import SPEECH_LEVEL_DBFS, PlainDirections, render_turn
+from harness.audio.speech_edges import level_db
+from harness.audio.speech_recording import RecordingError, load_turn
+from harness.audio.speech_text import SpeechTextError
+from harness.audio.synthesis import PiperSynthesiser
 from harness.run.rendering import RenderJob, render_missing
 
 

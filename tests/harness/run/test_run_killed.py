@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, peer
@@ -51,7 +51,7 @@ class Endpoint:
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
     better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
     log = tmp_path / "asked.jsonl"
     log.touch()
     command = [sys.executable, str(PEERS / "endpoint.py"), str(log), "--better", str(better), "--delay-s", str(ANSWER_S)]

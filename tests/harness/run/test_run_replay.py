@@ -146,6 +146,7 @@ def test_an_agent_that_accepts_no_history_is_replayed_to_without_the_greeting(
     assert [m.detail["turns"] for m in recording.marks if m.name == "history_taken"] == [0]
 
 
+@pytest.mark.long
 def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
     harness_command: Callable[..., Finished], tmp_path: Path
 ) -> None:

@@ -15,14 +15,14 @@ from urllib.parse import quote
 
 import pytest
 
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 
 Command = Callable[..., Finished]
 
 
-GOOD = {pair.better for pair in load_pairs("gold")}
+GOOD = {pair.better for pair in gold_pairs()}
 """A judge that does not know these is left out before it is asked anything."""
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import soundfile
 
-from agents.connections import ConnectionSpec
-from agents.profile import AgentProfile
-from audio.vocal import silero
+from harness.agents.connections import ConnectionSpec
+from harness.agents.profile import AgentProfile
+from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
@@ -17,9 +17,9 @@ from harness.run.plan import RunOptions, RunPlan, make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.voices import open_voices
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
-from scenarios.context import Turn
-from scenarios.pack import load_pack
 from tests.harness.conftest import peer
 
 DELAYS_MS = {"prompt": 600, "slow": 1_200}

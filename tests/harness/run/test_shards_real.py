@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run as command
-from harness.judging.labelled import load_pairs
+from harness.judging.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, peer
 
@@ -21,7 +21,7 @@ OF = 4
 def endpoint(tmp_path: Path) -> Iterator[str]:
     """A judge and a text agent that answer by rule."""
     better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in load_pairs("gold")]))
+    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
     line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl"), "--better", str(better)]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None

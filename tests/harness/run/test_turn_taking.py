@@ -7,20 +7,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audio.speech import RenderedTurn
+from harness.audio.speech import RenderedTurn
 from harness.commands.turn_taking import draw, table
 from harness.errors import UserError
 from harness.ranking.auc import separation
 from harness.run.turn_taking import hear, listen_for_ends
 from harness.run.voices import open_voices
+from harness.scenarios import load_pack
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.mark_pack import write_people_pauses
+from harness.scenarios.pack import Pack
+from harness.scenarios.turn_ends import Instant, instants
 from harness.steps.turn_cues import length_gives_it_away, words_separation
 from harness.steps.turn_taking import Heard, summarised
 from harness.steps.unfit_callers import unfit_callers
-from scenarios import load_pack
-from scenarios.context import Context, Turn
-from scenarios.mark_pack import write_people_pauses
-from scenarios.pack import Pack
-from scenarios.turn_ends import Instant, instants
 
 RATE_HZ = 16_000
 

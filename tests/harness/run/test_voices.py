@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from audio.speech_voices import CALLER_VOICES
+from harness.audio.speech_voices import CALLER_VOICES
 from harness.errors import UserError
 from harness.run.voices import VOICES_FILE, open_voices
-from scenarios.pack import load_pack
+from harness.scenarios.pack import load_pack
 
 ENTRY = '[{name}]\nservice = "pipecat.services.openai.tts.OpenAITTSService"\nkey_env = "ANNAS_KEY"\n'
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.profile import load_profile, parse_profile
+from harness.agents.profile import load_profile, parse_profile
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.steps.machine import machine_of
 from harness.store.manifest import instruction_sets

@@ -8,6 +8,7 @@ import pytest
 
 from harness.errors import UserError
 from harness.ranking.ranking import as_object
+from harness.scenarios.context import Context
 from harness.steps.rank import measured, rank_target
 from harness.store.judgment import Judgment
 from harness.store.judgment_files import write
@@ -16,7 +17,6 @@ from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
-from scenarios.context import Context
 from tests.harness.conftest import Simulate
 
 CONTEXTS = 40

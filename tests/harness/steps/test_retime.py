@@ -7,12 +7,12 @@ import pytest
 
 from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
 from harness.recording.files import save
+from harness.scenarios.context import Context
 from harness.steps.retime import retime
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing import METHOD, measure_turns
-from scenarios.context import Context
 
 CONTEXT = Context.model_validate(
     {

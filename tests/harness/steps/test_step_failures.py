@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from audio.vocal import silero
+from harness.audio.vocal import silero
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.progress import RunProgress
 from harness.recording.files import AGENT_FILE, save
+from harness.reports.joint import write_joint_report
 from harness.run.sessions import measure_missing
+from harness.scenarios.context import Context
 from harness.steps.retime import retime
 from harness.steps.summarise import summarise
 from harness.steps.transcribe import transcribe_all
@@ -25,8 +27,6 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
-from reports.joint import write_joint_report
-from scenarios.context import Context
 
 CONTEXT = Context.model_validate(
     {

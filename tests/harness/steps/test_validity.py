@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.reports.assemble import assemble
+from harness.reports.shown_runs import alone
+from harness.scenarios.context import Context
 from harness.steps.latency import LatencySummary, summarise_latency
 from harness.steps.summarise import summarise
 from harness.steps.validity import with_validity
@@ -13,9 +16,6 @@ from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
 from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
-from reports.assemble import assemble
-from reports.shown_runs import alone
-from scenarios.context import Context
 
 QUIET = Contention(lost_share=0.01, others_cores=0.05, waited_cores=0.1, stolen_cores=0.0)
 STARVED = Contention(lost_share=0.6, others_cores=1.3, waited_cores=2.0, stolen_cores=0.0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.scenarios.context import Context
 from harness.steps.judge import competitors
 from harness.steps.rank import measured
 from harness.steps.summarise import summarise
@@ -16,7 +17,6 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, NOT_TIMED, Selection
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
-from scenarios.context import Context
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)

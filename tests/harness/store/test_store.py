@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
+from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Waterfall
-from scenarios.context import Context
 
 KEY = SessionKey("c1", "h" * 64, "agent-x", "p" * 64, "seeded", "clean", 0)
 CONTEXT = Context.model_validate(

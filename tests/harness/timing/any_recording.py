@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from agents import marks
-from agents.connection import Mark, Transcript
+from harness.agents import marks
+from harness.agents.connection import Mark, Transcript
 from harness.calibrate.synthetic import AGENT_HZ, pcm, voice
 from harness.calibrate.voice import synthetic_voice
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn

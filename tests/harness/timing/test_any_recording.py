@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
-from audio.vocal import silero
+from harness.audio.vocal import silero
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.errors import UserError
 from harness.recording.agent_words import said, understood
 from harness.recording.files import load, save
 from harness.recording.playout import HEARD_RATE_HZ, heard, stereo
 from harness.recording.record import Recording
+from harness.reports.drawing import draw
 from harness.steps.transcribe import reply_heard
 from harness.timing import measure_turns
 from harness.timing.figures import NO_REPLY_MS, TurnTiming
-from reports.drawing import draw
 from tests.harness.timing.any_recording import mutated, plausible
 
 

@@ -1,7 +1,7 @@
 """A remote agent's clock: bounded from both sides, and refused when the bounds contradict."""
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.timing import measure
 from harness.timing.clock_offset import estimate

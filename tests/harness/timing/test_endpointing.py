@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents.connection import Mark
-from audio.level import quiet_spans
+from harness.agents.connection import Mark
+from harness.audio.level import quiet_spans
 from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, onset_ms, voice
 from harness.recording.record import Pause
 from harness.timing import measure

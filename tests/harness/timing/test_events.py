@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from audio.event_sounds import event_sound
+from harness.audio.event_sounds import event_sound
 from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, voice
 from harness.recording.record import SpokenTurn
 from harness.timing import measure

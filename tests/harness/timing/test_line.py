@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from agents.connection import LineReport, MediaStamp
+from harness.agents.connection import LineReport, MediaStamp
 from harness.calibrate.synthetic import AGENT_HZ, make_recording, onset_ms, pcm, silence, voice
 from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording

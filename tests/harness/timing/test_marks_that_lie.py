@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.timing import measure
 from harness.timing.chain import OF_A_REQUEST

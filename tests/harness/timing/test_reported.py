@@ -6,8 +6,8 @@ from typing import Final
 
 import pytest
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.calibrate.synthetic import Made, Said, make_recording, voice
 from harness.recording.record import Arrival
 from harness.timing import measure

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.calibrate.synthetic import Made, Said, make_recording, voice
 from harness.recording.spans import TTFT_ATTRIBUTES, Span
 from harness.timing import measure

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents import marks
-from agents.connection import Mark
+from harness.agents import marks
+from harness.agents.connection import Mark
 from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
 from harness.timing import measure
 from harness.timing.figures import Waterfall

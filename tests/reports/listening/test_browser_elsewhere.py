@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import soundfile
 
-from reports.listening import headphones
-from reports.listening.serve import invite
+from harness.reports.listening import headphones
+from harness.reports.listening.serve import invite
 from tests.reports.listening.conftest import NAME
 from tests.reports.listening.test_browser import begin, hear_all, one_step
 

@@ -14,11 +14,11 @@ import httpx
 import pytest
 
 from harness.errors import UserError
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.door import Door, door, lifetime_s
+from harness.reports.listening.serve import links_shown, serve
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
-from reports.listening.design import ListeningDesign
-from reports.listening.door import Door, door, lifetime_s
-from reports.listening.serve import links_shown, serve
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}

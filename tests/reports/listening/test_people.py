@@ -9,15 +9,15 @@ import httpx
 import pytest
 import soundfile
 
-from audio.speech import RATE_HZ, render_turn
-from audio.synthesis import PiperSynthesiser
-from audio.transcribe import Transcriber
 from harness import models
+from harness.audio.speech import RATE_HZ, render_turn
+from harness.audio.synthesis import PiperSynthesiser
+from harness.audio.transcribe import Transcriber
 from harness.judging import reference_completions
+from harness.reports.listening.people import human_completions, take_in, untranscribed
+from harness.reports.listening.serve import prepare
 from harness.steps.transcribe import TRANSCRIBER
 from harness.store.run_store import RunStore
-from reports.listening.people import human_completions, take_in, untranscribed
-from reports.listening.serve import prepare
 
 Serve = Callable[..., Any]
 SAID = "That sounds lonely. Who was there with you?"

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
-from reports.listening.design import ListeningDesign
-from reports.listening.material import Conversation, Reply
-from reports.listening.plan import Item, Slot, deal, passed
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.material import Conversation, Reply
+from harness.reports.listening.plan import Item, Slot, deal, passed
 
 
 def conversations(count: int, systems: tuple[str, ...] = ("a", "b", "c")) -> list[Conversation]:

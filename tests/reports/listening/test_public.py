@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from reports.listening.guard import Ceiling, from_here
-from reports.listening.serve import invite, links_shown, revoke
+from harness.reports.listening.guard import Ceiling, from_here
+from harness.reports.listening.serve import invite, links_shown, revoke
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}

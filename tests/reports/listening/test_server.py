@@ -19,14 +19,14 @@ import pytest
 import soundfile
 
 from harness.errors import UserError
+from harness.reports.listening.answers import VoteStore
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.door import door
+from harness.reports.listening.people import write_human_completions
+from harness.reports.listening.serve import invite, prepare
+from harness.reports.listening.serve import serve as serve_forever
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
-from reports.listening.answers import VoteStore
-from reports.listening.design import ListeningDesign
-from reports.listening.door import door
-from reports.listening.people import write_human_completions
-from reports.listening.serve import invite, prepare
-from reports.listening.serve import serve as serve_forever
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
@@ -252,9 +252,9 @@ SERVER = """
 import sys
 from pathlib import Path
 from harness.store.run_store import RunStore
-from reports.listening.design import ListeningDesign
-from reports.listening.door import door
-from reports.listening.serve import serve
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.door import door
+from harness.reports.listening.serve import serve
 design = ListeningDesign(medium="text", practice=0, gold=0, attention=0)
 serve(RunStore.open(Path(sys.argv[1])), design, door(port=int(sys.argv[2])))
 """

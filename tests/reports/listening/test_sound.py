@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from audio.level import speech_power
-from reports.listening.sound import RATE_HZ, after_gap, degraded, flac, headphone_trial, level_tone, levelled
+from harness.audio.level import speech_power
+from harness.reports.listening.sound import RATE_HZ, after_gap, degraded, flac, headphone_trial, level_tone, levelled
 
 
 def voice(seconds: float, amplitude: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:

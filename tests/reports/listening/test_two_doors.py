@@ -9,10 +9,10 @@ import pytest
 from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
-from reports.listening import analysis, quality
-from reports.listening.answers import Answer
-from reports.listening.design import ListeningDesign
-from reports.listening.plan import Item, Slot
+from harness.reports.listening import analysis, quality
+from harness.reports.listening.answers import Answer
+from harness.reports.listening.design import ListeningDesign
+from harness.reports.listening.plan import Item, Slot
 
 OPTIONS = ("a_much", "a_slightly", "same", "b_slightly", "b_much")
 WORDS = 30
