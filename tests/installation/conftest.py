@@ -59,7 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Environment:
-    """An environment with the wheel in it. What the wheel needs is read from the tests' environment, behind its own packages."""
+    """An environment with the wheel in it. What the wheel needs is read from the tests' environment, behind its own."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True, symlinks=True)
     environment = Environment(folder)

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# README's first command, as a new user runs it: the package is installed from a clone and not editable, into an environment that
+# was empty; the run is made outside the clone, with an empty home and cache. Only pip's own cache is shared.
+# `bash tests/first_run.sh [--keep]`: --keep leaves the environment in .venv, for the tests to build on. PYTHON names another Python.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+pip_cache=${PIP_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pip}
+
+clone=$top
+if [ "${1:-}" != --keep ] || [ -e "$top/.venv" ]; then
+  git clone --quiet "$top" "$scratch/clone"
+  clone=$scratch/clone
+fi
+
+line=$(grep -m1 '^python3 -m venv' "$clone/README.md")
+install=${line%% && .venv/bin/harness *}
+[ "$install" != "$line" ] || { echo "README.md's first command is not the one that this test knows: $line"; exit 1; }
+begun=$(date +%s)
+(cd "$clone" && PIP_CACHE_DIR=$pip_cache PIP_DISABLE_PIP_VERSION_CHECK=1 bash -c "${install/#python3/${PYTHON:-python3}}" >"$scratch/install.txt" 2>&1) \
+  || { tail -20 "$scratch/install.txt"; exit 1; }
+echo "installed in $(($(date +%s) - begun)) s, $(du -sm "$clone/.venv" | cut -f1) MB"
+
+mkdir "$scratch/home" "$scratch/work"
+code=0
+(cd "$scratch/work" && unset PYTHONPATH XDG_CACHE_HOME XDG_CONFIG_HOME && HOME=$scratch/home PIP_CACHE_DIR=$pip_cache \
+  "$clone/.venv/bin/harness" run --agent polaris-like --limit 1 >"$scratch/out.txt" 2>"$scratch/err.txt") || code=$?
+echo "first page after $(($(date +%s) - begun)) s"
+"$clone/.venv/bin/python" "$top/tests/first_run.py" "$scratch" "$code"
