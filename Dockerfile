@@ -1,0 +1,14 @@
+# harness in a container: docker build --tag heart-voice-harness . && docker run --rm -v "$PWD:/runs" heart-voice-harness run --agent polaris-like --limit 4
+# Weights are fetched at the first run; -v heart-cache:/home/harness/.cache keeps them.
+FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --create-home harness
+COPY . /opt/harness-source
+RUN python3 -m venv /opt/harness \
+ && /opt/harness/bin/pip install --no-cache-dir --constraint /opt/harness-source/constraints.txt '/opt/harness-source[local]' \
+ && rm -rf /opt/harness-source
+USER harness
+WORKDIR /runs
+ENTRYPOINT ["/opt/harness/bin/harness"]
