@@ -70,7 +70,7 @@ def test_a_plan_says_the_first_thing_in_which_it_differs() -> None:
     assert plan.id == moved.id
     for change, said in (
         ({"seed": 2}, "seed is 1 here and 2 there"),
-        ({"harness_version": "9"}, "harness_version is 0.2.0 here and 9 there"),
+        ({"harness_version": "9"}, f"harness_version is {plan.harness_version} here and 9 there"),
         ({"versions": {**plan.versions, "numpy": "0.0"}}, "versions: numpy is"),
         ({"pack_hash": "f" * 64}, "pack is not the same here and there"),
         ({"contexts": dict(list(plan.contexts.items())[:2])}, "only here"),
