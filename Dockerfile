@@ -2,7 +2,7 @@
 # Weights are fetched at the first run; -v heart-cache:/home/harness/.cache keeps them.
 FROM debian:bookworm-slim
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && apt-get install -y --no-install-recommends ca-certificates libgomp1 python3 python3-venv \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home harness
 COPY . /opt/harness-source

@@ -90,7 +90,10 @@ class LlmServer:
                 line = await self._process.stdout.readline()
                 if not line:
                     raise ServerFailed(f"{self._options.model} cannot be loaded: damaged, or no model that llama.cpp reads")
-                self._url = json.loads(line)["url"]
+                said = json.loads(line)
+                if "failed" in said:
+                    raise ServerFailed(said["failed"])
+                self._url = said["url"]
                 await self._await_first_token()
         except TimeoutError as slow:
             await self.stop()
@@ -141,12 +144,21 @@ class LlmServer:
         await self._process.wait()
 
 
+def _package_of(error: str) -> str:
+    """How the OpenMP runtime is installed, where it is what is missing: small images of Debian come without it."""
+    return "; install it (Debian: apt-get install libgomp1)" if "libgomp" in error else ""
+
+
 def _serve(options: ServerOptions) -> None:
     parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return
-    import xllamacpp
+    try:
+        import xllamacpp
+    except ImportError as error:
+        print(json.dumps({"failed": f"llama.cpp cannot be loaded: {error}{_package_of(str(error))}"}), flush=True)
+        return
 
     params = xllamacpp.CommonParams()
     params.model.path = options.model

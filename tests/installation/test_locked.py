@@ -1,4 +1,4 @@
-"""The locked requirements are those of the extra `local`, at the versions that were tested together, each file with its hash."""
+"""The locked requirements: those of the extra `local`, at the versions that were tested together, each file with its hash."""
 
 import re
 import tomllib
