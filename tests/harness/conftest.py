@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from harness.store.judgment import Judgment
 
 PEERS = Path(__file__).parents[1] / "peers"
+VIRTUAL_TIME = {"PYTHONPATH": os.pathsep.join(filter(None, (str(PEERS.parent / "virtual_time"), os.environ.get("PYTHONPATH"))))}
+"""The environment in which a command's calls to agents of known behaviour take no time (tests/virtual_time)."""
 PACK = """
 pack: two-words
 source: tests
@@ -60,21 +63,36 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
+def harness(folder: Path, *arguments: object, timeout_s: float = 300, **environment: str) -> Finished:
+    """Run a command in a folder. Its calls take no time with `**VIRTUAL_TIME`."""
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.fixture
 def harness_command(tmp_path: Path) -> Callable[..., Finished]:
-    def call(*arguments: object, timeout_s: float = 300, **environment: str) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "harness", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+    """Runs a command in virtual time."""
+    return partial(harness, tmp_path, **VIRTUAL_TIME)
 
-    return call
+
+@pytest.fixture
+def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers that the test's own process starts live in virtual time."""
+    monkeypatch.setenv("PYTHONPATH", VIRTUAL_TIME["PYTHONPATH"])
+
+
+@pytest.fixture
+def harness_in_real_time(tmp_path: Path) -> Callable[..., Finished]:
+    """Runs a command as a user would, on the machine's own clock."""
+    return partial(harness, tmp_path)
 
 
 def skip_where_contended(summary: Any) -> None:
