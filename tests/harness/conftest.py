@@ -63,12 +63,12 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
-def harness(folder: Path, *arguments: object, timeout_s: float = 300, **environment: str) -> Finished:
-    """Run a command in a folder. Its calls take no time with `**VIRTUAL_TIME`."""
+def harness(folder: Path, *arguments: object, timeout_s: float = 300, virtual: bool = False, **environment: str) -> Finished:
+    """Run a command in a folder."""
     done = subprocess.run(
         [sys.executable, "-m", "harness", *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, **environment},
+        env={**os.environ, **(VIRTUAL_TIME if virtual else {}), **environment},
         capture_output=True,
         text=True,
         timeout=timeout_s,
@@ -80,7 +80,7 @@ def harness(folder: Path, *arguments: object, timeout_s: float = 300, **environm
 @pytest.fixture
 def harness_command(tmp_path: Path) -> Callable[..., Finished]:
     """Runs a command in virtual time."""
-    return partial(harness, tmp_path, **VIRTUAL_TIME)
+    return partial(harness, tmp_path, virtual=True)
 
 
 @pytest.fixture
@@ -93,13 +93,6 @@ def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def harness_in_real_time(tmp_path: Path) -> Callable[..., Finished]:
     """Runs a command as a user would, on the machine's own clock."""
     return partial(harness, tmp_path)
-
-
-def skip_where_contended(summary: Any) -> None:
-    """Figures of a run on a machine that others hold are left out by design, so there is nothing to look at."""
-    for caution in summary["cautions"]:
-        if caution["code"] == "contended":
-            pytest.skip(caution["text"])
 
 
 def peer(name: str) -> Path:

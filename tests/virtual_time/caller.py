@@ -8,6 +8,7 @@ process. A call to anybody else takes real time.
 import socket
 import tempfile
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,9 +23,9 @@ HOSTED: Final = ("answers", "echo", "never-answers", "closes-early", "garbage", 
 
 def install() -> None:
     """Put this process into virtual time."""
-    import harness.agents.connections.websocket as line
-    import harness.caller.server as server
-    from harness.caller.session import play_session
+    line: Any = import_module("harness.agents.connections.websocket")
+    server: Any = import_module("harness.caller.server")
+    play_session = server.play_session
 
     clock = VirtualClock()
     time.monotonic_ns = clock.ns
@@ -41,7 +42,7 @@ def install() -> None:
         with clock.in_real_time():
             return await play_session(plan, connection, pacer)
 
-    line.connect = connect  # type: ignore[assignment,misc]
+    line.connect = connect
     server.play_session = play
     server.precise_loop = lambda: VirtualLoop(clock)
 
@@ -65,7 +66,7 @@ class _Hosts:
         """A socket with the agent at its other end."""
         path = str(Path(self._folder.name) / f"{wire}-{behaviour}")
         if path not in self._servers:
-            import agent
+            agent: Any = import_module("agent")
 
             async def session(line: ServerConnection) -> None:
                 await agent.BEHAVIOURS[behaviour](agent.WIRES[wire](line))

@@ -87,7 +87,6 @@ def test_what_is_wrong_is_one_line_before_anything_is_played(folder: Path, argum
     assert not (folder / "voice-runs").exists()
 
 
-@pytest.mark.alone
 @pytest.mark.models
 def test_two_workers_share_one_run_and_a_failure_tells_all(folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
