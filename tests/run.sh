@@ -17,14 +17,16 @@ if [ $# -eq 0 ] || [ ! -x .venv/bin/pytest ]; then
   .venv/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[local,test]'
   .venv/bin/ruff check .
   .venv/bin/ruff format --check .
+  .venv/bin/mypy & types=$!
   .venv/bin/lint-imports --no-cache >.venv/imports.txt || { cat .venv/imports.txt; exit 1; }
-  .venv/bin/mypy
+  wait "$types"
 fi
 
 # Three at a time first (two of them compute, the third mostly waits), then those that need the machine to themselves.
+# Files are taken in their own order: by the number of their tests, those with few long ones would come last and be waited for.
 # Few paths are soon done by one. 5 is pytest's code for no test among those asked for.
 which=${HARNESS_TESTS:-not long}
-side_by_side=(-n 3 --dist loadfile)
+side_by_side=(-n 3 --dist loadfile --no-loadscope-reorder)
 [ $# -eq 0 ] || side_by_side=()
 together=0 alone=0
 .venv/bin/python -m pytest "${side_by_side[@]}" -m "($which) and not alone" "$@" || together=$?

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.cli import main
 from harness.store.judgment import Judgment
 
 PEERS = Path(__file__).parents[1] / "peers"
@@ -81,6 +82,26 @@ def harness(folder: Path, *arguments: object, timeout_s: float = 300, virtual: b
 def harness_command(tmp_path: Path) -> Callable[..., Finished]:
     """Runs a command in virtual time."""
     return partial(harness, tmp_path, virtual=True)
+
+
+@pytest.fixture
+def harness_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """`harness` in this process, for what ends before anything is started: a process of its own would mostly import."""
+
+    def call(*arguments: object) -> Finished:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+        with monkeypatch.context() as masked:
+            masked.setattr(sys, "stdout", sys.stdout)
+            masked.setattr(sys, "stderr", sys.stderr)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert isinstance(ended.value.code, int)
+        return Finished(ended.value.code, *capsys.readouterr())
+
+    return call
 
 
 @pytest.fixture

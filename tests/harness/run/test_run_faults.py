@@ -9,7 +9,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.cli import main
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PACK, VIRTUAL_TIME, Finished, peer
 from tests.harness.run.test_run_resume import begun
@@ -27,24 +26,6 @@ def left_running(marker: Path) -> list[str]:
         if str(marker) in line:
             found.append(line)
     return found
-
-
-@pytest.fixture
-def harness_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`harness` in this process, for what ends before anything is started: a process of its own would mostly import."""
-
-    def call(*arguments: object) -> Finished:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
-        with monkeypatch.context() as masked:
-            masked.setattr(sys, "stdout", sys.stdout)
-            masked.setattr(sys, "stderr", sys.stderr)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        assert isinstance(ended.value.code, int)
-        return Finished(ended.value.code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.mark.parametrize(
@@ -105,9 +86,9 @@ def test_the_traceback_is_shown_to_who_asks(harness_command: Command) -> None:
     assert "Traceback" in harness_command("run", "--agent", "nobody", "--debug").err
 
 
-def test_a_folder_with_another_run_is_refused(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+def test_a_folder_with_another_run_is_refused(harness_here: Command, pack: Path, tmp_path: Path) -> None:
     begun(tmp_path / "r", pack, limit=1)
-    again = harness_command(
+    again = harness_here(
         "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", tmp_path / "r"
     )
     assert again.code == 2
