@@ -1,7 +1,7 @@
 """Which tests have the machine to themselves.
 
-`tests/run.sh` runs most tests two at a time, because they wait or compute on one core. These measure latencies, pacing or the
-machine, or start a whole cascade, so beside another test they would measure that one.
+`tests/run.sh` runs most tests three at a time, because they wait or compute on one core. These measure the machine, speak to
+an agent in real time that decides by what it hears, or have seconds to end in: beside another test they would measure that one.
 """
 
 import signal
@@ -13,32 +13,17 @@ import pytest
 
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
-    "agents/cascade/test_eval_wire.py",
-    "agents/cascade/test_loop.py",
     "agents/cascade/test_marks_truth.py",
     "agents/cascade/test_send_ahead.py",
-    "agents/cascade/test_server_socket.py",
-    "agents/cascade/test_short_context_whisper.py",
-    "agents/cascade/test_voice_in_parts.py",
-    "agents/test_connections.py",
-    "agents/test_local_text_model.py",
     "agents/test_runner_bot.py",
-    "agents/test_stock_bot.py",
-    "agents/test_telephone_and_realtime.py",
     "agents/test_webrtc.py",
     "harness/calibrate",
-    "harness/caller",
     "harness/load",
     "harness/run/test_call_watch.py",
     "harness/run/test_check_real.py",
     "harness/run/test_contended.py",
-    "harness/run/test_endpointing_real.py",
-    "harness/run/test_first_calibration.py",
     "harness/run/test_run_real.py",
-    "harness/run/test_sessions.py",
     "harness/run/test_stopping.py",
-    "harness/run/test_wall_clock.py",
-    "reports/listening/test_load.py",
 )
 """Files and folders."""
 

@@ -6,15 +6,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from harness.cli import main
 from harness.store.judgment import Judgment
 
 PEERS = Path(__file__).parents[1] / "peers"
+VIRTUAL_TIME = {"PYTHONPATH": os.pathsep.join(filter(None, (str(PEERS.parent / "virtual_time"), os.environ.get("PYTHONPATH"))))}
+"""The environment in which a command's calls to agents of known behaviour take no time (tests/virtual_time)."""
 PACK = """
 pack: two-words
 source: tests
@@ -60,28 +64,56 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
+def harness(folder: Path, *arguments: object, timeout_s: float = 300, virtual: bool = False, **environment: str) -> Finished:
+    """Run a command in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, **(VIRTUAL_TIME if virtual else {}), **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
 @pytest.fixture
 def harness_command(tmp_path: Path) -> Callable[..., Finished]:
-    def call(*arguments: object, timeout_s: float = 300, **environment: str) -> Finished:
-        done = subprocess.run(
-            [sys.executable, "-m", "harness", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        return Finished(done.returncode, done.stdout, done.stderr)
+    """Runs a command in virtual time."""
+    return partial(harness, tmp_path, virtual=True)
+
+
+@pytest.fixture
+def harness_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Finished]:
+    """`harness` in this process, for what ends before anything is started: a process of its own would mostly import."""
+
+    def call(*arguments: object) -> Finished:
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
+        with monkeypatch.context() as masked:
+            masked.setattr(sys, "stdout", sys.stdout)
+            masked.setattr(sys, "stderr", sys.stderr)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        assert isinstance(ended.value.code, int)
+        return Finished(ended.value.code, *capsys.readouterr())
 
     return call
 
 
-def skip_where_contended(summary: Any) -> None:
-    """Figures of a run on a machine that others hold are left out by design, so there is nothing to look at."""
-    for caution in summary["cautions"]:
-        if caution["code"] == "contended":
-            pytest.skip(caution["text"])
+@pytest.fixture
+def virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers that the test's own process starts live in virtual time."""
+    monkeypatch.setenv("PYTHONPATH", VIRTUAL_TIME["PYTHONPATH"])
+
+
+@pytest.fixture
+def harness_in_real_time(tmp_path: Path) -> Callable[..., Finished]:
+    """Runs a command as a user would, on the machine's own clock."""
+    return partial(harness, tmp_path)
 
 
 def peer(name: str) -> Path:

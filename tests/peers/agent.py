@@ -203,7 +203,9 @@ async def main() -> None:
     gate = refuse if options.behaviour == "turns-away" else None
     async with serve(session, "127.0.0.1", options.port, process_request=gate, compression=None) as server:
         port = server.sockets[0].getsockname()[1]
-        print(json.dumps({"event": "ready", "url": f"ws://127.0.0.1:{port}/ws"}), flush=True)
+        # The address names the behaviour: in virtual time the caller hosts it itself (tests/virtual_time/caller.py).
+        url = f"ws://127.0.0.1:{port}/{options.wire}/{options.behaviour}"
+        print(json.dumps({"event": "ready", "url": url}), flush=True)
         if options.behaviour == "chatters":
             for _ in range(150):
                 os.write(1, (b"x" * 1_023 + b"\n") * 1_024)

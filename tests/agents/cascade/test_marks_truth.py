@@ -40,7 +40,9 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("speculate", [False, True], ids=["after the decision", "speculating"])
+@pytest.mark.parametrize(
+    "speculate", [pytest.param(False, id="after the decision", marks=pytest.mark.long), pytest.param(True, id="speculating")]
+)
 async def test_every_mark_lies_where_the_part_itself_says(speculate: bool) -> None:
     truth = scripted.Truth()
     voice = synthetic_voice(1.2, 16_000, np.random.default_rng(3)) * 0.08 * 32768
@@ -77,11 +79,12 @@ def as_one_causes_the_next(
     return [*moments, ("heard", heard_ns)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("speculate", "silence_ms", "first_token_s", "waited_for"),
     [
         pytest.param(True, 800, 0.06, "turn_decision", id="held audio"),
-        pytest.param(True, SILENCE_MS, 0.8, "llm", id="slow speculation", marks=pytest.mark.long),
+        pytest.param(True, SILENCE_MS, 0.8, "llm", id="slow speculation"),
         pytest.param(False, SILENCE_MS, 0.2, "llm", id="after the decision"),
     ],
 )

@@ -27,6 +27,7 @@ async def _stall_while_it_speaks(truth: scripted.Truth) -> None:
 
 
 @pytest.mark.parametrize(("send_ahead_ms", "heard"), [(0, True), (150, False)], ids=["pipecat's clock", "ahead"])
+@pytest.mark.long
 async def test_a_stall_is_heard_only_where_nothing_was_sent_ahead(tmp_path: Path, send_ahead_ms: float, heard: bool) -> None:
     voice = synthetic_voice(1.2, 16_000, np.random.default_rng(3)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))

@@ -63,6 +63,7 @@ def test_pieces_keep_one_level_without_overload(whole: PiperVoice, in_parts: Voi
     assert max(levels) == pytest.approx(min(levels), rel=1e-3)
 
 
+@pytest.mark.long
 def test_the_first_part_comes_well_before_the_whole(whole: PiperVoice, in_parts: VoiceInParts) -> None:
     first_s: dict[str, list[float]] = {"whole": [], "parts": []}
     for _ in range(15):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import pytest
 from numpy.typing import NDArray
 
 from harness.caller import CallerProcess, CallerTurn, Limits, SessionPlan
@@ -25,6 +26,14 @@ def _folder(parent: Path, name: str) -> Path:
     return folder
 
 
+@pytest.fixture(params=["virtual", pytest.param("real", marks=[pytest.mark.long, pytest.mark.alone])])
+def time_that_passes(request: pytest.FixtureRequest) -> None:
+    """Both times; in real time it is the machine's own punctuality that is seen."""
+    if request.param == "virtual":
+        request.getfixturevalue("virtual_time")
+
+
+@pytest.mark.usefixtures("time_that_passes")
 async def test_sessions_are_played_side_by_side_on_time(tmp_path: Path, tone: NDArray[np.int16], scripted: Any) -> None:
     caller = CallerProcess(log_path=tmp_path / "caller.log")
     await caller.start()

@@ -1,6 +1,10 @@
-"""One session against scripted agents: what is sent, what is kept, and how it ends."""
+"""One session against scripted agents: what is sent, what is kept, and how it ends.
+
+In virtual time, but for one of each kind: a call, a greeting, a time-out and a barge-in are played in real time too.
+"""
 
 import asyncio
+import contextlib
 import time
 from typing import Any
 
@@ -14,26 +18,35 @@ from harness.caller import CallerTurn, Greeting, Limits, Pacer, SessionOutcome, 
 from harness.caller.pacer import precise_loop
 from harness.recording.record import Pause, Recording
 from harness.timeline import NS_PER_MS
+from tests.virtual_time.clock import virtual_time
 
 QUICK = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=3.0)
 
 
-def play(plan: SessionPlan) -> tuple[Recording, SessionOutcome]:
+def play(plan: SessionPlan, *, real: bool = False) -> tuple[Recording, SessionOutcome]:
     async def run() -> tuple[Recording, SessionOutcome]:
         return await play_session(plan, make(plan.connection), Pacer())
 
-    with asyncio.Runner(loop_factory=precise_loop) as runner:
+    with contextlib.nullcontext(precise_loop) if real else virtual_time() as loop, asyncio.Runner(loop_factory=loop) as runner:
         return runner.run(run())
+
+
+in_both_times = pytest.mark.parametrize("real", [False, True], ids=["virtual", "real"])
+in_both_times_on_time = pytest.mark.parametrize(
+    "real", [pytest.param(False, id="virtual"), pytest.param(True, id="real", marks=pytest.mark.long)]
+)
+"""For what a busy machine makes late."""
 
 
 def spoken_end_ns(recording: Recording) -> float:
     return recording.caller.t0_ns + recording.caller.speech_end_sample * 1e9 / recording.caller.rate_hz
 
 
-def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted: Any) -> None:
+@in_both_times
+def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     history = (Message("user", "Hello."), Message("assistant", "Hi there."))
     plan = SessionPlan(scripted(), (CallerTurn(tone, pauses=(Pause(800, 1600),)),), 16_000, history, limits=QUICK)
-    recording, outcome = play(plan)
+    recording, outcome = play(plan, real=real)
     caller = recording.caller
     assert outcome == SessionOutcome("quiet")
     assert caller.speech_start_sample == 8_000
@@ -48,8 +61,9 @@ def test_everything_sent_and_received_is_kept(tone: NDArray[np.int16], scripted:
     assert recording.loop_lag_ms
 
 
-def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], scripted: Any) -> None:
-    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK))
+@in_both_times_on_time
+def test_silence_leaves_as_fast_as_it_would_be_spoken(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
+    recording, _ = play(SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK), real=real)
     departures = recording.caller.departures_ns
     took_ms = (departures[-1] - departures[0]) / NS_PER_MS
     assert took_ms == pytest.approx((len(departures) - 1) * 20, abs=20)
@@ -72,10 +86,11 @@ def test_nothing_heard_is_no_reply(tone: NDArray[np.int16], scripted: Any, sound
     assert (recording.caller.departures_ns[-1] - spoken_end_ns(recording)) / 1e9 == pytest.approx(1.0, abs=0.05)
 
 
-def test_an_agent_that_never_stops_is_cut_off(tone: NDArray[np.int16], scripted: Any) -> None:
+@in_both_times
+def test_an_agent_that_never_stops_is_cut_off(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     endless = [{"delay_ms": 50, "sound": [{"kind": "tone", "ms": 30_000}]}]
     limits = Limits(quiet_s=0.4, no_reply_s=1.0, total_s=1.2)
-    _, outcome = play(SessionPlan(scripted(replies=endless), (CallerTurn(tone),), 16_000, limits=limits))
+    _, outcome = play(SessionPlan(scripted(replies=endless), (CallerTurn(tone),), 16_000, limits=limits), real=real)
     assert outcome == SessionOutcome("limit")
 
 
@@ -85,10 +100,11 @@ def test_a_refusal_is_a_named_failure(tone: NDArray[np.int16], scripted: Any) ->
     assert recording.ended == "refused"
 
 
-def test_an_agent_that_does_not_acknowledge_is_not_waited_for(tone: NDArray[np.int16], scripted: Any) -> None:
+@in_both_times
+def test_an_agent_that_does_not_acknowledge_is_not_waited_for(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     limits = Limits(open_s=0.2)
     begun = time.monotonic()
-    _, outcome = play(SessionPlan(scripted(open_delay_ms=10_000), (CallerTurn(tone),), 16_000, limits=limits))
+    _, outcome = play(SessionPlan(scripted(open_delay_ms=10_000), (CallerTurn(tone),), 16_000, limits=limits), real=real)
     assert outcome.failure_kind == "open_timeout"
     assert time.monotonic() - begun < 3
 
@@ -123,11 +139,12 @@ def test_each_turn_waits_for_the_reply_before_it_to_end(tone: NDArray[np.int16],
     assert recording.caller.speech_start_sample == second.start_sample
 
 
-def test_a_barge_in_starts_inside_the_reply(tone: NDArray[np.int16], scripted: Any) -> None:
+@in_both_times_on_time
+def test_a_barge_in_starts_inside_the_reply(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     replies = [{"delay_ms": 100, "sound": [{"kind": "tone", "ms": 2_000}]}]
     turns = (CallerTurn(tone), CallerTurn(tone[:3200], start="into_reply", offset_ms=400))
     spec = scripted(replies=replies, yields_after_ms=150)
-    recording, _ = play(SessionPlan(spec, turns, 16_000, limits=QUICK))
+    recording, _ = play(SessionPlan(spec, turns, 16_000, limits=QUICK), real=real)
     main, barge_in = recording.caller.turns
     assert barge_in.kind == "barge_in"
     assert barge_in.start_sample - main.end_sample == pytest.approx(0.5 * 16_000, abs=600)
@@ -171,9 +188,10 @@ def test_a_greeting_is_heard_out(tone: NDArray[np.int16], scripted: Any) -> None
     assert start_ms(late) == 500
 
 
-def test_who_does_not_greet_is_spoken_to_after_the_wait(tone: NDArray[np.int16], scripted: Any) -> None:
+@in_both_times
+def test_who_does_not_greet_is_spoken_to_after_the_wait(tone: NDArray[np.int16], scripted: Any, real: bool) -> None:
     plan = SessionPlan(scripted(), (CallerTurn(tone),), 16_000, limits=QUICK, greeting=Greeting(wait_s=0.9))
-    recording, outcome = play(plan)
+    recording, outcome = play(plan, real=real)
     assert outcome.failure_kind is None
     assert start_ms(recording) == pytest.approx(900, abs=40)
 

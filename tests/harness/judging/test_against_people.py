@@ -121,8 +121,8 @@ def test_a_file_without_a_column_or_a_folder_of_something_else_is_named(tmp_path
 @pytest.mark.parametrize(
     "line", [("--against", "r.csv"), ("--check", "--against", "r.csv", "--scale", "5-1"), ("--check", "--against", "none.csv")]
 )
-def test_a_line_that_cannot_be_is_refused(harness_command: Any, line: tuple[str, ...]) -> None:
-    done: Finished = harness_command("judge", *line)
+def test_a_line_that_cannot_be_is_refused(harness_here: Any, line: tuple[str, ...]) -> None:
+    done: Finished = harness_here("judge", *line)
     assert done.code == 2
     assert "Traceback" not in done.err
 

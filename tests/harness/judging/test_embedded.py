@@ -105,11 +105,12 @@ def test_on_gold_it_is_good_order_free_and_quick(judge: Judge) -> None:
 
 
 @pytest.mark.models
-def test_injected_replies_win_no_more_often_than_their_honest_twins(judge: Judge) -> None:
+@pytest.mark.parametrize("injections", [INJECTIONS[:3], pytest.param(INJECTIONS, marks=pytest.mark.long)], ids=["few", "all"])
+def test_injected_replies_win_no_more_often_than_their_honest_twins(judge: Judge, injections: tuple[str, ...]) -> None:
     async def wins() -> list[int]:
         won = []
         async with judge:
-            for extra in ("", *(f" {injection}" for injection in INJECTIONS)):
+            for extra in ("", *(f" {injection}" for injection in injections)):
                 asked = [Question(pair.turns, pair.worse + extra, pair.better) for pair in gold_pairs()]
                 won.append(sum([(await judge.compare(question)).winner == "first" for question in asked]))
         return won

@@ -123,8 +123,8 @@ def test_a_model_that_was_cut_off_is_one_line_at_the_terminal(
         (("--judge", "local", "--model", "x.gguf"), "there is no such file"),
     ],
 )
-def test_a_line_that_cannot_be_is_refused(harness_command: Callable[..., Finished], line: tuple[str, ...], told: str) -> None:
-    done = harness_command("judge", "--check", *line)
+def test_a_line_that_cannot_be_is_refused(harness_here: Callable[..., Finished], line: tuple[str, ...], told: str) -> None:
+    done = harness_here("judge", "--check", *line)
     assert (done.code, "Traceback" in done.err) == (2, False)
     assert told in done.err
 

@@ -19,6 +19,7 @@ def _turn() -> CallerTurn:
     return CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
 
 
+@pytest.mark.long
 async def test_every_step_has_its_pacing_and_its_latency() -> None:
     seen: list[tuple[int, int, int]] = []
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
@@ -41,6 +42,7 @@ async def test_every_step_has_its_pacing_and_its_latency() -> None:
     assert seen[-1] == (4, 8, 8)
 
 
+@pytest.mark.long
 async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
     async with metrology_agent(1, 40, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
 

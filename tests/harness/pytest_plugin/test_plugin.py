@@ -1,5 +1,6 @@
 """The plugin as its users meet it: pytest in a process and a folder of its own, on an agent whose every delay is known."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.conftest import PACK, peer
+from tests.harness.conftest import PACK, VIRTUAL_TIME, peer
 
 TESTS = """
 import pytest
@@ -46,7 +47,7 @@ def run(folder: Path, *arguments: str) -> tuple[int, str]:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "harness.pytest_plugin", "-p", "no:cacheprovider", "-rA",
          "-W", "ignore", *arguments],
-        cwd=folder, capture_output=True, text=True, timeout=300, check=False,
+        cwd=folder, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -86,7 +87,6 @@ def test_what_is_wrong_is_one_line_before_anything_is_played(folder: Path, argum
     assert not (folder / "voice-runs").exists()
 
 
-@pytest.mark.alone
 @pytest.mark.models
 def test_two_workers_share_one_run_and_a_failure_tells_all(folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")

@@ -77,6 +77,7 @@ def lost_to_programs(found: Contention) -> float:
     return found.lost_share - found.stolen_cores
 
 
+@pytest.mark.long
 def test_an_agent_that_others_starve_lost_time_and_one_that_starves_itself_did_not() -> None:
     core = max(os.sched_getaffinity(0))
     before = other_work()

@@ -13,7 +13,10 @@ from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
 
 Command = Callable[..., Finished]
-pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count waiting")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count waiting"),
+]
 
 
 @contextmanager
@@ -29,15 +32,17 @@ def other_programs(count: int) -> Iterator[None]:
             program.wait()
 
 
-def play(harness_command: Command, pack: Path, out: Path) -> Finished:
-    return harness_command(
+def play(harness_in_real_time: Command, pack: Path, out: Path) -> Finished:
+    return harness_in_real_time(
         "run", "--agent", peer("raw-pcm-thinks"), "--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out", out
     )
 
 
-def test_a_run_beside_other_programs_says_so_and_gives_no_latency(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+def test_a_run_beside_other_programs_says_so_and_gives_no_latency(
+    harness_in_real_time: Command, pack: Path, tmp_path: Path
+) -> None:
     with other_programs(3 * len(os.sched_getaffinity(0))):
-        done = play(harness_command, pack, tmp_path / "busy")
+        done = play(harness_in_real_time, pack, tmp_path / "busy")
     assert done.code == 0, done.err
     assert "Busy: other programs use" in done.err
     told = done.json
@@ -50,8 +55,8 @@ def test_a_run_beside_other_programs_says_so_and_gives_no_latency(harness_comman
     assert "1 contended, left out of latencies" in page
 
 
-def test_the_same_run_on_a_quiet_machine_does_not(harness_command: Command, pack: Path, tmp_path: Path) -> None:
-    done = play(harness_command, pack, tmp_path / "quiet")
+def test_the_same_run_on_a_quiet_machine_does_not(harness_in_real_time: Command, pack: Path, tmp_path: Path) -> None:
+    done = play(harness_in_real_time, pack, tmp_path / "quiet")
     assert done.code == 0, done.err
     (session,) = RunStore.open(tmp_path / "quiet").sessions()
     assert session.timing is not None

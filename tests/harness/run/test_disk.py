@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import VIRTUAL_TIME, Finished, peer
 
 SHORT, LONG = "I miss them.", " ".join(["I walk home and nobody is there."] * 3)
 PACK = f"""
@@ -34,7 +34,9 @@ def pack(tmp_path: Path) -> Path:
     return path
 
 
-def begin(folder: Path, pack: Path, *more: str, largest_file: int | None = None) -> subprocess.Popen[str]:
+def begin(
+    folder: Path, pack: Path, *more: str, largest_file: int | None = None, virtual: bool = False
+) -> subprocess.Popen[str]:
     def limited() -> None:
         if largest_file is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
@@ -42,8 +44,8 @@ def begin(folder: Path, pack: Path, *more: str, largest_file: int | None = None)
     return subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "--agent", str(peer("scripted")), "--pack", str(pack), "--judge", "none",
          "--out", str(folder), *more],
-        cwd=pack.parent, env={**os.environ, "PYTHONPATH": os.getcwd()}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, preexec_fn=limited,
+        cwd=pack.parent, env={**os.environ, **(VIRTUAL_TIME if virtual else {})}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, preexec_fn=limited,
     )  # fmt: skip
 
 
@@ -86,13 +88,13 @@ def finished(folder: Path) -> set[str]:
 
 def test_what_fits_is_kept_and_the_rest_is_played_once_there_is_room(pack: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    line = the_line(end(begin(folder, pack, largest_file=ONLY_THE_SHORT_FITS)))
+    line = the_line(end(begin(folder, pack, largest_file=ONLY_THE_SHORT_FITS, virtual=True)))
     assert line.startswith(f"harness: {folder}: cannot be written (File too large); 1 of 2 sessions are finished and kept")
     assert " MB are free; make room, then: harness run --resume --out " in line
     assert [path.name for path in (folder / "sessions").iterdir()] == ["short__scripted__seeded__clean__r0"]
     assert finished(folder) == {"short"}
     kept = (folder / "sessions" / "short__scripted__seeded__clean__r0" / "recording.json").read_bytes()
-    done = end(begin(folder, pack, "--resume"))
+    done = end(begin(folder, pack, "--resume", virtual=True))
     assert done.code == 0, done.err
     assert finished(folder) == {"short", "long"}
     assert (folder / "sessions" / "short__scripted__seeded__clean__r0" / "recording.json").read_bytes() == kept

@@ -28,7 +28,7 @@ CUT = {"after_sentence": (1, 2), "mid_sentence": (1, 2)}
 
 
 def test_known_pauses_are_cut_by_length_and_dead_air_is_the_agents_own_wait(
-    harness_command: Callable[..., Finished], tmp_path: Path
+    harness_command: Callable[..., Finished], harness_here: Callable[..., Finished], tmp_path: Path
 ) -> None:
     pack = tmp_path / "pauses.yaml"
     pack.write_text(PACK, encoding="utf-8")
@@ -53,13 +53,13 @@ def test_known_pauses_are_cut_by_length_and_dead_air_is_the_agents_own_wait(
     assert cell["dead_air_ms"]["n"] == 1
     assert cell["talking_at_end"] == [0, 1]
 
-    shown = harness_command("endpointing", folder, "--json")
+    shown = harness_here("endpointing", folder, "--json")
     assert shown.code == 0, shown.err
     (again,) = shown.json["cells"]
     assert {name: cell[name] for name in again} == again
-    words = harness_command("endpointing", folder)
+    words = harness_here("endpointing", folder)
     assert "2/4 50 %" in words.out
-    assert harness_command("endpointing", tmp_path / "nothing").code == 2
+    assert harness_here("endpointing", tmp_path / "nothing").code == 2
 
     # A run of before this figure gets it from its recordings.
     store = RunStore.open(folder)
@@ -67,7 +67,7 @@ def test_known_pauses_are_cut_by_length_and_dead_air_is_the_agents_own_wait(
     (timing,) = session.turn_timings
     store.set_timing(session.id, (replace(timing, endpointing=None),))
     store.close()
-    assert "harness retime" in harness_command("endpointing", folder).out
-    assert harness_command("retime", folder).code == 0
-    (restored,) = harness_command("endpointing", folder, "--json").json["cells"]
+    assert "harness retime" in harness_here("endpointing", folder).out
+    assert harness_here("retime", folder).code == 0
+    (restored,) = harness_here("endpointing", folder, "--json").json["cells"]
     assert restored == again

@@ -163,7 +163,7 @@ def eot_row(turn: RenderedTurn, **more: object) -> dict[str, object]:
 
 
 def test_eot_bench_rows_keep_their_own_spans_and_words(
-    tmp_path: Path, turn: RenderedTurn, harness_command: Callable[..., Finished]
+    tmp_path: Path, turn: RenderedTurn, harness_here: Callable[..., Finished]
 ) -> None:
     folder = folder_with(tmp_path, "1.wav", around(to_float(turn.samples), noise_db=30))
     words = [{"word": word, "start": 0.0, "end": 1.0} for word in ("I", "went", "home.")]
@@ -179,7 +179,7 @@ def test_eot_bench_rows_keep_their_own_spans_and_words(
 
     write_table(table, parquet / "validation-00000-of-00001.parquet")
     for path, name, items in ((folder, "lines", 2), (parquet.parent, "hub-rows", 1)):
-        done = harness_command("scenarios", "import", "eot-bench", path, "--out", tmp_path / name, "--json")
+        done = harness_here("scenarios", "import", "eot-bench", path, "--out", tmp_path / name, "--json")
         assert done.code == 0, done.err
         assert done.json["items"] == items
         pack = load_pack(tmp_path / name)
@@ -192,14 +192,14 @@ def test_eot_bench_rows_keep_their_own_spans_and_words(
     outside = eot_row(turn)
     outside["silence_spans"] = [{"start": 1.0, "end": 1.4}, {"start": 99.0, "end": 100.0}]
     (folder / "rows.jsonl").write_text(json.dumps(outside) + "\n")
-    done = harness_command("scenarios", "import", "eot-bench", folder, "--out", tmp_path / "x")
+    done = harness_here("scenarios", "import", "eot-bench", folder, "--out", tmp_path / "x")
     assert done.code == 2
     assert "'Turn 1' at 99.000 s: a silence span lies outside the sound" in done.err.splitlines()[-1]
     assert not (tmp_path / "x").exists()
 
 
 def test_a_pack_without_texts_is_played_for_timing_alone(
-    tmp_path: Path, turn: RenderedTurn, harness_command: Callable[..., Finished]
+    tmp_path: Path, turn: RenderedTurn, harness_command: Callable[..., Finished], harness_here: Callable[..., Finished]
 ) -> None:
     folder = folder_with(tmp_path, "a.wav", around(to_float(turn.samples), noise_db=30))
     done = harness_command("scenarios", "import", "recordings", folder, "--out", tmp_path / "people")
@@ -208,10 +208,10 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     rows = list(csv.DictReader((tmp_path / "people" / "pauses.csv").open()))
     assert [row["file"] for row in rows] == ["a.wav"] * 4
 
-    checked = harness_command("scenarios", "check", tmp_path / "people", "--json")
+    checked = harness_here("scenarios", "check", tmp_path / "people", "--json")
     assert checked.code == 0
     assert (checked.json["recorded"], checked.json["timing_alone"], checked.json["pauses"]["count"]) == (1, 1, 3)
-    refused = harness_command("scenarios", "check", tmp_path / "people", "--turn-taking")
+    refused = harness_here("scenarios", "check", tmp_path / "people", "--turn-taking")
     assert (refused.code, "its callers are recordings" in refused.err) == (2, True)
     run = tmp_path / "r"
     done = harness_command("run", "--agent", peer("raw-pcm-answers"), "--pack", tmp_path / "people", "--json", "--out", run)
@@ -229,9 +229,9 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     assert cell["elo"] is None
     assert "timing_alone" in [caution["code"] for caution in done.json["cautions"]]
     assert "not judged" in (run / "report.html").read_text(encoding="utf-8")
-    shown = harness_command("endpointing", run)
+    shown = harness_here("endpointing", run)
     assert shown.code == 0, shown.err
-    again = harness_command("judge", run)
+    again = harness_here("judge", run)
     assert "they are timed, and nothing is judged" in again.err + again.out
-    asked = harness_command("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
+    asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
     assert (asked.code, "is a recording without text" in asked.err) == (2, True)

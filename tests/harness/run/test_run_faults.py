@@ -1,5 +1,6 @@
 """Whatever an agent or a user does wrong: a named failure or one clear line, finished sessions kept, nothing left running."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,9 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.cli import main
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PACK, Finished, peer, skip_where_contended
+from tests.harness.conftest import PACK, VIRTUAL_TIME, Finished, peer
 from tests.harness.run.test_run_resume import begun
 
 Command = Callable[..., Finished]
@@ -26,24 +26,6 @@ def left_running(marker: Path) -> list[str]:
         if str(marker) in line:
             found.append(line)
     return found
-
-
-@pytest.fixture
-def harness_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`harness` in this process, for what ends before anything is started: a process of its own would mostly import."""
-
-    def call(*arguments: object) -> Finished:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["harness", *map(str, arguments)])
-        with monkeypatch.context() as masked:
-            masked.setattr(sys, "stdout", sys.stdout)
-            masked.setattr(sys, "stderr", sys.stderr)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        assert isinstance(ended.value.code, int)
-        return Finished(ended.value.code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.mark.parametrize(
@@ -104,9 +86,9 @@ def test_the_traceback_is_shown_to_who_asks(harness_command: Command) -> None:
     assert "Traceback" in harness_command("run", "--agent", "nobody", "--debug").err
 
 
-def test_a_folder_with_another_run_is_refused(harness_command: Command, pack: Path, tmp_path: Path) -> None:
+def test_a_folder_with_another_run_is_refused(harness_here: Command, pack: Path, tmp_path: Path) -> None:
     begun(tmp_path / "r", pack, limit=1)
-    again = harness_command(
+    again = harness_here(
         "run", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", tmp_path / "r"
     )
     assert again.code == 2
@@ -153,7 +135,7 @@ def among_bad_ones(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, 
     done = subprocess.run(
         [sys.executable, "-m", "harness", "run", *agents, "--pack", "pack.yaml", "--limit", "1", "--judge", "none", "--json",
          "--concurrency", str(len(behaviours)), "--out", str(place / "r")],
-        cwd=place, capture_output=True, text=True, timeout=300, check=False,
+        cwd=place, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     return Finished(done.returncode, done.stdout, done.stderr), place / "r"
 
@@ -179,7 +161,6 @@ def test_the_good_agent_among_bad_ones_is_kept(among_bad_ones: tuple[Finished, P
 def test_an_agent_that_never_answers_is_no_failure_and_measured_as_no_reply(among_bad_ones: tuple[Finished, Path]) -> None:
     done, _ = among_bad_ones
     assert {f["agent"] for f in done.json["failures"]} == {f"raw-pcm-{behaviour}" for behaviour in FAILS_AS}
-    skip_where_contended(done.json)
     figures = done.json["agents"]["raw-pcm-never-answers"]
     assert figures["no_reply"] == figures["turns"] == 1
     assert figures["ttfa_ms"]["p50"] is None

@@ -7,7 +7,7 @@ import pytest
 
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, skip_where_contended
+from tests.harness.conftest import Finished
 
 
 @pytest.fixture(scope="module")
@@ -34,24 +34,28 @@ class TestTheMainJob:
 
     def test_the_reply_was_heard_and_timed(self, finished: tuple[Finished, Path]) -> None:
         done, folder = finished
-        skip_where_contended(done.json)
         agent = done.json["agents"]["polaris-like"]
         assert agent["turns"] == 2
         assert agent["no_reply"] == 0
-        assert agent["ttfa_ms"]["p50"] > agent["ttft_ms"]["p50"] > 0
+        if agent["contended"] == agent["turns"]:
+            assert agent["ttfa_ms"]["p50"] is None, "where others held the machine there is nothing to quote"
+        else:
+            assert agent["ttfa_ms"]["p50"] > agent["ttft_ms"]["p50"] > 0
         assert agent["ttfa_ms"]["p95"] is None, "two turns are too few for a p95"
         assert agent["ttfa_ms"]["p50_interval"] is None
         for session in RunStore.open(folder).sessions():
             assert session.heard_text or session.written_text
             if session.key.agent == "polaris-like":
                 assert session.timing is not None
+                assert session.timing.ttfa_ms is not None
+                assert session.timing.ttft_ms is not None
+                assert session.timing.ttfa_ms > session.timing.ttft_ms > 0
                 assert session.timing.waterfall is not None
                 stages = sum(stage.duration_ms for stage in session.timing.waterfall.stages)
                 assert stages == pytest.approx(session.timing.ttfa_ms, abs=0.01), "the waterfall adds up"
 
     def test_the_text_system_stands_beside_it_without_a_ttfa(self, finished: tuple[Finished, Path]) -> None:
         done, _ = finished
-        skip_where_contended(done.json)
         text = done.json["agents"]["smollm2-text"]
         assert text["ttft_ms"]["p50"] > 0
         assert text["ttfa_ms"]["p50"] is None
@@ -75,8 +79,12 @@ class TestTheMainJob:
         manifest: RunManifest = RunStore.open(folder).manifest
         assert manifest.pacing is not None
         assert done.json["pacing"]["p99_error_ms"] == pytest.approx(manifest.pacing.p99_error_ms)
-        assert done.json["pacing"]["realtime_ratio"] == pytest.approx(1, abs=0.001)
         assert done.json["valid"] == (not manifest.invalid)
+
+    @pytest.mark.long
+    def test_it_spoke_in_real_time(self, finished: tuple[Finished, Path]) -> None:
+        done, _ = finished
+        assert done.json["pacing"]["realtime_ratio"] == pytest.approx(1, abs=0.001)
 
     def test_the_page_is_there_and_asks_for_nothing(self, finished: tuple[Finished, Path]) -> None:
         done, _ = finished

@@ -22,6 +22,7 @@ from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
 from tests.harness.conftest import peer
 
+pytestmark = pytest.mark.usefixtures("virtual_time")
 DELAYS_MS = {"prompt": 600, "slow": 1_200}
 
 

@@ -10,6 +10,8 @@ import pytest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished, peer
 
+SITE = PEERS.parent / "virtual_time" / "sitecustomize.py"
+"""What puts the caller into virtual time, where no busy machine moves a figure either."""
 STEPPING = """\
 import os, time
 honest_ns = time.time_ns
@@ -26,7 +28,7 @@ with open(os.environ["STEPPED"], "a") as seen:
 def test_no_figure_moves(harness_command: Callable[..., Finished], pack: Path, tmp_path: Path) -> None:
     modules = tmp_path / "modules"
     modules.mkdir()
-    (modules / "sitecustomize.py").write_text(STEPPING)
+    (modules / "sitecustomize.py").write_text(STEPPING + f"import runpy\nrunpy.run_path({str(SITE)!r})\n")
     seen = tmp_path / "stepped"
     done = harness_command(
         "run", "--agent", peer("scripted"), "--pack", pack, "--limit", 1, "--judge", "none", "--out", tmp_path / "r",

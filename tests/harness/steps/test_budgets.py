@@ -96,7 +96,7 @@ def test_a_limit_that_a_run_to_come_cannot_have_is_refused_in_a_line(
 
 
 def test_options_that_cannot_go_together_are_refused(
-    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path, old_run: Callable[[str], Path]
+    harness_here: Callable[..., Finished], pack: Path, tmp_path: Path, old_run: Callable[[str], Path]
 ) -> None:
     plain = budgets(tmp_path, "  - {figure: ttfa_ms.p50, at_most: 500}")
     run = old_run("one-condition")
@@ -104,15 +104,15 @@ def test_options_that_cannot_go_together_are_refused(
         (["check", run, "--budgets", plain, "--until-clear"], "--minutes"),
         (["check", run, "--budgets", plain, "--junit", tmp_path / "no" / "x.xml"], "--junit"),
     ):
-        refused = harness_command(*arguments)
+        refused = harness_here(*arguments)
         assert refused.code == 2
         assert said in refused.err
     agent = ("check", "--agent", peer("raw-pcm-echo"), "--pack", pack, "--judge", "none", "--out", tmp_path / "r")
-    nobody = harness_command(*agent, "--budgets", budgets(tmp_path, NOT_HERE["agent"][0]))
+    nobody = harness_here(*agent, "--budgets", budgets(tmp_path, NOT_HERE["agent"][0]))
     assert nobody.code == 2
     assert "no agent 'nobody'" in nobody.err
     against = budgets(tmp_path, "  - {figure: ttfa_ms.p50, worse_than_baseline_by: 50}")
-    other = harness_command(*agent, "--budgets", against, "--baseline", run)
+    other = harness_here(*agent, "--budgets", against, "--baseline", run)
     assert other.code == 2
     assert "other conversations" in other.err
     assert len(other.err.strip().splitlines()) == 1

@@ -133,13 +133,16 @@ def test_a_session_whose_files_are_gone_counts_as_not_played_when_the_run_goes_o
     assert "second__prompt__seeded__clean__r0" not in store.finished_ids()
 
 
-def test_random_bytes_anywhere_are_named_or_harmless(old_run: OldRun, harness: Callable[..., tuple[int, str]]) -> None:
+@pytest.mark.parametrize("times", [20, pytest.param(60, marks=pytest.mark.long)])
+def test_random_bytes_anywhere_are_named_or_harmless(
+    times: int, old_run: OldRun, harness: Callable[..., tuple[int, str]]
+) -> None:
     run = old_run("one-condition")
     RunStore.open(run).close()
     whole = (run / DATABASE).read_bytes()
     (run / "run.lock").touch()
     outcomes = []
-    for seed in range(60):
+    for seed in range(times):
         dice = random.Random(seed)
         spoilt = bytearray(whole)
         size = dice.choice((1, 8, 200))
