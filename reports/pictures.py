@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from harness.reports.charts import elo_latency, joint_picture
 from harness.reports.charts.chart import Chart
+from harness.reports.charts.labels import LINE_EM
 from harness.reports.charts.theme import LIGHT_INK, Spec, on_paper
 from harness.reports.conditions import conditions
 from harness.reports.view import PageView
@@ -17,6 +18,8 @@ WIDTH = 900
 """Wide enough for twenty names, and a slide at twice the density."""
 SCALE = 2.0
 _LINE = 140
+_STEP_PX = 10.5 * LINE_EM
+"""From line to line of the conditions under a title."""
 
 
 def picture_spec(chart: Chart, words: str) -> Spec:
@@ -65,10 +68,10 @@ def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
     folder.mkdir(parents=True, exist_ok=True)
     words = textwrap.wrap(conditions(view), _LINE)
     lines = Markup("").join(
-        Markup('<text x="10" y="{}" font-size="10.5" fill="{}">{}</text>').format(44 + 14 * k, LIGHT_INK["quiet"], line)
+        Markup('<text x="10" y="{:.1f}" font-size="10.5" fill="{}">{}</text>').format(44 + _STEP_PX * k, LIGHT_INK["quiet"], line)
         for k, line in enumerate(words)
     )
-    top = 44 + 14 * len(words)
+    top = 44 + _STEP_PX * len(words)
     whole = Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{font}">'
         '<rect width="{w}" height="{h}" fill="white"/><text x="10" y="24" font-size="14" font-weight="600" fill="{ink}">{title}'
