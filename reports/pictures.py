@@ -18,8 +18,6 @@ WIDTH = 900
 """Wide enough for twenty names, and a slide at twice the density."""
 SCALE = 2.0
 _LINE = 140
-_STEP_PX = 10.5 * LINE_EM
-"""From line to line of the conditions under a title."""
 
 
 def picture_spec(chart: Chart, words: str) -> Spec:
@@ -66,12 +64,12 @@ def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
     if not drawing:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
-    words = textwrap.wrap(conditions(view), _LINE)
+    words, step = textwrap.wrap(conditions(view), _LINE), 10.5 * LINE_EM
     lines = Markup("").join(
-        Markup('<text x="10" y="{:.1f}" font-size="10.5" fill="{}">{}</text>').format(44 + _STEP_PX * k, LIGHT_INK["quiet"], line)
+        Markup('<text x="10" y="{:.1f}" font-size="10.5" fill="{}">{}</text>').format(44 + step * k, LIGHT_INK["quiet"], line)
         for k, line in enumerate(words)
     )
-    top = 44 + _STEP_PX * len(words)
+    top = 44 + step * len(words)
     whole = Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{font}">'
         '<rect width="{w}" height="{h}" fill="white"/><text x="10" y="24" font-size="14" font-weight="600" fill="{ink}">{title}'

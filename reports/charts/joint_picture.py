@@ -151,7 +151,9 @@ class _Drawing:
             box = first_free(spots, self.room, self.taken)
             if box is not None:
                 self.taken.append(box)
-                drawn.append(self._text(box.left, box.bottom - size * DROP_EM, label, width, "limit", more=f' font-size="{size:.1f}"'))
+                drawn.append(
+                    self._text(box.left, box.bottom - size * DROP_EM, label, width, "limit", more=f' font-size="{size:.1f}"')
+                )
         return drawn
 
     def _frontier(self) -> list[Markup]:
