@@ -49,7 +49,7 @@ def running(environment: dict[str, str]) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), env=os.environ | environment)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), env={**os.environ, **environment})
         yield browser
         browser.close()
     asyncio.set_event_loop(None)

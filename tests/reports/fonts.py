@@ -1,8 +1,8 @@
 """Fonts that the tests choose for their browser, so that nothing they measure depends on the fonts of a machine.
 
-All are made from DejaVu Sans, which a package of the test extra carries. Noto Sans and Liberation Sans are DejaVu's letters with
-the line height and the widths of those two, since to a layout nothing else of a font counts; the widths are those of ASCII, and
-other letters are as wide as theirs are on average. A fourth is twice as wide as DejaVu, wider than any that people read by.
+All are made from DejaVu Sans, which a package of the test extra carries. Noto Sans and Liberation Sans are DejaVu's letters
+with the line height and the widths of those two, since to a layout nothing else of a font counts; the widths are those of
+ASCII, and other letters are as wide as theirs are on average. A fourth is twice as wide as DejaVu, wider than any in use.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,10 @@ _CONFIG: Final = """<?xml version="1.0"?>
 <match target="font"><edit name="hinting" mode="assign"><bool>false</bool></edit></match>
 </fontconfig>
 """
-_KEPT: Final = ((0x20, 0x7E), (0xA0, 0xFF), (0x391, 0x3C9), (0x2010, 0x2026), (0x2190, 0x2193), (0x2212, 0x2212), (0x2248, 0x2265), (0x25A0, 0x25CF))  # fmt: skip
+_KEPT: Final = (
+    (0x20, 0x7E), (0xA0, 0xFF), (0x391, 0x3C9), (0x2010, 0x2026), (0x2190, 0x2193), (0x2212, 0x2212), (0x2248, 0x2265),
+    (0x25A0, 0x25CF),
+)  # fmt: skip
 """Characters that the pages can show: the fewer, the sooner a font is made."""
 _NOTO: Final = (
     "260 269 408 646 572 831 732 225 300 300 551 572 268 322 268 372 572 572 572 572 572 572 572 572 572 572 268 268 572 572 "
@@ -121,7 +124,7 @@ def _factor(font: Any, face: Face, style: str) -> Callable[[str], float]:
     """From the name of a glyph to how much wider than DejaVu's it is."""
     listed = face.bold if style else face.regular
     if not listed:
-        return lambda glyph: face.factor
+        return lambda _: face.factor
     em, cmap, advances = font["head"].unitsPerEm, font.getBestCmap(), font["hmtx"]
     wanted = {cmap[32 + k]: int(width) * em / 1_000 for k, width in enumerate(listed.split())}
     mean = sum(wanted.values()) / sum(advances[glyph][0] for glyph in wanted)

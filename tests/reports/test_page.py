@@ -92,15 +92,6 @@ def grave_faults(page: Any) -> list[tuple[str, list[str]]]:
     return [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_runs_out_of_the_window(address: str, open_page: Open, width: int) -> None:
-    page = open_page(address, width=width, height=800)
-    all_drawn(page)
-    page.locator("#c-1 > summary").click()
-    page.locator("#c-1 .turn").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
 def test_a_keyboard_opens_a_conversation_and_reaches_its_player(address: str, open_page: Open) -> None:
     page = open_page(address)
     page.locator("#c-0 > summary").focus()

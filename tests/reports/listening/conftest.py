@@ -118,7 +118,7 @@ def from_elsewhere(browser: Any, dejavu: dict[str, str]) -> Iterator[Callable[..
         one = browser.browser_type.launch(
             executable_path=CHROMIUM,
             args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1", *arguments],
-            env=os.environ | dejavu,
+            env={**os.environ, **dejavu},
         )
         running.append(one)
         return one.new_context(
