@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from harness.reports.charts import elo_latency, joint_picture
 from harness.reports.charts.chart import Chart
+from harness.reports.charts.labels import LINE_EM
 from harness.reports.charts.theme import LIGHT_INK, Spec, on_paper
 from harness.reports.conditions import conditions
 from harness.reports.view import PageView
@@ -63,12 +64,12 @@ def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
     if not drawing:
         return ()
     folder.mkdir(parents=True, exist_ok=True)
-    words = textwrap.wrap(conditions(view), _LINE)
+    words, step = textwrap.wrap(conditions(view), _LINE), 10.5 * LINE_EM
     lines = Markup("").join(
-        Markup('<text x="10" y="{}" font-size="10.5" fill="{}">{}</text>').format(44 + 14 * k, LIGHT_INK["quiet"], line)
+        Markup('<text x="10" y="{:.1f}" font-size="10.5" fill="{}">{}</text>').format(44 + step * k, LIGHT_INK["quiet"], line)
         for k, line in enumerate(words)
     )
-    top = 44 + 14 * len(words)
+    top = 44 + step * len(words)
     whole = Markup(
         '<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" font-family="{font}">'
         '<rect width="{w}" height="{h}" fill="white"/><text x="10" y="24" font-size="14" font-weight="600" fill="{ink}">{title}'

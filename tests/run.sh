@@ -10,7 +10,7 @@ if [ $# -eq 0 ] || [ ! -x .venv/bin/pytest ]; then
     as_root=""
     [ "$(id -u)" -eq 0 ] || as_root="sudo"
     $as_root apt-get update -qq
-    $as_root apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core openssl >/dev/null
+    $as_root apt-get install -y -qq --no-install-recommends chromium openssl >/dev/null
   fi
 
   [ -x .venv/bin/python ] || python3 -m venv .venv

@@ -9,7 +9,7 @@ import math
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 from harness.wording import share
 
@@ -33,10 +33,8 @@ def dots(view: PageView) -> Chart | None:
         .transform_filter(IN_SUBSET)
         .encode(
             x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")),
-            y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True, labelLimit=200)),
-            color=alt.Color(
-                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-            ),
+            y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True)),
+            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
             shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
             tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
         )

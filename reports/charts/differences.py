@@ -42,12 +42,12 @@ def chart(view: PageView) -> Chart | None:
     base = (
         alt.Chart(alt.InlineData(values=values))
         .transform_filter(IN_SUBSET)
-        .encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None, labelLimit=200)))
+        .encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None)))
     )
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(
-        x=alt.X("ms:Q", axis=alt.Axis(title=f"ms later than {quickest}, median of paired differences")),
+        x=alt.X("ms:Q", axis=alt.Axis(title=[f"ms later than {quickest}", "median of paired differences"])),
         tooltip=["agent:N", alt.Tooltip("ms:Q", format="+.0f"), alt.Tooltip("n:Q", title="conversations")],
     )
     rows = tuple(

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import IN_SUBSET, latency_axis, subset_choice, to_spec
+from harness.reports.charts.theme import IN_SUBSET, latency_axis, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
@@ -42,9 +42,7 @@ def chart(view: PageView) -> Chart | None:
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(title="Share of turns answered by then", format="%"),
             ),
-            color=alt.Color(
-                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-            ),
+            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
             strokeDash=alt.StrokeDash("agent:N", scale=alt.Scale(domain=names)),
             opacity=alt.condition(highlight, alt.value(1), alt.value(0.12)),
             tooltip=[

@@ -6,12 +6,13 @@ dead air (a full mark, what a caller waits), and by its decision delay against t
 which detectors are compared).
 """
 
+import textwrap
 from typing import Any
 
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, AgentView, PageView, Subset
 from harness.steps.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
@@ -21,7 +22,7 @@ NAMED: tuple[str, ...] = ("LiveKit turn detector v1", "smart-turn v3.2", "silenc
 """The best, the open one that ships with pipecat, and no detector at all; a name on every curve would hide them all."""
 _BAND_WORDS = ("200–400 ms", "400–800 ms", "800–1,600 ms", "longer")
 _GROUND = "#8793a1"
-_WAIT = ["Mean wait after the true end, ms", f"grey: detectors as published ({SOURCE}): {CAVEAT}"]
+_WAIT = ["Mean wait after the true end, ms", *textwrap.wrap(f"grey: detectors as published ({SOURCE}): {CAVEAT}", 72)]
 """The source stands in the drawing itself, since pictures leave the page without their captions."""
 _MEASURES = ("dead air, pauses cut", "decision delay, pauses decided in")
 
@@ -53,7 +54,7 @@ def curves(view: PageView) -> Chart | None:
         .mark_text(align="left", dx=7, dy=-8, fontSize=11, color=_GROUND)
         .encode(x=x, y=y, text="detector:N")
     )
-    colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4))
+    colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names))
     base = alt.Chart(alt.InlineData(values=values)).transform_filter(IN_SUBSET).encode(x=x, y=y, color=colour)
     across = base.transform_filter("isValid(datum.ms_low)").mark_rule(strokeWidth=1.6, opacity=0.55)
     upright = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6, opacity=0.55)
@@ -110,9 +111,7 @@ def by_length(view: PageView) -> Chart | None:
         .encode(
             x=alt.X("length:N", sort=list(_BAND_WORDS), axis=alt.Axis(title="Length of the pause", labelAngle=0)),
             xOffset=alt.XOffset("agent:N", sort=names),
-            color=alt.Color(
-                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-            ),
+            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
         )
     )
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.55).encode(y="low:Q", y2="high:Q")

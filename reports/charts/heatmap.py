@@ -42,7 +42,7 @@ def chart(view: PageView) -> Chart | None:
             y=alt.Y(
                 "system:N",
                 sort=alt.EncodingSortField("elo", op="max", order="descending"),
-                axis=alt.Axis(title=None, domain=False, ticks=False, labelLimit=220),
+                axis=alt.Axis(title=None, domain=False, ticks=False),
             ),
         )
     )

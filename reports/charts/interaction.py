@@ -9,7 +9,7 @@ import altair as alt
 from harness.ranking.exact import share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView, SliceView
 from harness.wording import UNKNOWN_TEXT, share
 
@@ -44,13 +44,13 @@ def chart(view: PageView) -> Chart | None:
         alt.Chart(alt.InlineData(values=values))
         .transform_filter(IN_SUBSET)
         .encode(
-            y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, labelLimit=200, grid=True)),
+            y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, grid=True)),
             yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
             color=alt.Color(
                 "kind:N",
                 sort=list(_KINDS),
                 scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
-                legend=alt.Legend(orient="bottom", title=None),
+                legend=legend(list(_KINDS)),
             ),
         )
     )

@@ -18,7 +18,7 @@ from typing import Final
 from markupsafe import Markup
 
 from harness.reports.charts.elo_latency import PERCENTILES, Choice, Line, Point, frontier, points, references
-from harness.reports.charts.labels import BESIDE_PX, LINE_EM, Box, first_free, place, shortened, text_width
+from harness.reports.charts.labels import BESIDE_PX, DROP_EM, LINE_EM, Box, first_free, place, shortened, text_width
 from harness.reports.charts.scale import LinearScale, LogScale, latency_label
 from harness.reports.charts.theme import LIGHT_CATEGORY, LIGHT_INK
 from harness.reports.view import METRICS, PageView
@@ -100,9 +100,12 @@ class _Drawing:
             '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="{}" stroke-width="{}"{}/>'
         ).format(x1, y1, x2, y2, self.colour(colour), width, Markup(more))  # fmt: skip
 
-    def _text(self, x: float, y: float, text: str, colour: str, anchor: str = "start", more: str = "") -> Markup:
-        return Markup('<text x="{:.1f}" y="{:.1f}" fill="{}" text-anchor="{}"{}>{}</text>').format(
-            x, y, self.colour(colour), anchor, Markup(more), text
+    def _text(
+        self, x: float, y: float, text: str, most_px: float, colour: str, anchor: str = "start", more: str = ""
+    ) -> Markup:
+        """Words that may be so wide at most, which the page sees to where a reader's letters are wider than they are here."""
+        return Markup('<text x="{:.1f}" y="{:.1f}" data-most="{:.0f}" fill="{}" text-anchor="{}"{}>{}</text>').format(
+            x, y, most_px - 2, self.colour(colour), anchor, Markup(more), text
         )
 
     def _grid(self) -> list[Markup]:
@@ -111,18 +114,20 @@ class _Drawing:
         for value in self.y.ticks():
             at = self.y.at(value)
             drawn.append(self._line(room.left, at, room.right, at, "line", 1))
-            drawn.append(self._text(room.left - 6, at + letters * 0.35, f"{value:.0f}", "quiet", "end"))
+            drawn.append(self._text(room.left - 6, at + letters * 0.35, f"{value:.0f}", room.left - 7, "quiet", "end"))
         for value, label in self.x.ticks(letters):
             at = self.x.at(value)
             drawn.append(self._line(at, room.bottom, at, room.bottom + 5, "quiet", 1))
             half = text_width(label, letters) / 2
             middle = min(max(at, half), self.size.width - half)
-            drawn.append(self._text(middle, room.bottom + 6 + letters, label, "quiet", "middle", ' class="tick"'))
+            drawn.append(self._text(middle, room.bottom + 6 + letters, label, half * 2, "quiet", "middle", ' class="tick"'))
         drawn.append(self._line(room.left, room.bottom, room.right, room.bottom, "quiet", 1))
-        drawn.append(self._text(4, letters, "Elo (higher is preferred)", "ink"))
+        above = letters * (LINE_EM - DROP_EM)
+        drawn.append(self._text(4, above, "Elo (higher is preferred)", self.size.width - 8, "ink"))
+        middle = (room.left + room.right) / 2
         for k, words in enumerate(self.title):
             y = room.bottom + 10 + letters * (1 + LINE_EM * (k + 1))
-            drawn.append(self._text((room.left + room.right) / 2, y, words, "ink", "middle"))
+            drawn.append(self._text(middle, y, words, 2 * min(middle, self.size.width - middle) - 4, "ink", "middle"))
         return drawn
 
     def _limits(self) -> list[Markup]:
@@ -146,7 +151,9 @@ class _Drawing:
             box = first_free(spots, self.room, self.taken)
             if box is not None:
                 self.taken.append(box)
-                drawn.append(self._text(box.left, box.bottom - size * 0.3, label, "limit", more=f' font-size="{size:.1f}"'))
+                drawn.append(
+                    self._text(box.left, box.bottom - size * DROP_EM, label, width, "limit", more=f' font-size="{size:.1f}"')
+                )
         return drawn
 
     def _frontier(self) -> list[Markup]:
@@ -178,8 +185,9 @@ class _Drawing:
                 drawn.append(
                     self._text(
                         box.left,
-                        box.bottom - size * 0.3,
+                        box.bottom - size * DROP_EM,
                         label,
+                        width,
                         "quiet",
                         more=f' font-size="{size:.1f}" class="name reference"',
                     )
@@ -235,7 +243,7 @@ class _Drawing:
             if math.dist(near, (x, y)) > BESIDE_PX:
                 leaders.append(self._line(x, y, *near, name, 0.8, ' stroke-opacity="0.8"'))
             halo = f' class="name" font-weight="600" paint-order="stroke" stroke="{self.colour("card")}" stroke-width="3"'
-            names.append(self._text(box.left, box.bottom - letters * 0.3, label, name, more=halo))
+            names.append(self._text(box.left, box.bottom - letters * DROP_EM, label, box.right - box.left, name, more=halo))
         return [*leaders, *names]
 
 

@@ -2,8 +2,8 @@
 
 Names printed at a fixed offset lie on each other as soon as two agents are close, which is the very case a reader looks at.
 So each name takes the first free place on a spiral around its point, and a thin line leads back where that place is not
-beside it. Widths are those of the widest font of the page's list (DejaVu Sans Bold), so that no reader's font makes words
-touch that do not touch here.
+beside it. Widths are those of DejaVu Sans Bold and lines are as high as those of the highest font in use, so that no reader's
+font makes words touch that do not touch here. Letters that are wider still are pressed into their place by the page.
 """
 
 import math
@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-_EM: Final = {**dict.fromkeys("ijlI.,:;|!'()[] ", 0.40), **dict.fromkeys('frt-/“”"', 0.52), **dict.fromkeys("mwMW%@", 1.06)}
-_LOWER_EM, _UPPER_EM, _WIDE_EM = 0.72, 0.83, 1.25
+_EM: Final = {**dict.fromkeys("ijlI.,:;|!'()[] ", 0.40), **dict.fromkeys('frt-/“”"', 0.52), **dict.fromkeys("mwMW%@…", 1.11),
+              **dict.fromkeys("+=<>~#^&", 0.88)}  # fmt: skip
+_LOWER_EM, _UPPER_EM, _WIDE_EM = 0.72, 0.86, 1.25
 """Widths in em: of DejaVu Sans Bold's letters and digits, and of full-width characters with room to spare."""
-LINE_EM: Final = 1.25
+LINE_EM: Final = 1.4
+DROP_EM: Final = 0.3
+"""The height of a line, and how far above its foot letters stand: 1.36 and 0.29 em in Noto Sans, 1.33 and 0.25 in Segoe UI."""
 _DIRECTIONS: Final = tuple(math.radians(a) for a in (-35, 35, -145, 145, 0, 180, -90, 90, -60, -120, 60, 120))
 """Right above its point first, where people look for a name; y grows downwards."""
 _STEP_PX: Final = 7.0

@@ -7,7 +7,7 @@ about the machine. Pacing error and event-loop lag are measured by the run itsel
 import altair as alt
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, subset_choice, to_spec
+from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, subset_choice, to_spec
 from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
@@ -38,9 +38,7 @@ def latency(view: PageView) -> Chart | None:
         .encode(
             x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
             y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
-            color=alt.Color(
-                "agent:N", scale=alt.Scale(domain=names), legend=alt.Legend(orient="bottom", title=None, columns=4)
-            ),
+            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
             shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
             tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
         )
@@ -82,7 +80,7 @@ def machine(view: PageView) -> Chart | None:
         .encode(
             x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
             y=alt.Y("ms:Q", axis=alt.Axis(title="ms")),
-            color=alt.Color("what:N", legend=alt.Legend(orient="bottom", title=None)),
+            color=alt.Color("what:N", legend=legend(sorted({str(row["what"]) for row in values}))),
             shape="what:N",
             tooltip=["what:N", "agent:N", "context:N", alt.Tooltip("ms:Q", format=".2f")],
         )
@@ -113,7 +111,7 @@ def telemetry(view: PageView) -> Chart | None:
         .encode(
             x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
             y=alt.Y("percent:Q", scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(title="%")),
-            color=alt.Color("what:N", legend=alt.Legend(orient="bottom", title=None)),
+            color=alt.Color("what:N", legend=legend([line.name for line in view.telemetry])),
             strokeDash="what:N",
         )
         .properties(width="container", height=150)

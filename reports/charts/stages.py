@@ -9,7 +9,7 @@ from collections import defaultdict
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, subset_choice, to_spec
+from harness.reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 from harness.wording import milliseconds
 
@@ -31,11 +31,18 @@ def chart(view: PageView) -> Chart | None:
         if parts.get(stage)
     ]
     labels = [
-        {"agent": agent, "subset": subset, "ms": sum(parts.values()), "label": milliseconds(sum(parts.values()))}
+        {
+            "agent": agent,
+            "subset": subset,
+            "ms": total,
+            "label": milliseconds(total),
+            "end": 1.12 * total,
+        }
         for subset, found in means.items()
         for agent, (_, parts) in found.items()
+        for total in [sum(parts.values())]
     ]
-    y = alt.Y("agent:N", sort=order, axis=alt.Axis(title=None, labelLimit=200))
+    y = alt.Y("agent:N", sort=order, axis=alt.Axis(title=None))
     bars = (
         alt.Chart(alt.InlineData(values=values))
         .transform_filter(IN_SUBSET)
@@ -49,7 +56,7 @@ def chart(view: PageView) -> Chart | None:
                     domain=[STAGE_LABELS[stage] for stage in stages],
                     range=[colour for stage, colour in zip(STAGE_LABELS, STAGE_COLOURS, strict=True) if stage in stages],
                 ),
-                legend=alt.Legend(orient="bottom", title=None, columns=4),
+                legend=legend([STAGE_LABELS[stage] for stage in stages]),
             ),
             order=alt.Order("place:Q"),
             tooltip=["agent:N", "stage:N", alt.Tooltip("ms:Q", format=".0f")],
@@ -61,6 +68,8 @@ def chart(view: PageView) -> Chart | None:
         .mark_text(align="left", dx=6)
         .encode(y=y, x="ms:Q", text="label:N")
     )
+    # A bar's figure stands right of it, so the axis goes on beyond the longest.
+    room = text.mark_tick(opacity=0).encode(x="end:Q", text=alt.Undefined)
     rows = tuple(
         (agent, str(means["all"][agent][0]), *(milliseconds(whole[agent].get(stage, 0.0)) for stage in stages))
         for agent in order
@@ -69,7 +78,7 @@ def chart(view: PageView) -> Chart | None:
         name="waterfall",
         title="Where the time goes",
         caption="Means over the turns that have a waterfall. Work behind a wait is not summed; each turn below draws it.",
-        spec=to_spec((bars + text).add_params(subset_choice()).properties(width="container", height=alt.Step(34))),
+        spec=to_spec((bars + room + text).add_params(subset_choice()).properties(width="container", height=alt.Step(34))),
         table=Table(("Agent", "Turns", *(STAGE_LABELS[stage] for stage in stages)), rows),
     )
 

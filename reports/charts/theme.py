@@ -10,6 +10,8 @@ from typing import Any
 
 import altair as alt
 
+from harness.reports.charts.labels import LINE_EM, text_width
+
 LIGHT_CATEGORY = ("#0064a8", "#c2410c", "#00805f", "#a8487f", "#7a5c00", "#2f7fb5", "#6b4fbb", "#55606b")
 DARK_CATEGORY = ("#5cb3f0", "#f59a5f", "#3cc9a0", "#e08fc0", "#e6c04a", "#8fd0ff", "#b3a1f5", "#a9b4bf")
 
@@ -36,6 +38,8 @@ TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"
 LIGHT_INK = {"ink": "#1c2329", "quiet": "#55606b", "line": "#dfe3e7", "card": "#ffffff", "limit": "#c2410c"}
 """The other colours of the light theme, by the names that they have on the page."""
 
+LABEL_PX, LEGEND_LIMIT_PX = 12, 260
+
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
 
@@ -46,6 +50,12 @@ LATENCY_LABEL = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' :
 def latency_axis(title: str | None) -> alt.Axis:
     """Ticks where people think of latency, whatever the scale."""
     return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, grid=True)
+
+
+def legend(labels: Sequence[str], room_px: float = 600.0) -> alt.Legend:
+    """A legend below the chart, of as many columns as have room on a phone's drawing, and four at most."""
+    widest = max((min(text_width(label, LABEL_PX), LEGEND_LIMIT_PX) for label in labels), default=0.0)
+    return alt.Legend(orient="bottom", title=None, columns=int(min(4, max(1, room_px // (widest + 30)))))
 
 
 def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
@@ -63,10 +73,19 @@ def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
             "gridColor": line,
             "domainColor": quiet,
             "tickColor": line,
-            "labelFontSize": 12,
+            "labelFontSize": LABEL_PX,
             "titleFontSize": 12.5,
+            "titleLineHeight": 12.5 * LINE_EM,
+            "labelLimit": 220,
         },
-        "legend": {"labelColor": ink, "titleColor": quiet, "labelFontSize": 12, "titleFontSize": 12, "labelLimit": 260},
+        "legend": {
+            "labelColor": ink,
+            "titleColor": quiet,
+            "labelFontSize": LABEL_PX,
+            "titleFontSize": 12,
+            "labelLimit": LEGEND_LIMIT_PX,
+            "rowPadding": LABEL_PX * (LINE_EM - 1),
+        },
         "title": {"color": ink, "subtitleColor": quiet, "anchor": "start", "fontSize": 14},
         "text": {"color": ink, "fontSize": 12},
         "rule": {"color": quiet},

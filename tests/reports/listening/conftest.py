@@ -1,5 +1,6 @@
 """A listening test served over a real socket from a run on disk, and a browser that comes to it from elsewhere."""
 
+import os
 import subprocess
 import threading
 import time
@@ -109,7 +110,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def from_elsewhere(browser: Any) -> Iterator[Callable[..., Any]]:
+def from_elsewhere(browser: Any, dejavu: dict[str, str]) -> Iterator[Callable[..., Any]]:
     """A page of a browser that knows every `*.test` as this machine; `arguments` are Chromium's own."""
     running: list[Any] = []
 
@@ -117,6 +118,7 @@ def from_elsewhere(browser: Any) -> Iterator[Callable[..., Any]]:
         one = browser.browser_type.launch(
             executable_path=CHROMIUM,
             args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP *.test 127.0.0.1", *arguments],
+            env={**os.environ, **dejavu},
         )
         running.append(one)
         return one.new_context(
