@@ -41,7 +41,7 @@ def test_pictures_without_their_extra_are_refused_in_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["harness", *asked])
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
     with pytest.raises(SystemExit) as left:
         main()
     assert left.value.code == 2
