@@ -79,7 +79,12 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
-        weights = bring_weights(plan, _judging(plan, judges), progress)
+        try:
+            weights = bring_weights(plan, _judging(plan, judges), progress)
+        except UserError:
+            if not request.resume:
+                store.discard()
+            raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
         not_played = _play(plan, store, weights, progress)
         measure_missing(store, silero(), progress)

