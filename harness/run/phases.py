@@ -21,7 +21,7 @@ from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
-from harness.run.room import how_to_go_on, refuse_without_room
+from harness.run.room import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
@@ -37,6 +37,7 @@ from harness.store.events import EventSettings
 from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.wording import counted
 
 CALLER = "harness caller"
 ASKED_WAIT_S = 600.0
@@ -79,6 +80,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
+        _say_what_comes(plan, store, judges, progress)
         try:
             weights = bring_weights(plan, _judging(plan, judges), progress)
         except UserError:
@@ -101,6 +103,22 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     if request.fixed is not None:
         refuse_another_plan(plan, request.fixed, plan.options.plan_file)
     return plan, folder
+
+
+def _say_what_comes(plan: RunPlan, store: RunStore, judges: Sequence[str], progress: RunProgress) -> None:
+    """One line with the steps, for who runs it for the first time and wonders how long it will take."""
+    done = store.finished_ids()
+    left = [key for key in plan.session_keys() if key.session_id not in done]
+    if not left:
+        return
+    calls_s = calls_last_s(plan, left) / plan.options.concurrency
+    about = f"{calls_s:.0f} s" if calls_s < 120 else f"{calls_s / 60:.0f} min"
+    judged = "transcribed and judged" if judges else "transcribed"
+    progress.note(
+        f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')} (about {about}), "
+        f"each with its TTFA as it ends; "
+        f"then what was heard is {judged}. Kept in {store.folder}"
+    )
 
 
 def _judging(plan: RunPlan, judges: Sequence[str]) -> Sequence[str]:
