@@ -30,7 +30,8 @@ from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
-from harness.run.sessions import SessionPlayer, weights_of
+from harness.run.sessions import SessionPlayer
+from harness.run.weights import weights_of_agents
 from harness.store.run_store import RunStore
 from harness.timing.figures import MOST_LOST, NO_REPLY_MS
 
@@ -112,7 +113,7 @@ async def _all_calls(rounds: int) -> list[Call]:
         there = Path(folder)
         agents = tuple(str(_short(there, name)) for name in AGENTS)
         plan = make_plan(RunOptions(agents=agents, pack=str(_pack(there))))
-        weights = weights_of(plan, progress)
+        weights = weights_of_agents(plan, progress)
         turns, vocal = render_turns(plan, progress), silero()
         (there / "logs").mkdir()
         async with RunningAgents(plan.profiles, weights, there / "logs", progress) as running:

@@ -8,7 +8,7 @@ import json
 import os
 import sqlite3
 import sys
-from typing import Annotated, TextIO, cast
+from typing import Annotated, Final, TextIO, cast
 
 import typer
 from typer.exceptions import TyperException
@@ -39,6 +39,10 @@ from harness.commands import (
 )
 from harness.errors import AgentError, StorageError, UserError
 from harness.store.disk import storage_fault
+
+HOW_TO_BE_ALLOWED: Final = (
+    "let it be written, or name other folders: --out for the run, HEART_HARNESS_CACHE for what is kept between runs"
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -121,6 +125,9 @@ def _run(arguments: list[str]) -> int:
         return _fail(3, "storage", str(error), as_json)
     except (OSError, sqlite3.OperationalError) as error:
         fault = storage_fault(error)
+        if fault is None and isinstance(error, PermissionError) and error.filename:
+            _show_traceback_if_asked()
+            return _fail(2, "input", f"{error.filename}: {error.strerror}; {HOW_TO_BE_ALLOWED}", as_json)
         if fault is None:
             raise
         _show_traceback_if_asked()

@@ -1,20 +1,15 @@
 """Turns a view into one HTML file that opens from disk with no network, today and in ten years.
 
-Vega and Vega-Lite are inlined from vl-convert, which is the very engine that draws the PNG and SVG, so that the page and
-the pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `harness.reports.embedding`).
+Vega and Vega-Lite are inlined (`harness.reports.vega`), the very engine that draws the PNG and SVG, so that the page and the
+pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `harness.reports.embedding`).
 """
 
-import hashlib
-import os
-from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 
 import jinja2
 from markupsafe import Markup
 
-from harness.models.store import cache_folder
 from harness.reports import endpointing, events, payload
 from harness.reports.board import board, method_words
 from harness.reports.cautions import cautions, in_one_line, merged
@@ -23,6 +18,7 @@ from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.embedding import content_policy, packed, safe_json, script_text
 from harness.reports.losses import losses
+from harness.reports.vega import vega_script
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset
 from harness.reports.wording import finding_interval, finding_value, judge_sentence
@@ -145,29 +141,6 @@ def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:
 def own_script() -> str:
     """The page's own script, exactly as it stands in the file."""
     return script_text("\n".join(_read(f"script/{name}") for name in _SCRIPTS))
-
-
-@cache
-def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, which the page runs when a chart is first wanted.
-
-    A function of its own, so that it can be run at once and to its end, which printing needs and a module cannot.
-    Putting them together takes seconds, half of what writing a small page costs, so the outcome is kept beside the weights.
-    """
-    import vl_convert
-
-    ready = "window.vegaEmbed = vegaEmbed;"
-    made_of = hashlib.sha256(f"{version('vl-convert-python')} {ready} in a function".encode()).hexdigest()[:16]
-    kept = cache_folder() / "vega" / f"{made_of}.js"
-    with suppress(OSError):
-        return kept.read_text(encoding="utf-8")
-    script = script_text(f'(() => {{"use strict";{vl_convert.javascript_bundle(ready)}\n}})();')
-    with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        whole = kept.with_suffix(f".{os.getpid()}")
-        whole.write_text(script, encoding="utf-8")
-        whole.replace(kept)
-    return script
 
 
 def _environment() -> jinja2.Environment:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from harness.extras import require_pictures
 from harness.reports.charts import elo_latency, joint_picture
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.labels import LINE_EM
@@ -41,7 +42,12 @@ def picture_spec(chart: Chart, words: str) -> Spec:
 
 
 def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[Path, ...]:
-    """Write `NAME.png` and `NAME.svg` for every chart."""
+    """Write `NAME.png` and `NAME.svg` for every chart.
+
+    Raises:
+        UserError: the extra that draws is not installed.
+    """
+    require_pictures("a picture")
     import vl_convert
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -56,7 +62,12 @@ def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[P
 
 
 def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
-    """Write `elo_latency.png` and `elo_latency.svg`; nothing where no agent has both a rating and a latency."""
+    """Write `elo_latency.png` and `elo_latency.svg`; nothing where no agent has both a rating and a latency.
+
+    Raises:
+        UserError: the extra that draws is not installed.
+    """
+    require_pictures("a picture")
     import vl_convert
 
     size = joint_picture.PICTURE

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from harness.commands.screen import screen
+from harness.extras import require_pictures
 from harness.progress import RunProgress
 
 
@@ -47,6 +48,8 @@ def report(
     from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
 
+    if export is not None:
+        require_pictures(f"--export {export}")
     with RunProgress() as progress:
         progress.phase("Reading")
         stores = [RunStore.open(run) for run in runs]

@@ -131,6 +131,8 @@ def check(
         raise UserError("--every-turn: says what --listen and --turn-taking listen to; add one of them")
     if picture and not turn_taking:
         raise UserError("--picture: draws what --turn-taking finds; add --turn-taking")
+    if picture:
+        tell_ends.refuse_picture(picture)
     loaded = _load(pack)
     report = check_pack(loaded)
     heard = _listen_to(loaded, every_turn) if listen else None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
+from harness.extras import require_pictures
 from harness.progress import RunProgress
 from harness.scenarios.pack import Pack
 
@@ -62,18 +63,27 @@ def table(found: "TurnTaking") -> Iterator[str]:
     yield "    (people at 25 / 50 / 75 / 90 %: counselling clients 2 / 8 / 20 / 38, patients 2 / 7 / 17 / 35)"
 
 
+def refuse_picture(picture: Path) -> None:
+    """Refuse a picture that cannot be drawn, before minutes are spent on what it shows.
+
+    Raises `UserError` for an ending that is no picture's, and where the extra that draws is not installed.
+    """
+    if picture.suffix not in (".svg", ".png"):
+        raise UserError(f"--picture {picture}: give a name that ends in .svg or .png")
+    require_pictures("--picture")
+
+
 def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
     """Write the picture; its ending says whether as PNG or SVG.
 
-    Raises `UserError` for another ending or a folder that cannot be written.
+    Raises `UserError` as `refuse_picture` does, and for a folder that cannot be written.
     """
+    refuse_picture(picture)
     import vl_convert
 
     from harness.reports.charts.pack_turn_taking import chart
     from harness.reports.pictures import SCALE, picture_spec
 
-    if picture.suffix not in (".svg", ".png"):
-        raise UserError(f"--picture {picture}: give a name that ends in .svg or .png")
     spec = picture_spec(chart(found, pack), f"{found.turns} turns, {len(found.pauses_ms)} marked pauses")
     try:
         if picture.suffix == ".svg":

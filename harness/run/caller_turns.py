@@ -132,6 +132,19 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
     return CallerTurns(plan, rendered, barge_in, chosen, events)
 
 
+def voice_weights(plan: RunPlan) -> frozenset[str]:
+    """The weights of the voices that the plan's callers speak with.
+
+    Raises:
+        UserError: the user's voices file is malformed.
+    """
+    voices = open_voices(plan.pack, plan.options.seed, _voices_of_agents(plan))
+    said = [(c, c.turns[k]) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
+    spoken = [context for context, turn in said if plan.pack.recording_of(turn) is None]
+    weights = {voices.weight_of(voices.wish_of(context)) for context in spoken}
+    return frozenset(weight for weight in weights if weight is not None)
+
+
 def _voices_of_agents(plan: RunPlan) -> frozenset[str]:
     """The weights that agents of the plan speak with, as far as their profiles say."""
     return frozenset(weight for profile in plan.profiles for weight in profile.weights)

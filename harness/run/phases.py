@@ -21,12 +21,13 @@ from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
-from harness.run.room import how_to_go_on, refuse_without_room
+from harness.run.room import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.running_agents import RunningAgents
-from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing, weights_of
+from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.telemetry import Telemetry
-from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
+from harness.run.weights import bring_weights
+from harness.steps.judge import RunJudging, judge_run, load_judges
 from harness.steps.summarise import summarise
 from harness.steps.summary import Failure, RunSummary
 from harness.steps.transcribe import transcribe_all
@@ -36,6 +37,7 @@ from harness.store.events import EventSettings
 from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.wording import counted
 
 CALLER = "harness caller"
 ASKED_WAIT_S = 600.0
@@ -78,14 +80,18 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
-        weights = weights_of(plan, progress)
+        _say_what_comes(plan, store, judges, progress)
+        try:
+            weights = bring_weights(plan, _judging(plan, judges), progress)
+        except UserError:
+            if not request.resume:
+                store.discard()
+            raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
         not_played = _play(plan, store, weights, progress)
         measure_missing(store, silero(), progress)
         store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
-        for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
-            weights_for(name, progress)
         asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
         summary = summarise(store, votes(store))
     return store, _with_unplayed(summary, not_played)
@@ -97,6 +103,27 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     if request.fixed is not None:
         refuse_another_plan(plan, request.fixed, plan.options.plan_file)
     return plan, folder
+
+
+def _say_what_comes(plan: RunPlan, store: RunStore, judges: Sequence[str], progress: RunProgress) -> None:
+    """One line with the steps, for who runs it for the first time and wonders how long it will take."""
+    done = store.finished_ids()
+    left = [key for key in plan.session_keys() if key.session_id not in done]
+    if not left:
+        return
+    calls_s = calls_last_s(plan, left) / plan.options.concurrency
+    about = f"{calls_s:.0f} s" if calls_s < 120 else f"{calls_s / 60:.0f} min"
+    judged = "transcribed and judged" if judges else "transcribed"
+    progress.note(
+        f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')} (about {about}), "
+        f"each with its TTFA as it ends; "
+        f"then what was heard is {judged}. Kept in {store.folder}"
+    )
+
+
+def _judging(plan: RunPlan, judges: Sequence[str]) -> Sequence[str]:
+    """Those of the judges that will have something to read."""
+    return judges if any(not context.timing_alone for context in plan.contexts) else ()
 
 
 def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
@@ -160,6 +187,7 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
 
 def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
     if store.finished_ids() >= {key.session_id for key in plan.session_keys()}:
+        asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
     turns = render_turns(plan, progress)
     return asyncio.run(_call(plan, store, turns, weights, progress))
@@ -173,13 +201,12 @@ async def _call(
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
-            await calibrated(plan, store, caller, progress)
-            await caller.start()  # does nothing, unless the calibration had to end it
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
                 not_played = await player.play_all()
-            idle = running.idle_cpu_percent
+            idle, priority = running.idle_cpu_percent, caller.priority
+            await calibrated(plan, store, caller, progress)
     except asyncio.CancelledError:
         await caller.stop(IMPATIENT_S)
         raise
@@ -191,12 +218,22 @@ async def _call(
                 "idle_cpu_percent": idle,
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
-                "caller_priority": caller.priority,
+                "caller_priority": priority,
                 "models": {name: pin_of(name) for name in weights},
             }
         )
     )
     return not_played
+
+
+async def _calibrate_alone(plan: RunPlan, store: RunStore, progress: RunProgress) -> None:
+    """For a run that was stopped between its last call and its calibration."""
+    if not store.manifest.not_calibrated:
+        caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
+        try:
+            await calibrated(plan, store, caller, progress)
+        finally:
+            await caller.stop()
 
 
 def _with_voices(settings: EventSettings | None, voices: Mapping[str, str]) -> EventSettings | None:

@@ -18,6 +18,7 @@ from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.run.dealing import deal
 from harness.run.events_file import load_events
+from harness.run.lasting import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack, PackError, context_hash, load_pack
 from harness.store.events import CallerEvent, EventSettings
@@ -83,15 +84,17 @@ class RunPlan:
         return self.events.dealt([c.id for c in self.whole or self.contexts], key.context_id, key.repeat, self.options.seed)
 
     def session_keys(self) -> tuple[SessionKey, ...]:
-        """Every session in playing order: contexts in order, agents in random order within a context (seeded).
+        """Every session in playing order: the shortest context first, so that a first figure comes soon, the others in the
+        order of the pack, agents in random order within a context (seeded).
 
+        Were all sorted by length, what changes over a run would be taken for what length does; one context at its head is not.
         Random order inside a context spreads what changes over a run (temperature, other load) evenly over agents,
         while paired comparisons stay close in time.
         """
         order = random.Random(self.options.seed)
         here = {context.id for context in self.contexts}
         keys: list[SessionKey] = []
-        for context in self.whole or self.contexts:
+        for context in self._shortest_first(self.whole or self.contexts):
             for condition in self.options.conditions:
                 for repeat in range(self.options.repeats):
                     profiles = list(self.profiles)
@@ -99,6 +102,10 @@ class RunPlan:
                     if context.id in here:
                         keys += [self._key(context, profile, condition, repeat) for profile in profiles]
         return tuple(key for key in keys if key.session_id not in self.options.elsewhere)
+
+    def _shortest_first(self, contexts: tuple[Context, ...]) -> list[Context]:
+        first = min(contexts, key=lambda context: lasting_s(context, self.pack, self.options.mode), default=None)
+        return sorted(contexts, key=lambda context: context is not first)
 
     def _key(self, context: Context, profile: AgentProfile, condition: str, repeat: int) -> SessionKey:
         return SessionKey(

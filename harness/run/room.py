@@ -9,19 +9,12 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Final
 
-import soundfile
-
 from harness.errors import StorageError
+from harness.run.lasting import lasting_s
 from harness.run.plan import RunPlan
-from harness.scenarios.context import Context
-from harness.scenarios.spoken import spoken_indices
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey
 
-WORD_S: Final = 0.4
-"""People in distress speak about 150 words a minute, pauses included."""
-REPLY_S: Final = 10.0
-"""What a call lasts beyond the caller's words, for each turn: the wait, the reply, and the silence that ends it."""
 KEPT_BYTES_PER_S: Final = 25_000
 """Of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
 PASSING_BYTES_PER_S: Final = 112_000
@@ -73,14 +66,5 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
 
 
 def _each_lasts_s(plan: RunPlan, keys: Iterable[SessionKey]) -> list[float]:
-    by_context = {context.id: _lasting_s(context, plan) for context in plan.contexts}
+    by_context = {context.id: lasting_s(context, plan.pack, plan.options.mode) for context in plan.contexts}
     return [by_context[key.context_id] for key in keys]
-
-
-def _lasting_s(context: Context, plan: RunPlan) -> float:
-    turns = [context.turns[index] for index in spoken_indices(context, plan.options.mode)]
-    return sum(_spoken_s(plan.pack.recording_of(turn), turn.text) + REPLY_S for turn in turns)
-
-
-def _spoken_s(recording: Path | None, text: str) -> float:
-    return len(text.split()) * WORD_S if recording is None else float(soundfile.info(str(recording)).duration)

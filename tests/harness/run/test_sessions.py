@@ -109,11 +109,19 @@ async def test_several_calls_at_once_measure_the_same(pack: Path, tmp_path: Path
         assert ttfa_ms == pytest.approx(DELAYS_MS[agent], abs=30)
 
 
-def test_order_is_contexts_first_and_agents_by_lot_within(pack: Path) -> None:
+def test_order_is_the_shortest_context_first_and_agents_by_lot_within(pack: Path) -> None:
     orders = set()
     for seed in range(8):
         keys = plan_for(pack, seed=seed).session_keys()
-        assert [k.context_id for k in keys] == ["first", "first", "second", "second"]
+        assert [k.context_id for k in keys] == ["second", "second", "first", "first"]
         assert keys == plan_for(pack, seed=seed).session_keys()
         orders.add(tuple(k.agent for k in keys))
     assert len(orders) > 1
+
+
+def test_the_shortest_context_comes_first_and_the_others_stay_as_they_are() -> None:
+    plan = make_plan(RunOptions(agents=("polaris-like",)))
+    played = [key.context_id for key in plan.session_keys()]
+    words = {c.id: len(c.turns[-1].text.split()) for c in plan.contexts}
+    assert words[played[0]] == min(words.values())
+    assert played[1:] == [c.id for c in plan.contexts if c.id != played[0]]

