@@ -60,48 +60,6 @@ def test_every_chart_of_the_registry_is_drawn_and_takes_the_colours_of_the_other
     assert page.get_by_role("button", name="Dark").get_attribute("aria-pressed") == "true"
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_nothing_runs_out_of_the_window(address: str, open_page: Open, width: int) -> None:
-    page = open_page(address, width=width, height=800)
-    all_drawn(page)
-    page.locator("#c-1 > summary").click()
-    page.locator("#c-1 .turn").first.wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-=======
-@pytest.mark.parametrize(("width", "dark"), [(1_280, False), (1_280, True), (360, True)])
-def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path, width: int, dark: bool) -> None:
-    path = tmp_path / "page.html"
-    path.write_text(render(invented_view(agents=3, contexts=9, audio="none.flac")), encoding="utf-8")
-    page = open_page(path.as_uri(), width=width, dark=dark)
-    assert not grave_faults(page)
-    all_drawn(page)
-    for fold in page.locator("#main details:not(.context) > summary:visible").all():
-        fold.click()
-    page.locator("#board").get_by_role("button", name="Elo").click()
-    page.select_option("#filters [name=agent]", "invented-a")
-    page.select_option("#filters [name=with]", "invented-b")
-    page.locator("#c-0 > summary").click()
-    page.locator("#c-0 .turn").first.wait_for()
-    for fold in page.locator("#c-0 details > summary:visible").all():
-        fold.click()
-    assert not grave_faults(page)
-    page.emulate_media(media="print")
-    assert not grave_faults(page)
-    page.emulate_media(media="screen")
-    page.fill("#filters [name=text]", "no such word")
-    page.locator("#none-match").wait_for()
-    assert not grave_faults(page)
-
-
-def grave_faults(page: Any) -> list[tuple[str, list[str]]]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [(v["id"], [n["html"][:120] for n in v["nodes"]][:3]) for v in found if v["impact"] in ("serious", "critical")]
->>>>>>> fonts
-
-
 def test_a_keyboard_opens_a_conversation_and_reaches_its_player(address: str, open_page: Open) -> None:
     page = open_page(address)
     page.locator("#c-0 > summary").focus()
