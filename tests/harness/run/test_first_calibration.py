@@ -1,6 +1,7 @@
-"""The first run on a machine measures its own error before the first call, keeps it, and outlives a failure of it."""
+"""The first run on a machine measures its own error after the last call, keeps it, and outlives a failure of it."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,6 +43,25 @@ def test_a_first_run_calibrates_once_and_a_later_one_quotes_it(
         assert "all of" in said["measurement_error"]
     assert quoted[0] == quoted[1]
     assert quoted[0]["ttfa_p95_error_ms"] is None
+
+
+def test_a_run_that_was_stopped_before_its_calibration_makes_it_up(
+    pack: Path, tmp_path: Path, new_machine: dict[str, str], harness_command: Callable[..., Finished]
+) -> None:
+    asked = ("--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out", tmp_path / "r")
+    done = harness_command("run", "--agent", peer("raw-pcm-echo"), *asked, **new_machine)
+    assert done.code == 0, done.err
+    assert done.err.index("Calls") < done.err.index("Calibrating")
+    store = RunStore.open(tmp_path / "r")
+    store.set_manifest(store.manifest.model_copy(update={"calibration": None}))
+    store.close()
+    for kept in (tmp_path / "cache").iterdir():
+        if kept.name.startswith("calibration"):
+            shutil.rmtree(kept) if kept.is_dir() else kept.unlink()
+    again = harness_command("run", "--resume", "--out", tmp_path / "r", "--judge", "none", "--json", **new_machine)
+    assert again.code == 0, again.err
+    assert "Calibrating" in again.err
+    assert again.json["calibration"] is not None
 
 
 NO_ROOM_FOR_A_WHILE = "import sys, tempfile; tempfile.tempdir = sys.argv.pop(1); from harness.cli import main; main()"
