@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import hypothesis
 import pytest
 
 HERE: Final = Path(__file__).parent
@@ -26,6 +27,11 @@ ALONE: Final = (
     "harness/run/test_stopping.py",
 )
 """Files and folders."""
+
+
+# How long an input takes to draw says how busy the machine is, and nothing of what is tested.
+hypothesis.settings.register_profile("any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("any machine")
 
 
 def pytest_configure() -> None:

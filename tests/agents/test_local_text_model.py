@@ -13,6 +13,7 @@ from harness.agents.text import ask
 
 
 @pytest.mark.models
+@pytest.mark.long
 async def test_a_model_without_an_endpoint_is_served_and_ended(tmp_path: Path) -> None:
     profile = load_profile("smollm2-text").model_copy(update={"max_tokens": 12})
     assert isinstance(profile, TextProfile)

@@ -116,6 +116,7 @@ def test_the_transcriber_hears_the_real_voice_and_never_talks_in_silence(joe: Pi
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_one_thing_said_over_and_over_is_heard(joe: PiperSynthesiser, tiny_path: Path) -> None:
     turn = render_turn("Don't worry. " + "You're not, I'm not. " * 10, None, joe, None)
     heard = Transcriber(tiny_path).transcribe(turn.samples, turn.rate_hz)

@@ -115,6 +115,7 @@ def test_the_first_screen_needs_no_script(address: str, browser: Any) -> None:
     context.close()
 
 
+@pytest.mark.long
 def test_twenty_agents_and_three_hundred_conversations_stay_under_fifteen_megabytes() -> None:
     few, more = (len(render(invented_view(agents=20, contexts=n))) for n in (3, 12))
     assert few + (more - few) / 9 * 297 < 15e6

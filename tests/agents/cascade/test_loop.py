@@ -52,6 +52,7 @@ async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_in
     assert process.returncode == 0, "told to end, it ended cleanly"
 
 
+@pytest.mark.long
 async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, speech: NDArray[np.int16]) -> None:
     delayed = """
         [cascade.endpoint]
@@ -69,6 +70,7 @@ async def test_the_stock_cascade_with_a_delay_in_one_stage(run_agent: Agent, spe
     assert 700 <= bar_ms <= 700 + own_ms + 10
 
 
+@pytest.mark.long
 async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(run_agent: Agent, speech: NDArray[np.int16]) -> None:
     with run_agent("deliberate") as (url, _):
         heard = await call(url, speech, HISTORY, quiet_s=0.5, limit_s=40)
@@ -81,6 +83,7 @@ async def test_the_deliberate_cascade_speaks_its_revision_and_times_that(run_age
     assert heard.said
 
 
+@pytest.mark.long
 async def test_an_idle_agent_hardly_uses_the_processor_and_killed_leaves_no_language_model_behind(run_agent: Agent) -> None:
     with run_agent("polaris-like") as (_, process):
         children = psutil.Process(process.pid).children(recursive=True)

@@ -74,6 +74,7 @@ def test_the_first_part_comes_well_before_the_whole(whole: PiperVoice, in_parts:
     assert statistics.median(first_s["parts"]) < 0.8 * statistics.median(first_s["whole"])
 
 
+@pytest.mark.long
 def test_a_voice_with_another_decoder_is_refused(weights: dict[str, str], tmp_path: Path) -> None:
     model = onnx.load(weights["piper-joe"])
     for node in model.graph.node:
@@ -101,6 +102,7 @@ def test_a_decoder_that_needs_the_speaker_is_refused(weights: dict[str, str], tm
         load_voice(TtsSettings(in_parts=True), str(several))
 
 
+@pytest.mark.long
 def test_a_decoder_that_looks_too_far_is_refused(weights: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.agents.cascade.voice_in_parts.MARGIN_FRAMES", MARGIN_FRAMES // 3)
     with pytest.raises(SettingsFailed, match="looks too far ahead"):

@@ -18,6 +18,7 @@ from tests.harness.conftest import Finished
 from tests.harness.fleet.conftest import Starts, asked
 
 
+@pytest.mark.long
 def test_a_run_on_a_cluster_is_the_run_without_one(
     cluster: Starts,
     writer: Path,

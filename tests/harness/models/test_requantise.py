@@ -11,6 +11,7 @@ from harness.models.requantise import requantise
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_requantising_keeps_all_but_the_rounding_and_is_repeatable(tmp_path: Path) -> None:
     from gguf import GGUFReader, quants
 

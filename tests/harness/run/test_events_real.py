@@ -39,31 +39,29 @@ def reply(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.models
-@pytest.mark.parametrize(
-    "ways", [pytest.param(("goes-on", "stops"), id="two"), pytest.param(tuple(FATES), id="four", marks=pytest.mark.long)]
-)
+@pytest.mark.long
 def test_each_row_says_what_the_agent_really_did(
-    harness_command: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path, ways: tuple[str, ...]
+    harness_command: Callable[..., Finished], pack: Path, reply: Path, tmp_path: Path
 ) -> None:
     events, folder = tmp_path / "events.yaml", tmp_path / "r"
     events.write_text(f"events: [{{sound: cough, at_ms: {AT_MS}}}, {{sound: nothing, at_ms: {AT_MS}}}]\n", encoding="utf-8")
-    agents = [word for way in ways for word in ("--agent", peer(f"talker-{way}"))]
+    agents = [word for way in FATES for word in ("--agent", peer(f"talker-{way}"))]
     done = harness_command(
         "run", *agents, "--pack", pack, "--events", events, "--concurrency", 4, "--json", "--out", folder,
         PEER_REPLY=str(reply), PEER_WORDS=REPLY,
     )  # fmt: skip
     assert done.code == 0, done.err
     cells = {c["agent"].removeprefix("talker-"): c for c in done.json["cells"] if c["subset"] == "all"}
-    rows = {(way, row["sound"]): row for way in ways for row in cells[way]["events"]}
+    rows = {(way, row["sound"]): row for way in FATES for row in cells[way]["events"]}
     assert {(key, row["no_occasion"], row["not_sounding"]) for key, row in rows.items()} == {(key, 0, 0) for key in rows}
     if any(row["left_out"] for row in rows.values()):
         pytest.skip("others held the machine")
 
-    for way in ways:
+    for way in FATES:
         assert _fates(rows[way, "nothing"]) == (1, 0, 0, 0, 0), way
         assert rows[way, "nothing"]["lost_words"] == [0, 1], way
-    assert {way: _fates(rows[way, "cough"]) for way in ways} == {way: FATES[way] for way in ways}
-    assert {way: rows[way, "cough"]["lost_words"] for way in ways} == {way: LOST_WORDS[way] for way in ways}
+    assert {way: _fates(rows[way, "cough"]) for way in FATES} == FATES
+    assert {way: rows[way, "cough"]["lost_words"] for way in FATES} == LOST_WORDS
     # Clopper and Pearson for 0 and for 1 of 1.
     assert rows["goes-on", "cough"]["interval"] == pytest.approx([0.0, 0.975])
     assert rows["stops", "cough"]["interval"] == pytest.approx([0.025, 1.0])

@@ -39,6 +39,7 @@ def own_mib(root: psutil.Process) -> float:
     return kib / 1024
 
 
+@pytest.mark.long
 def test_floods_take_no_memory_that_is_worth_the_name(pack: Path, tmp_path: Path, flooding_endpoint: str) -> None:
     agents = []
     for behaviour in FLOODS:

@@ -35,6 +35,7 @@ def test_errors_are_counted() -> None:
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path) -> None:
     pack = load_pack("heart-mini")
     some = replace(pack, contexts=pack.contexts[:3])
@@ -51,6 +52,7 @@ def test_shipped_callers_are_understood_and_their_emotions_heard(tmp_path: Path)
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_the_earlier_turns_are_heard_too_when_asked_for(tmp_path: Path) -> None:
     pack = load_pack("heart-mini")
     one = replace(pack, contexts=pack.contexts[:1])
