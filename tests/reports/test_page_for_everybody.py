@@ -13,7 +13,10 @@ from tests.reports.test_page import all_drawn
 Open = Callable[..., Any]
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1_280, False), (360, True), pytest.param(1_280, True, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("width", "dark"),
+    [(1_280, False), pytest.param(360, True, marks=pytest.mark.long), pytest.param(1_280, True, marks=pytest.mark.long)],
+)
 def test_axe_finds_nothing_serious_in_any_state(open_page: Open, tmp_path: Path, width: int, dark: bool) -> None:
     path = tmp_path / "page.html"
     path.write_text(render(invented_view(agents=3, contexts=9, audio="none.flac")), encoding="utf-8")

@@ -31,6 +31,7 @@ def words(text: str) -> set[str]:
     return {word.strip(".,!?").lower() for word in text.split()}
 
 
+@pytest.mark.long
 async def test_speculation_is_held_until_the_turn_is_decided_and_sessions_are_independent(
     run_agent: Agent, speech: NDArray[np.int16]
 ) -> None:

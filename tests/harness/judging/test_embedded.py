@@ -106,6 +106,7 @@ def test_on_gold_it_is_good_order_free_and_quick(judge: Judge) -> None:
 
 @pytest.mark.models
 @pytest.mark.parametrize("injections", [INJECTIONS[:3], pytest.param(INJECTIONS, marks=pytest.mark.long)], ids=["few", "all"])
+@pytest.mark.long
 def test_injected_replies_win_no_more_often_than_their_honest_twins(judge: Judge, injections: tuple[str, ...]) -> None:
     async def wins() -> list[int]:
         won = []

@@ -88,6 +88,7 @@ def test_what_is_wrong_is_one_line_before_anything_is_played(folder: Path, argum
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_two_workers_share_one_run_and_a_failure_tells_all(folder: Path) -> None:
     (folder / "test_mine.py").write_text(TESTS, encoding="utf-8")
     code, said = run(folder, "--agent", "my.toml", "--agent-pack", "two-words.yaml", "-n", "2")

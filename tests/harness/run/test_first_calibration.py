@@ -68,6 +68,7 @@ NO_ROOM_FOR_A_WHILE = "import sys, tempfile; tempfile.tempdir = sys.argv.pop(1);
 """The command, where the folder for short-lived files is not there: a trial's recording has nowhere to go."""
 
 
+@pytest.mark.long
 def test_a_calibration_that_fails_leaves_the_run_and_says_why(pack: Path, tmp_path: Path, new_machine: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", NO_ROOM_FOR_A_WHILE, str(tmp_path / "not-there"), "run", "--agent", str(peer("raw-pcm-echo")),
@@ -82,6 +83,7 @@ def test_a_calibration_that_fails_leaves_the_run_and_says_why(pack: Path, tmp_pa
     store.close()
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_a_calibration_at_once(pack: Path, tmp_path: Path, new_machine: dict[str, str]) -> None:
     begun = subprocess.Popen(
         [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--pack", str(pack), "--judge", "none",

@@ -91,6 +91,7 @@ def shipped() -> Transcriber:
         for name, turn in HARD_TURNS.items()
     ],
 )
+@pytest.mark.long
 def test_a_turn_on_which_plain_decoding_fails_is_heard_after_all(
     unrounded: Transcriber, context_id: str, tmp_path: Path
 ) -> None:

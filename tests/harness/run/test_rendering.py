@@ -17,6 +17,7 @@ from harness.run.rendering import RenderJob, render_missing
 
 
 @pytest.mark.models
+@pytest.mark.long
 def test_processes_render_the_same_samples_as_one_thread(tmp_path: Path) -> None:
     model = models.resolve("piper-joe")
     texts = [f"{word} is fine." for word in ("Monday", "Tuesday", "Friday", "Sunday", "Today", "Noon")]
