@@ -12,14 +12,17 @@ from tests.harness.conftest import Finished
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
+    import os
     import subprocess
     import sys
 
     folder = tmp_path_factory.mktemp("real") / "run"
+    # Threads that spin for each other lose whole time slices to other programs: beside one, an answer then takes over 60 s.
+    patient = {**os.environ, "OMP_WAIT_POLICY": "passive"}
     done = subprocess.run(
         [sys.executable, "-m", "harness", "run", "--agent", "polaris-like", "--agent", "smollm2-text", "--limit", "2", "--json",
          "--out", str(folder)],
-        cwd=folder.parent, capture_output=True, text=True, timeout=900, check=False,
+        cwd=folder.parent, env=patient, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     return Finished(done.returncode, done.stdout, done.stderr), folder
 
@@ -57,7 +60,10 @@ class TestTheMainJob:
     def test_the_text_system_stands_beside_it_without_a_ttfa(self, finished: tuple[Finished, Path]) -> None:
         done, _ = finished
         text = done.json["agents"]["smollm2-text"]
-        assert text["ttft_ms"]["p50"] > 0
+        if text["contended"] == text["turns"]:
+            assert text["ttft_ms"]["p50"] is None, "where others held the machine there is nothing to quote"
+        else:
+            assert text["ttft_ms"]["p50"] > 0
         assert text["ttfa_ms"]["p50"] is None
         assert text["within_budget"]["ttfa"] is None
         assert text["elo"] is not None
