@@ -193,12 +193,7 @@ class RunStore:
         timing: TurnTiming | None = None,
     ) -> Session:
         """Make a session real: flush its files, move them into place, then write its row in one transaction."""
-        final = self.folder / "sessions" / key.session_id
-        flush_tree(partial)
-        if final.exists():
-            shutil.rmtree(final)
-        partial.rename(final)
-        flush(final.parent)
+        self._put_in_place(key.session_id, partial)
         timings = (timing,) if timing is not None else ()
         with self._db:
             self._db.execute(
@@ -215,6 +210,21 @@ class RunStore:
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
+    def _put_in_place(self, session_id: str, partial: Path) -> None:
+        """Move a session's files to their place, over those of an earlier try.
+
+        The earlier try leaves the database before its files go: a kill in between leaves a session to play again, and
+        never a row whose files are gone.
+        """
+        final = self.folder / SESSIONS / session_id
+        flush_tree(partial)
+        if final.exists():
+            with self._db:
+                self._db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+            shutil.rmtree(final)
+        partial.rename(final)
+        flush(final.parent)
+
     def adopt(self, other: "RunStore", session: Session, machine: str) -> None:
         """Take over a session of another run, its files first, with what later steps have said of it.
 
@@ -224,11 +234,7 @@ class RunStore:
         if not final.is_dir() or not self._is_here(session, machine):
             partial = self.partial_folder(session.key)
             shutil.copytree(session.folder, partial, dirs_exist_ok=True)
-            flush_tree(partial)
-            if final.exists():
-                shutil.rmtree(final)
-            partial.rename(final)
-            flush(final.parent)
+            self._put_in_place(session.id, partial)
         row = {**other._db.execute("SELECT * FROM sessions WHERE id = ?", (session.id,)).fetchone()} | {"machine": machine}
         with self._db:
             self._db.execute(

@@ -171,7 +171,7 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
             from harness.store.session import SessionKey
             store = RunStore.open(Path(sys.argv[1]))
             print("ready", flush=True)
-            for n in range(100_000):
+            for n in range(len(store.sessions()), 100_000):
                 key = SessionKey("c1", "h", "agent-x", "p", "seeded", "clean", n)
                 partial = store.partial_folder(key)
                 (partial / "recording.json").write_text("{" + "x" * 200_000 + "}")
@@ -193,3 +193,30 @@ def test_a_writer_killed_at_any_moment_leaves_only_whole_sessions(store: RunStor
         for session in sessions:
             assert (session.folder / "recording.json").stat().st_size == 200_002
     assert before > 0
+
+
+@pytest.mark.parametrize("moment", ["shutil.rmtree", "pathlib.Path.rename"])
+def test_a_writer_killed_while_it_replaces_a_session_leaves_no_row_without_files(
+    store: RunStore, tmp_path: Path, moment: str
+) -> None:
+    commit(store, KEY)
+    script = tmp_path / "writer.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            import os, pathlib, shutil, signal, sys
+            from harness.store.run_store import RunStore
+            store = RunStore.open(pathlib.Path(sys.argv[1]))
+            key = store.sessions()[0].key
+            partial = store.partial_folder(key)
+            (partial / "recording.json").write_text("{{}}")
+            {moment} = lambda *arguments, **named: os.kill(os.getpid(), signal.SIGKILL)
+            store.commit_session(key, partial=partial)
+            """
+        )
+    )
+    assert subprocess.run([sys.executable, str(script), str(store.folder)], check=False).returncode == -signal.SIGKILL
+    for session in RunStore.open(store.folder).sessions():
+        assert session.folder.is_dir()
+    commit(store, KEY)
+    assert [s.folder.is_dir() for s in RunStore.open(store.folder).sessions()] == [True]
