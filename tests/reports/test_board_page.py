@@ -25,6 +25,10 @@ SHOWN = (
     "[...document.querySelectorAll('details.context')].filter((d) => !d.hidden).map((d) => d.querySelector('.id').textContent)"
 )
 
+A_CHART = "document.getElementById('chart-strategies')"
+DRAWN_WHERE_THE_READER_IS = """[...document.querySelectorAll('.chart')].every((chart) => chart.dataset.ready
+    || chart.getBoundingClientRect().bottom < -300 || chart.getBoundingClientRect().top > innerHeight + 300)"""
+
 
 def disputing(context: ContextView) -> ContextView:
     """With a second judge who prefers the other reply of the first pair."""
@@ -107,6 +111,21 @@ def test_disagreements_are_one_click_away_and_stand_first(address: str, open_pag
         "invented-judge@1", "invented-other@1",
     }  # fmt: skip
     assert "Judges disagree on 1 pair" in page.locator("#c-5").inner_text()
+
+
+def test_a_chart_that_is_drawn_between_press_and_release_takes_no_click_from_a_link(address: str, open_page: Open) -> None:
+    page = open_page(address, height=1600)
+    link = page.get_by_role("link", name="Show the 1 conversation on which judges disagree")
+    link.hover()
+    until(lambda: page.evaluate(DRAWN_WHERE_THE_READER_IS))
+    page.evaluate(f"drawing = [...{A_CHART}.childNodes]; {A_CHART}.replaceChildren()")
+    small = page.evaluate(f"{A_CHART}.offsetHeight")
+    link.hover()
+    page.mouse.down()
+    page.evaluate(f"{A_CHART}.append(...drawing)")
+    page.mouse.up()
+    counts(page, "1 conversation of 9")
+    until(lambda: page.evaluate(f"{A_CHART}.offsetHeight") > small + 40)
 
 
 def test_a_tie_or_a_rule_disputes_nothing() -> None:

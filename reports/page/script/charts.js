@@ -60,3 +60,6 @@ const seen = new IntersectionObserver((entries) => entries.forEach(({ target, is
   });
 }), { rootMargin: "300px" });
 charts.forEach((holder) => seen.observe(holder));
+/* A chart that grows between press and release moves the link from under the pointer, and the click is lost. */
+addEventListener("pointerdown", () => charts.forEach((holder) => holder.classList.toggle("undrawn", !holder.querySelector("svg"))), true);
+["pointerup", "pointercancel"].forEach((end) => addEventListener(end, () => setTimeout(() => charts.forEach((holder) => holder.classList.remove("undrawn"))), true));
