@@ -14,14 +14,24 @@ from pathlib import Path
 
 from .mutants import Mutant
 from .reaching import Reaching
-from .trial import found
+from .trial import found, outcome
 
 # Of the tests that reach a line, as many as take this long together: some lines are reached by all tests of a room.
 TESTS_OF_ONE_S = 60.0
+CONTROL_S = 600.0
 
 
 def outcomes(root: Path, mutants: Sequence[Mutant], reached: Reaching, lanes: int) -> Iterator[str | None]:
-    """How each of ``mutants`` was found ("test" or "time"), in their order; None for one that no test finds."""
+    """How each of ``mutants`` was found ("test" or "time"), in their order; None for one that no test finds.
+
+    Raises:
+        RuntimeError: if tests fail in a copy of the code as it is: then every mutant would seem to be found.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        _copy(root, Path(folder) / "tree")
+        one_of_each_file = {test.split("::")[0]: test for test in sorted(reached.seconds)}
+        if outcome(Path(folder) / "tree", sorted(one_of_each_file.values()), CONTROL_S) is not None:
+            raise RuntimeError("tests fail in a copy of the code as it is, so no mutant can be tried on them")
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(lanes, mp_context=get_context("fork")) as pool:
         yield from pool.map(partial(_outcome, root, Path(folder), reached), mutants)
 

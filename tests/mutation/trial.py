@@ -18,19 +18,9 @@ from pathlib import Path
 
 from .mutants import Mutant
 
-# What every test file needs; none of these starts a thread on import, so a fork of the process is whole.
-LIBRARIES = (
-    "numpy",
-    "scipy.stats",
-    "scipy.signal",
-    "scipy.optimize",
-    "pydantic",
-    "pytest",
-    "pytest_asyncio",
-    "hypothesis",
-    "soundfile",
-    "yaml",
-)
+# None of these starts a thread on import, so that a fork of the process is whole, and none is a plugin of pytest, which
+# pytest must load itself.
+LIBRARIES = ("numpy", "scipy.stats", "scipy.signal", "scipy.optimize", "pydantic", "pytest", "soundfile", "yaml")
 SLOWER_THAN_WITHOUT = 5.0
 LEAST_S = 60.0
 
@@ -47,7 +37,7 @@ def found(mutant: Mutant, tree: Path, tests: Sequence[str], expected_s: float) -
     try:
         path.write_text(mutant.source, encoding="utf-8")
         _forget_compiled(path)
-        return _outcome(tree, tests, max(LEAST_S, expected_s * SLOWER_THAN_WITHOUT))
+        return outcome(tree, tests, max(LEAST_S, expected_s * SLOWER_THAN_WITHOUT))
     finally:
         path.write_text(before, encoding="utf-8")
         _forget_compiled(path)
@@ -59,7 +49,8 @@ def _forget_compiled(path: Path) -> None:
         compiled.unlink()
 
 
-def _outcome(tree: Path, tests: Sequence[str], limit_s: float) -> str | None:
+def outcome(tree: Path, tests: Sequence[str], limit_s: float) -> str | None:
+    """How ``tests`` fail in ``tree`` ("test" or "time"); None if they pass."""
     child = os.fork()
     if child == 0:
         _run_and_exit(tree, tests)
