@@ -241,6 +241,7 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: played"
     ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
+    ttft += f", took back {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
     if timing.contended:
         ttft += "; contended: others held the processor"
     if timing.no_reply:
