@@ -162,7 +162,9 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
               for p in turn.pauses]  # fmt: skip
-    floor = judge_floor([(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses)
+    floor = judge_floor(
+        [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses
+    )
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
