@@ -69,7 +69,7 @@ class Greetings:
         in_doubt = self._known.get(profile.name) in ("doubtful", "greets")
         return (
             in_doubt
-            and _waited_s(recording) < KNOWN_S - FRAME_MS / 1000
+            and not _waited_long(recording)
             and _sounded_by(recording, _turn_ns(recording, end=True))
         )
 
