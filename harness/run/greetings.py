@@ -67,11 +67,7 @@ class Greetings:
         if profile.speaks_first is not None or not recording.caller.turns or spoke_first(recording):
             return False
         in_doubt = self._known.get(profile.name) in ("doubtful", "greets")
-        return (
-            in_doubt
-            and not _waited_long(recording)
-            and _sounded_by(recording, _turn_ns(recording, end=True))
-        )
+        return in_doubt and not _waited_long(recording) and _sounded_by(recording, _turn_ns(recording, end=True))
 
 
 def spoke_first(recording: Recording) -> bool:

@@ -217,6 +217,8 @@ class TurnTiming:
     first_speech_ms: float | None = None
     first_word_ms: float | None = None
     first_substance_ms: float | None = None
+    transcribed: bool = False
+    """Whether the reply was turned into words: without it nothing is known of the two figures above."""
     ttft_ms: float | None = None
     """Agent-reported: LLM request → first answer token of the request whose words were spoken."""
     ttft_from_spoken_end_ms: float | None = None

@@ -15,7 +15,7 @@ from harness.audio.level import last_sample
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
-from harness.recording.record import Arrival, Recording, SpokenTurn
+from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
@@ -26,7 +26,7 @@ from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
-from harness.timing.line import line_quality, network_share
+from harness.timing.line import line_quality, line_refused, network_share
 from harness.timing.pacing import pacing
 from harness.timing.reported import REPORTED
 from harness.timing.told import told_marks
@@ -34,6 +34,8 @@ from harness.timing.traced import TRACED
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-6"
+SILENT_TURN: Final = "the caller's turn holds no speech"
+"""Why a turn without a spoken end gives no figure: nothing is known of what its answer answers."""
 MOST_REPORTED: Final = 1e9
 """No rate, factor or length that an agent reports of one reply is larger."""
 
@@ -50,7 +52,7 @@ class _Session:
     stamps: Stamps
     clock: ClockOffset
     refused: tuple[str, ...]
-    """By name, marks that cannot be true."""
+    """By name, marks and words of the line that cannot be true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
     sounds = find_sounds(track, detector, clears, beside)
-    session = _Session(recording, track, sounds, clears, stamps, clock, said.refused)
+    session = _Session(recording, track, sounds, clears, stamps, clock, (*said.refused, *line_refused(recording)))
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -135,11 +137,14 @@ def _turns(recording: Recording) -> Sequence[SpokenTurn]:
 
 
 def spoken_end_sample(recording: Recording, turn: SpokenTurn) -> int:
-    """Index of the last sample of a turn that is speech, in the caller's track."""
+    """Index of the last sample of a turn that is speech, in the caller's track; of its last sample where none is."""
     caller = recording.caller
-    dry = caller.dry[turn.start_sample : turn.end_sample]
-    last = last_sample(dry, caller.rate_hz)
-    return turn.start_sample + (len(dry) - 1 if last is None else last)
+    last = _last_of(caller, turn)
+    return turn.start_sample + (len(caller.dry[turn.start_sample : turn.end_sample]) - 1 if last is None else last)
+
+
+def _last_of(caller: CallerTrack, turn: SpokenTurn) -> int | None:
+    return last_sample(caller.dry[turn.start_sample : turn.end_sample], caller.rate_hz)
 
 
 def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> TurnTiming:
@@ -157,7 +162,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     replies = [s for s in vocal if times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
-    discarded = _discarded(session, answer, voiced) if answer else None
+    discarded = _discarded(session, turn, answer, voiced) if answer else None
     early = onset_ms is not None and onset_ms < 0
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
@@ -230,7 +235,7 @@ def _endpointing(
     utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
     answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
     audible = _audible(session, answer, times) if answer else None
-    discarded = _discarded(session, answer, voiced) if answer else None
+    discarded = _discarded(session, turn, answer, voiced) if answer else None
     windows = endpointing.windows_of([span for span, _ in spans])
     last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
     return Endpointing(
@@ -274,7 +279,9 @@ def _is_said(sound: Sound) -> bool:
     return sound.kind not in ("nonvocal", "withdrawn")
 
 
-def _discarded(session: _Session, answer: Sound, voiced: Sequence[Sound]) -> str | None:
+def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, voiced: Sequence[Sound]) -> str | None:
+    if _last_of(session.recording.caller, turn) is None:
+        return SILENT_TURN
     if answer.kind == "breath":
         # A breath has no pitch; what it leads into must have one.
         after = (s for s in session.sounds if s.start >= answer.end and _is_said(s))
