@@ -92,7 +92,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         cut_in=timing.cut_in,
         no_reply=timing.no_reply and not timing.contended,
         discarded=_left_out(timing),
-        labels=(*timing.labels, *_greeting(timing)),
+        labels=(*timing.labels, *_greeting(timing), *_withdrawn(timing)),
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
         pauses_marked=timing.pauses_marked,
@@ -118,6 +118,12 @@ def _greeting(timing: TurnTiming) -> tuple[str, ...]:
         return ()
     over = ", talked over by the caller" if timing.greeting.talked_over else ""
     return (f"greeted after {timing.greeting.latency_ms:,.0f} ms{over}",)
+
+
+def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
+    if timing.withdrawn_ms is None:
+        return ()
+    return (f"took back {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
 
 
 def _left_out(timing: TurnTiming) -> str:

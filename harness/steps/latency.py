@@ -31,6 +31,7 @@ _HEARD_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "first_word": lambda t: t.first_word_ms,
     "first_substance": lambda t: t.first_substance_ms,
 }
+_OF_WORDS: Final = ("first_word", "first_substance")
 _REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttft": lambda t: t.ttft_ms,
     "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
@@ -111,6 +112,8 @@ def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
 
     Empty where the figure is withheld (too many discarded) or was never measured.
     """
+    if figure in _OF_WORDS:
+        return _ranked(_transcribed(turns), _HEARD_FIGURES[figure])
     if figure in _HEARD_FIGURES:
         return _ranked(_heard(turns), _HEARD_FIGURES[figure])
     return _known(_kept(turns), _REPORTED_FIGURES[figure])
@@ -144,6 +147,25 @@ def _heard(turns: Turns) -> Turns:
     every = sum(not t.contended for group in turns.values() for t in group)
     discarded = sum(t.discarded is not None for group in turns.values() for t in group)
     return _kept(turns) if discarded <= MOST_DISCARDED * every else {}
+
+
+def _transcribed(turns: Turns) -> Turns:
+    """The heard turns less those whose words nobody has written down yet; none where those are too many to be an accident.
+
+    A run that was stopped while it transcribed knows of every silence, and of few words: silence alone would be its figure.
+    """
+    heard = _heard(turns)
+    every = [t for group in heard.values() for t in group]
+    unknown = [t for t in every if _lacks_words(t)]
+    if len(unknown) > MOST_DISCARDED * len(every):
+        return {}
+    known = {c: [t for t in group if not _lacks_words(t)] for c, group in heard.items()}
+    return {c: group for c, group in known.items() if group}
+
+
+def _lacks_words(turn: TurnTiming) -> bool:
+    # A first word says that there was a transcript, also of a run that did not keep whether there was one.
+    return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
 
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
