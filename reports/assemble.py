@@ -125,6 +125,7 @@ def _telemetry(page_runs: ShownRuns) -> tuple[SeriesView, ...]:
 
 def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
     mine = [row for row in rows if whole.agent in (row.system_a, row.system_b)]
+    of_judges = [row for row in mine if row.source == "judge"]
     cells = [c for c in page_runs.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
     boards = {subset: page_runs.summary.board(whole.condition, subset) for subset in SUBSETS}
     judged = Counter(name for row in mine for name in ("all", row.subset))
@@ -136,8 +137,8 @@ def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> Agent
         condition=whole.condition,
         slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, page_runs.contexts),
         profile_hash=next(hashes, ""),
-        own_family_judgments=sum(row.own_family for row in mine),
-        total_judgments=len(mine),
+        own_family_judgments=sum(row.own_family for row in of_judges),
+        total_judgments=len(of_judges),
         common_opening=whole.common_opening,
         against=preferences(whole.agent, mine),
     )

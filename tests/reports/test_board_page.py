@@ -77,16 +77,55 @@ def test_every_filter_narrows_the_board_and_the_address_brings_it_back(address: 
 def test_the_board_sorts_by_latency_and_by_the_difference_of_two(view: PageView, address: str, open_page: Open) -> None:
     page = open_page(f"{address}#agent=invented-b&with=invented-c&sort=difference")
     until(lambda: "against" in page.locator(".context .figure").first.inner_text())
-    by_id = {c.id: {t.agent: t.figures_ms.get("ttfa") for t in c.turns} for c in view.contexts}
-    pairs = [(by_id[c].get("invented-b"), by_id[c].get("invented-c")) for c in page.evaluate(SHOWN)]
-    apart = [-1.0 if b is None or c is None else abs(c - b) for b, c in pairs]
-    assert -1.0 in apart
+    by_id = {c.id: {t.agent: t.figures_ms.get("ttfa", float("inf")) for t in c.turns} for c in view.contexts}
+    pairs = [(by_id[c]["invented-b"], by_id[c]["invented-c"]) for c in page.evaluate(SHOWN)]
+    apart = [abs(c - b) for b, c in pairs]
+    assert float("inf") in apart, "silence against an answer is the largest difference there is"
     assert all(a >= b - 2 for a, b in pairwise(apart))
     page.select_option("#filters [name=sort]", "quickest")
     page.select_option("#filters [name=with]", "")
     until(lambda: "against" not in page.locator(".context .figure").first.inner_text())
-    quick = [by_id[c].get("invented-b") or float("inf") for c in page.evaluate(SHOWN)]
+    quick = [by_id[c]["invented-b"] for c in page.evaluate(SHOWN)]
     assert all(a <= b + 1 for a, b in pairwise(quick))
+    page.select_option("#filters [name=agent]", "")
+    page.select_option("#filters [name=sort]", "slowest")
+    worst = [max(by_id[c].values()) for c in page.evaluate(SHOWN)]
+    assert all(a >= b - 1 for a, b in pairwise(worst))
+    assert worst[0] == float("inf"), "a turn without an answer is the slowest"
+    page.select_option("#filters [name=flag]", "over")
+    assert set(page.evaluate(SHOWN)) == {c for c, waits in by_id.items() if max(waits.values()) > view.budget_ttfa_ms}
+
+
+def test_who_answered_where_the_other_did_not_is_said(view: PageView, open_page: Open, tmp_path: Path) -> None:
+    silent = next(c for c in view.contexts if any(t.slowest for t in c.turns))
+    mute = next(t.agent for t in silent.turns if t.slowest)
+    other = next(t.agent for t in silent.turns if not t.slowest)
+    path = tmp_path / "report.html"
+    path.write_text(render(view), encoding="utf-8")
+    page = open_page(f"{path.as_uri()}#agent={mute}&with={other}&context={silent.id}")
+    line = page.locator(".compared:not([hidden])")
+    line.wait_for()
+    until(lambda: f"only {other} gave an answer that counts" in line.inner_text())
+    assert page.locator(f"#c-{view.contexts.index(silent)} .figure").inner_text().startswith("no reply against ")
+
+
+def test_votes_of_people_are_counted_beside_verdicts_and_not_among_them(
+    view: PageView, open_page: Open, tmp_path: Path
+) -> None:
+    first = view.contexts[0]
+    row = next(r for r in first.judgments if {r.system_a, r.system_b} == {"invented-b", "invented-c"})
+    vote = replace(row, judge="someone", human=True, winner="a", system_a="invented-b", system_b="invented-c")
+    voted = replace(first, judgments=(*first.judgments, vote, replace(vote, judge="another", winner="tie")))
+    path = tmp_path / "report.html"
+    path.write_text(render(replace(view, contexts=(voted, *view.contexts[1:]))), encoding="utf-8")
+    page = open_page(f"{path.as_uri()}#agent=invented-b&with=invented-c&context={first.id}")
+    line = page.locator("#c-0 .compared")
+    until(lambda: "of 1 verdict" in line.inner_text())
+    assert "; of 2 votes by people 1 for invented-b, 0 for invented-c, 1 tie." in line.inner_text()
+    verdicts = len(first.judgments)
+    assert page.locator("#c-0 summary", has_text="votes by people").inner_text() == f"{verdicts} verdicts, 2 votes by people"
+    total = sum(len(c.judgments) for c in view.contexts)
+    assert f"{total} verdicts, 2 votes by people." in page.locator(".lede").inner_text()
 
 
 def test_words_are_found_in_replies_and_reasons(view: PageView, address: str, open_page: Open) -> None:

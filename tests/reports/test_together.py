@@ -213,6 +213,18 @@ def test_every_difference_between_runs_is_said_and_travels_with_exports(run: Run
     assert "machine" in conditions(view)
 
 
+def test_who_heard_the_replies_is_said_wherever_they_were_heard(run: Run) -> None:
+    stores = [run(name, {name: 400.0}, transcriber=by) for name, by in (("one", "an-ear"), ("two", None), ("text", None))]
+    for store in stores[:2]:
+        for session in store.sessions():
+            store.set_heard(session.id, "I am here.", ())
+    facts = dict(page(*stores).provenance)
+    assert facts["Transcriber (one)"] == "an-ear"
+    assert facts["Transcriber (two)"] == "not put down by the harness that transcribed"
+    assert facts["Transcriber (text)"] == "—", "nothing was heard there"
+    assert "Runs differ: transcriber" in said(page(*stores))
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
