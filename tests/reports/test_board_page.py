@@ -263,16 +263,54 @@ def turn(played: Played, open_page: Open, tmp_path: Path) -> Any:
     return page
 
 
+def first_heard(turn: Any, start: Callable[[], Any]) -> Any:
+    """Where the sound stood as it began, and the least that the slider showed in the half second after it was asked to."""
+    turn.evaluate("""() => {
+        const shown = [...document.querySelectorAll(".turn")].find((node) => node.checkVisibility());
+        const [audio, slider] = [shown.querySelector("audio"), shown.querySelector(".slider input")];
+        window.heard = { least_ms: Infinity };
+        audio.addEventListener("playing", () => { window.heard.at_s ??= audio.currentTime; }, { once: true });
+        audio.addEventListener("play", () => {
+            const until = performance.now() + 500;
+            const frame = (now) => {
+                window.heard.least_ms = Math.min(window.heard.least_ms, Number(slider.value));
+                if (now < until) requestAnimationFrame(frame); else window.heard.watched = true;
+            };
+            requestAnimationFrame(frame);
+        }, { once: true });
+    }""")
+    start()
+    until(lambda: turn.evaluate("Boolean(window.heard.watched && window.heard.at_s !== undefined)"))
+    return turn.evaluate("window.heard")
+
+
 def test_a_press_on_the_waveform_moves_the_sound(turn: Any) -> None:
     track = turn.locator(".turn:visible .lane .track").first
     box = track.bounding_box()
     turn.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     slider = turn.locator(".turn:visible .slider input")
     assert abs(float(slider.input_value()) - 2_650) < 40
-    turn.get_by_role("button", name="Play quick").click()
-    audio = turn.locator(".turn:visible audio")
-    until(lambda: audio.evaluate("a => a.currentTime") > 2.6)
-    assert audio.evaluate("a => a.currentTime") < 4.5
+    heard = first_heard(turn, lambda: turn.get_by_role("button", name="Play quick").click())
+    assert heard["at_s"] == pytest.approx(2.65, abs=0.15)
+    assert heard["least_ms"] > 2_600, "the playhead never leaves the place that was chosen"
+
+
+def test_the_first_play_begins_where_the_slider_was_put(turn: Any) -> None:
+    turn.locator(".turn:visible .slider input").focus()
+    for _ in range(3):
+        turn.keyboard.press("ArrowRight")
+    heard = first_heard(turn, lambda: turn.get_by_role("button", name="Play quick").click())
+    assert heard["at_s"] == pytest.approx(3.0, abs=0.15)
+    assert heard["least_ms"] >= 3_000
+
+
+def test_hear_the_handover_begins_before_the_caller_ends(turn: Any) -> None:
+    handover = turn.locator(".turn:visible").get_by_role("button", name="Hear the handover")
+    heard = first_heard(turn, handover.click)
+    assert heard["at_s"] == pytest.approx(1.4, abs=0.15)
+    assert heard["least_ms"] >= 1_400
+    turn.get_by_role("button", name="Pause quick").click()
+    assert first_heard(turn, handover.click)["at_s"] == pytest.approx(1.4, abs=0.15), "and again, once the sound is there"
 
 
 def test_the_slider_stands_under_the_playhead_moves_by_seconds_and_says_where_it_is(turn: Any) -> None:
