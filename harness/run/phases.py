@@ -30,7 +30,7 @@ from harness.run.weights import bring_weights
 from harness.steps.judge import RunJudging, judge_run, load_judges
 from harness.steps.summarise import summarise
 from harness.steps.summary import Failure, RunSummary
-from harness.steps.transcribe import transcribe_all
+from harness.steps.transcribe import TRANSCRIBER, transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.disk import storage_named
 from harness.store.events import EventSettings
@@ -212,6 +212,7 @@ async def _call(
         raise
     finally:
         await caller.stop()
+    heard = {TRANSCRIBER} if any(profile.kind != "text" for profile in plan.profiles) else set()
     store.set_manifest(
         store.manifest.model_copy(
             update={
@@ -219,7 +220,7 @@ async def _call(
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,
-                "models": {name: pin_of(name) for name in weights},
+                "models": {name: pin_of(name) for name in sorted({*weights, *heard})},
             }
         )
     )

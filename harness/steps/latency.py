@@ -107,6 +107,12 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     )
 
 
+def ranks_slowest(turn: TurnTiming) -> bool:
+    """Whether a turn stands behind every answered one: nothing was said, or it began before the caller had finished. A turn
+    that was left out is unknown, and ranks nowhere."""
+    return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
+
+
 def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
     """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: what every percentile is made of.
 
@@ -172,7 +178,7 @@ def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[st
     """Heard figures: no reply and an early one rank slowest. Empty where the figure was never measured (text, no words)."""
     every = [t for group in turns.values() for t in group]
     heard = [t for t in every if t.ttfa_ms is not None]
-    slowest = [t for t in every if t.no_reply or t.signed_ms is not None]
+    slowest = [t for t in every if ranks_slowest(t)]
     if all(read(t) is None for t in every) and (heard or not slowest):
         return {}
     return {c: [_or_slowest(None if t.signed_ms is not None else read(t)) for t in group] for c, group in turns.items()}

@@ -93,6 +93,7 @@ class RunManifest(_Model):
     models: dict[str, str] = Field(default_factory=dict)
     """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
     transcriber: str | None = None
+    """Whose words judges read as heard; None where nothing was transcribed, or a harness that put nothing down did it."""
     voices: dict[str, str] = Field(default_factory=dict)
     caller_priority: str | None = None
     """What the system granted the process that paces frames."""
