@@ -12,19 +12,27 @@ it can be. Far from its limits a sound agent fails more rarely still.
     python benchmarks/gate.py power --draws 400 --seed 2
     python benchmarks/gate.py looks --draws 1000 --seed 3
     python benchmarks/gate.py elo --draws 1000 --seed 4
+    python benchmarks/gate.py alike --draws 4000 --seed 5
+    python benchmarks/gate.py invalid --draws 500 --seed 6
+
+`alike` asks of one limit how its promise fares when the turns of a conversation resemble each other: an intraclass
+correlation (ICC) of 0 to 0.9, by a beta law for events and a normal one for latencies, unequal numbers of turns among them.
+`invalid` asks what it costs to leave a share of the sessions out, because the harness was at fault in them, and how often a gate
+would have called a sound agent bad.
 
 Each prints the rows of a table of docs/gate.md.
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit
 
 from harness.ranking.bounds import EloOverReference, Evidence, Percentile, Share
@@ -42,6 +50,10 @@ WORDS, WER, LOST_CONTEXTS = 25, 0.10, 0.02
 TURNS: Final = {"seeded": 1, "replay": 4}
 TRUTH_CONTEXTS: Final = 500_000
 LOOKS: Final = 10
+ICCS: Final = (0.0, 0.3, 0.6, 0.9)
+JUDGES: Final = ("j1", "j2", "j3")
+FALTERS: Final = (0.005, 0.02, 0.05)
+"""The share of sessions in which the harness or its machine is at fault."""
 RARE: Final = ("cut-ins", "no reply", "pauses cut", "WER")
 MARGINS: Final = ((0.1, 0.2, 0.3), (0.5, 1.0, 2.0))
 """By how much of the figure its limit lies off, ordinary figures and shares of what is rare."""
@@ -111,7 +123,7 @@ def figures(played: Played) -> dict[str, tuple[Evidence, Rule]]:
         "no reply": (share_of("no_reply"), "at_most"),
         "win rate": (share_of("win"), "at_least"),
         "pauses cut": (Share(played.pauses_cut.sum(axis=1), PAUSES * of), "at_most"),
-        "WER": (Share(played.word_errors.sum(axis=1), WORDS * of, one_a_context=True), "at_most"),
+        "WER": (Share(played.word_errors.sum(axis=1), WORDS * of), "at_most"),
     }
 
 
@@ -215,38 +227,121 @@ def looks(draws: int, seed: int) -> Iterator[str]:
 
 
 def elo(draws: int, seed: int) -> Iterator[str]:
-    """One limit on Elo over a reference: an agent that stands on it, and one 100 Elo above."""
-    yield "| conversations | gap | fails | passes |"
+    """One limit on Elo over a reference, three judges a conversation: an agent that stands on it, and one 100 Elo above."""
+    yield "| conversations | ICC | gap | fails | passes |"
     for contexts in (30, 60, 120):
-        for gap in (0.0, 100.0):
-            rng = np.random.default_rng((seed, contexts))
-            found: Counter[Verdict] = Counter()
-            for _ in range(draws):
-                board = leaderboard(_judged(contexts, gap, rng), seed=1)
-                bounds = EloOverReference(board, "agent", "ref:good").bounds(tail_of(1, None))
-                # Of the ordinal fit: what it gives on conversations without end is the truth, and at a gap of 0 that is 0.
-                found[verdict_of(bounds, "at_least", 0.0)] += 1
-            yield f"| {contexts} | {gap:.0f} | {100 * found['fail'] / draws:.1f} % | {100 * found['pass'] / draws:.1f} % |"
+        for icc in ICCS:
+            for gap in (0.0, 100.0):
+                rng = np.random.default_rng((seed, contexts, int(10 * icc)))
+                found: Counter[Verdict] = Counter()
+                for _ in range(draws):
+                    board = leaderboard(_judged(contexts, gap, icc, rng), seed=1)
+                    bounds = EloOverReference(board, "agent", "ref:good", contexts).bounds(tail_of(1, None))
+                    # Of the ordinal fit: what it gives on conversations without end is the truth, and at a gap of 0 that is 0.
+                    found[verdict_of(bounds, "at_least", 0.0)] += 1
+                shares = f"{100 * found['fail'] / draws:.1f} % | {100 * found['pass'] / draws:.1f} %"
+                yield f"| {contexts} | {icc:.1f} | {gap:.0f} | {shares} |"
 
 
-def _judged(contexts: int, gap: float, rng: np.random.Generator) -> list[Judgment]:
+def _judged(contexts: int, gap: float, icc: float, rng: np.random.Generator) -> list[Judgment]:
+    """`icc`: of the log-odds of two verdicts on one pair of one conversation."""
     systems = {"agent": gap / ELO_PER_LOGIT, "ref:good": 0.0, "ref:plain": -0.5}
+    sd = np.sqrt(icc / (1 - icc) * np.pi**2 / 3 / 2)
     rows = []
     for c in range(contexts):
-        lean = {name: theta + rng.normal(0, 0.5) for name, theta in systems.items()}
+        lean = {name: theta + rng.normal(0, sd) for name, theta in systems.items()}
         for one, two in (("agent", "ref:good"), ("agent", "ref:plain"), ("ref:good", "ref:plain")):
-            y = lean[one] - lean[two] + rng.logistic()
-            rows.append(
-                Judgment(
-                    context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge="j",
-                    winner="a" if y > 0 else "b", strength=1 + int(np.searchsorted([0.5, 1.0, 1.8, 3.0], abs(y))),
-                    shown_first="a" if rng.random() < 0.5 else "b",
-                )
-            )  # fmt: skip
+            for judge in JUDGES:
+                y = lean[one] - lean[two] + rng.logistic()
+                rows.append(
+                    Judgment(
+                        context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge=judge,
+                        winner="a" if y > 0 else "b", strength=1 + int(np.searchsorted([0.5, 1.0, 1.8, 3.0], abs(y))),
+                        shown_first="a" if rng.random() < 0.5 else "b",
+                    )
+                )  # fmt: skip
     return rows
 
 
-TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {"errors": errors, "power": power, "looks": looks, "elo": elo}
+LENGTHS: Final = {"4 turns": (4, 4), "1 to 8 turns": (1, 8)}
+
+
+def alike(draws: int, seed: int) -> Iterator[str]:
+    """How often one limit that is just missed passes, and one that is just kept fails, by ICC. Both are promised at 1 %."""
+    yield "| figure | conversations | ICC | passes on its limit | fails on its limit | passes where kept by far |"
+    tail = tail_of(1, None)
+    for name, true, kept in (("no reply", 0.02, 0.10), ("cut-ins", 0.08, 0.24), ("within budget", 0.55, 0.35)):
+        for length, ends in LENGTHS.items():
+            for contexts in (24, 60, 240):
+                for icc in ICCS:
+                    rng = np.random.default_rng((seed, contexts, int(10 * icc)))
+                    found = [_events(true, icc, contexts, ends, rng) for _ in range(draws)]
+                    yield _alike_row(f"{name}, {length}", contexts, icc, found, _rule(name), (true, kept), tail)
+    for share, true in ((0.5, 1.0), (0.95, float(np.exp(0.35 * stats.norm.ppf(0.95))))):
+        for contexts in (60, 240):
+            for icc in ICCS:
+                rng = np.random.default_rng((seed, contexts, int(10 * icc), int(100 * share)))
+                times = [_latencies(icc, contexts, share, rng) for _ in range(draws // 4)]
+                limits = (true, true * 1.3)
+                yield _alike_row(f"p{100 * share:.0f}, 4 turns", contexts, icc, times, "at_most", limits, tail)
+
+
+def _rule(name: str) -> Rule:
+    return "at_least" if name == "within budget" else "at_most"
+
+
+def _events(true: float, icc: float, contexts: int, ends: tuple[int, int], rng: np.random.Generator) -> Share:
+    of = rng.integers(ends[0], ends[1] + 1, contexts)
+    lean = rng.beta(true * (1 / icc - 1), (1 - true) * (1 / icc - 1), contexts) if icc else np.full(contexts, true)
+    return Share(rng.binomial(of, lean).astype(np.float64), of.astype(np.float64))
+
+
+def _latencies(icc: float, contexts: int, share: float, rng: np.random.Generator) -> Percentile:
+    common, own = np.sqrt(icc) * rng.normal(size=(contexts, 1)), np.sqrt(1 - icc) * rng.normal(size=(contexts, 4))
+    return Percentile(tuple(np.exp(TTFA_SD * (common + own))), share)
+
+
+def _alike_row(
+    what: str, contexts: int, icc: float, found: Sequence[Evidence], rule: Rule, limits: tuple[float, float], tail: float
+) -> str:
+    count: Counter[Verdict] = Counter()
+    kept = 0
+    for evidence in found:
+        bounds = evidence.bounds(tail)
+        count[verdict_of(bounds, rule, limits[0])] += 1
+        kept += verdict_of(bounds, rule, limits[1]) == "pass"
+    shares = (count["pass"] / len(found), count["fail"] / len(found), kept / len(found))
+    return f"| {what} | {contexts} | {icc:.1f} | {' | '.join(f'{100 * s:.2f} %' for s in shares)} |"
+
+
+def invalid(draws: int, seed: int) -> Iterator[str]:
+    """Runs in which the harness falters in some sessions, as they stand and when those are played again.
+
+    Faltering hangs on the machine and not on the agent, so a session that is played again is one more of the same kind.
+    """
+    yield "| conversations | sessions at fault | rounds played again | agent | fails | passes | cannot tell |"
+    for contexts in (60, 240):
+        for share in FALTERS:
+            for rounds in (0, 1, 2):
+                for name, margin in (("sound", 0.3), ("over its limit", -0.25)):
+                    rng = np.random.default_rng((seed, contexts, int(1000 * share)))
+                    found = Counter(_faltering(contexts, share, rounds, margin, rng) for _ in range(draws))
+                    shares = " | ".join(f"{100 * found[verdict] / draws:.1f} %" for verdict in ("fail", "pass", "cannot tell"))
+                    yield f"| {contexts} | {100 * share:.1f} % | {rounds} | {name} | {shares} |"
+
+
+def _faltering(contexts: int, share: float, rounds: int, margin: float, rng: np.random.Generator) -> Verdict:
+    faults = rng.binomial(contexts, share)
+    for _ in range(rounds):
+        faults = rng.binomial(faults, share)
+    evidence, rule = figures(play(contexts, 1, rng))["ttfa p50"]
+    verdict = verdict_of(evidence.bounds(tail_of(1, None)), rule, limit_at(rule, truth(1)["ttfa p50"], margin))
+    return "cannot tell" if faults else verdict
+
+
+TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {
+    "errors": errors, "power": power, "looks": looks, "elo": elo, "alike": alike, "invalid": invalid,
+}  # fmt: skip
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
