@@ -15,10 +15,9 @@ it can be. Far from its limits a sound agent fails more rarely still.
     python benchmarks/gate.py alike --draws 4000 --seed 5
     python benchmarks/gate.py invalid --draws 500 --seed 6
 
-`alike` asks of one limit how its promise fares when the turns of a conversation resemble each other: an intraclass
-correlation (ICC) of 0 to 0.9, by a beta law for events and a normal one for latencies, unequal numbers of turns among them.
-`invalid` asks what it costs to leave a share of the sessions out, because the harness was at fault in them, and how often a gate
-would have called a sound agent bad.
+`alike` asks of one limit how its promise fares when turns of a conversation resemble each other: an intraclass
+correlation (ICC) of 0 to 0.9, by a beta law for events and a normal one for latencies, also with unequal numbers of turns.
+`invalid` asks what becomes of a gate where the harness is at fault in a share of the sessions, played again or not.
 
 Each prints the rows of a table of docs/gate.md.
 """
@@ -35,7 +34,8 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from harness.ranking.bounds import EloOverReference, Evidence, Percentile, Share
+from harness.ranking.bounds import EloOverReference, Percentile, Share
+from harness.ranking.clustered_share import stays_under
 from harness.ranking.gate import Rule, Verdict, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
@@ -102,7 +102,7 @@ def play(contexts: int, turns: int, rng: np.random.Generator) -> Played:
     )
 
 
-def figures(played: Played) -> dict[str, tuple[Evidence, Rule]]:
+def figures(played: Played) -> dict[str, tuple[Share | Percentile, Rule]]:
     """The ten figures of one agent, and which side of a limit each should keep."""
     contexts, turns = played.ttfa_ms.shape
     of = np.full(contexts, float(turns))
@@ -144,10 +144,35 @@ def limit_at(rule: Rule, true: float, margin: float) -> float:
     return true * (1 + margin) if rule == "at_most" else true * (1 - margin)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A limit as a question about shares: hits of trials by conversation, and the share that is allowed."""
+
+    hits: Floats
+    of: Floats
+    allowed: float
+
+    def verdict(self, tail: float) -> Verdict:
+        """What the bounds at `tail` would say, without finding them."""
+        if stays_under(self.allowed, self.hits, self.of, tail):
+            return "pass"
+        return "fail" if stays_under(1 - self.allowed, self.of - self.hits, self.of, tail) else "cannot tell"
+
+
+def asked_of(evidence: Share | Percentile, rule: Rule, limit: float) -> Asked:
+    """A limit on a figure; on a percentile it is one on the share of turns beyond it."""
+    if isinstance(evidence, Percentile):
+        over = evidence.under(limit).missed
+        return Asked(over.hits, over.of, 1 - evidence.share)
+    if rule == "at_most":
+        return Asked(evidence.hits, evidence.of, limit)
+    return Asked(evidence.missed.hits, evidence.of, 1 - limit)
+
+
 def suite(agents: list[Played], turns: int, margin: float, tail: float) -> dict[tuple[int, str], Verdict]:
     """The verdict on every limit of a suite."""
     return {
-        (k, name): verdict_of(evidence.bounds(tail), rule, limit_at(rule, truth(turns)[name], margin))
+        (k, name): asked_of(evidence, rule, limit_at(rule, truth(turns)[name], margin)).verdict(tail)
         for k, played in enumerate(agents)
         for name, (evidence, rule) in figures(played).items()
     }
@@ -175,7 +200,7 @@ def errors(draws: int, seed: int) -> Iterator[str]:
             for _ in range(draws):
                 evidence, rule = figures(play(contexts, turns, rng))["ttfa p50"]
                 limit = limit_at(rule, truth(turns)["ttfa p50"], margin)
-                alone.append([verdict_of(evidence.bounds(tail_of(1, None)), rule, limit)])
+                alone.append([asked_of(evidence, rule, limit).verdict(tail_of(1, None))])
             yield _errors_row(f"{contexts} {mode}", "1 (ttfa p50)", margin, alone)
 
 
@@ -199,10 +224,11 @@ def power(draws: int, seed: int) -> Iterator[str]:
             rng = np.random.default_rng((seed, contexts))
             for _ in range(draws):
                 for name, (evidence, rule) in figures(play(contexts, 1, rng)).items():
-                    bounds = evidence.bounds(tail_of(limits, None))
                     for margin in MARGINS[name in RARE]:
                         limit = limit_at(rule, truth(1)[name], margin)
-                        passed[name, contexts, margin] += verdict_of(bounds, rule, limit) == "pass"
+                        passed[name, contexts, margin] += (
+                            asked_of(evidence, rule, limit).verdict(tail_of(limits, None)) == "pass"
+                        )
         for name in truth(1):
             shown = [" / ".join(f"{100 * passed[name, n, m] / draws:.0f}" for m in MARGINS[name in RARE]) for n in sizes]
             yield f"| {name} | {limits} | {' | '.join(shown)} |"
@@ -263,55 +289,47 @@ def _judged(contexts: int, gap: float, icc: float, rng: np.random.Generator) -> 
     return rows
 
 
-LENGTHS: Final = {"4 turns": (4, 4), "1 to 8 turns": (1, 8)}
-
-
 def alike(draws: int, seed: int) -> Iterator[str]:
-    """How often one limit that is just missed passes, and one that is just kept fails, by ICC. Both are promised at 1 %."""
-    yield "| figure | conversations | ICC | passes on its limit | fails on its limit | passes where kept by far |"
-    tail = tail_of(1, None)
-    for name, true, kept in (("no reply", 0.02, 0.10), ("cut-ins", 0.08, 0.24), ("within budget", 0.55, 0.35)):
-        for length, ends in LENGTHS.items():
-            for contexts in (24, 60, 240):
-                for icc in ICCS:
-                    rng = np.random.default_rng((seed, contexts, int(10 * icc)))
-                    found = [_events(true, icc, contexts, ends, rng) for _ in range(draws)]
-                    yield _alike_row(f"{name}, {length}", contexts, icc, found, _rule(name), (true, kept), tail)
-    for share, true in ((0.5, 1.0), (0.95, float(np.exp(0.35 * stats.norm.ppf(0.95))))):
+    """How often a limit on which the truth lies passes or fails, by ICC, each promised at 1 %; and one kept by far passes."""
+    yield "| figure | conversations | turns | ICC | passes on its limit | fails on its limit | passes where kept by far |"
+    for name, true, kept in (("2 % no reply, limit 10 %", 0.02, 0.10), ("8 % cut-ins, limit 24 %", 0.08, 0.24)):
+        for contexts, ends in ((24, (4, 4)), (60, (4, 4)), (60, (1, 8)), (240, (4, 4))):
+            for icc in ICCS:
+                rng = np.random.default_rng((seed, contexts, int(10 * icc)))
+                found = [_events(true, kept, icc, contexts, ends, rng) for _ in range(draws)]
+                yield _alike_row(name, contexts, ends, icc, found)
+    for share in (0.5, 0.95):
         for contexts in (60, 240):
             for icc in ICCS:
                 rng = np.random.default_rng((seed, contexts, int(10 * icc), int(100 * share)))
-                times = [_latencies(icc, contexts, share, rng) for _ in range(draws // 4)]
-                limits = (true, true * 1.3)
-                yield _alike_row(f"p{100 * share:.0f}, 4 turns", contexts, icc, times, "at_most", limits, tail)
+                found = [_latencies(icc, contexts, share, rng) for _ in range(draws)]
+                yield _alike_row(f"p{100 * share:.0f}, limit at 1.3 of it", contexts, (4, 4), icc, found)
 
 
-def _rule(name: str) -> Rule:
-    return "at_least" if name == "within budget" else "at_most"
-
-
-def _events(true: float, icc: float, contexts: int, ends: tuple[int, int], rng: np.random.Generator) -> Share:
+def _events(
+    true: float, kept: float, icc: float, contexts: int, ends: tuple[int, int], rng: np.random.Generator
+) -> tuple[Asked, Asked]:
     of = rng.integers(ends[0], ends[1] + 1, contexts)
     lean = rng.beta(true * (1 / icc - 1), (1 - true) * (1 / icc - 1), contexts) if icc else np.full(contexts, true)
-    return Share(rng.binomial(of, lean).astype(np.float64), of.astype(np.float64))
+    hits = rng.binomial(of, lean).astype(np.float64)
+    return Asked(hits, of.astype(np.float64), true), Asked(hits, of.astype(np.float64), kept)
 
 
-def _latencies(icc: float, contexts: int, share: float, rng: np.random.Generator) -> Percentile:
+def _latencies(icc: float, contexts: int, share: float, rng: np.random.Generator) -> tuple[Asked, Asked]:
     common, own = np.sqrt(icc) * rng.normal(size=(contexts, 1)), np.sqrt(1 - icc) * rng.normal(size=(contexts, 4))
-    return Percentile(tuple(np.exp(TTFA_SD * (common + own))), share)
+    ms = np.exp(TTFA_SD * (common + own))
+    true = float(np.exp(TTFA_SD * stats.norm.ppf(share)))
+    on, within = ((ms > limit).sum(axis=1).astype(np.float64) for limit in (true, 1.3 * true))
+    of = np.full(contexts, 4.0)
+    return Asked(on, of, 1 - share), Asked(within, of, 1 - share)
 
 
-def _alike_row(
-    what: str, contexts: int, icc: float, found: Sequence[Evidence], rule: Rule, limits: tuple[float, float], tail: float
-) -> str:
-    count: Counter[Verdict] = Counter()
-    kept = 0
-    for evidence in found:
-        bounds = evidence.bounds(tail)
-        count[verdict_of(bounds, rule, limits[0])] += 1
-        kept += verdict_of(bounds, rule, limits[1]) == "pass"
-    shares = (count["pass"] / len(found), count["fail"] / len(found), kept / len(found))
-    return f"| {what} | {contexts} | {icc:.1f} | {' | '.join(f'{100 * s:.2f} %' for s in shares)} |"
+def _alike_row(what: str, contexts: int, turns: tuple[int, int], icc: float, found: Sequence[tuple[Asked, Asked]]) -> str:
+    tail = tail_of(1, None)
+    count = Counter(on.verdict(tail) for on, _ in found)
+    kept = sum(stays_under(far.allowed, far.hits, far.of, tail) for _, far in found)
+    shares = " | ".join(f"{100 * n / len(found):.2f} %" for n in (count["pass"], count["fail"], kept))
+    return f"| {what} | {contexts} | {'–'.join(str(n) for n in dict.fromkeys(turns))} | {icc:.1f} | {shares} |"
 
 
 def invalid(draws: int, seed: int) -> Iterator[str]:
@@ -335,7 +353,7 @@ def _faltering(contexts: int, share: float, rounds: int, margin: float, rng: np.
     for _ in range(rounds):
         faults = rng.binomial(faults, share)
     evidence, rule = figures(play(contexts, 1, rng))["ttfa p50"]
-    verdict = verdict_of(evidence.bounds(tail_of(1, None)), rule, limit_at(rule, truth(1)["ttfa p50"], margin))
+    verdict = asked_of(evidence, rule, limit_at(rule, truth(1)["ttfa p50"], margin)).verdict(tail_of(1, None))
     return "cannot tell" if faults else verdict
 
 
