@@ -84,9 +84,9 @@ class SessionPlayer:
         self._progress = progress
         self._greetings = Greetings()
 
-    async def play_all(self) -> list[NotPlayed]:
-        """Play every session that is not finished; returns those that could not be played at all."""
-        done = self._store.finished_ids()
+    async def play_all(self, again: frozenset[str] = frozenset()) -> list[NotPlayed]:
+        """Play every session that is not finished or is to be played again; returns those that could not be played at all."""
+        done = self._store.finished_ids() - again
         pending = [key for key in self._plan.session_keys() if key.session_id not in done]
         self._progress.phase("Calls", len(pending))
         if done:
