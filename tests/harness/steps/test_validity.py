@@ -17,8 +17,11 @@ from harness.store.selection import reply_of
 from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
 
-QUIET = Contention(lost_share=0.01, others_cores=0.05, waited_cores=0.1, stolen_cores=0.0)
-STARVED = Contention(lost_share=0.6, others_cores=1.3, waited_cores=2.0, stolen_cores=0.0)
+FIGURES = ("ttfa", "ttft")
+QUIET = Contention(others_cores=0.05, waited_cores=0.1, stolen_cores=0.0, at_most_ms=dict.fromkeys(FIGURES, 2.0))
+STARVED = Contention(
+    others_cores=1.3, waited_cores=2.0, stolen_cores=0.0, at_most_ms=dict.fromkeys(FIGURES, 3_000.0), others_ms=3_000.0
+)
 TURN = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=500.0, ttft_ms=80.0, contention=QUIET)
 
 
@@ -30,6 +33,25 @@ def test_a_contended_turn_takes_no_part_in_any_latency() -> None:
     late = replace(TURN, ttfa_ms=8_673.0, ttft_ms=4_000.0, contention=STARVED)
     found = of(*[TURN] * 3, late)
     assert found == replace(of(*[TURN] * 3), turns=4, contended=1)
+
+
+def test_beside_a_figure_stands_what_of_it_could_be_others() -> None:
+    late = replace(TURN, ttfa_ms=516.0, contention=replace(QUIET, at_most_ms={"ttfa": 22.0, "ttft": 1.0}))
+    found = of(late, late, TURN).quantiles
+    assert (found["ttfa"].p50, found["ttfa"].p50_others_ms) == (516.0, 22.0)
+    assert found["ttft"].p50_others_ms == pytest.approx(1.0)
+
+
+def test_of_an_agent_that_nobody_watched_nothing_is_said_to_be_others() -> None:
+    found = of(TURN, replace(TURN, contention=None)).quantiles["ttfa"]
+    assert (found.p50, found.p50_others_ms) == (500.0, None)
+
+
+def test_a_figure_that_ended_before_others_came_stays() -> None:
+    """The first sound is the machine's; the token before it is the agent's own."""
+    late = replace(TURN, ttfa_ms=900.0, ttft_ms=80.0, contention=replace(STARVED, at_most_ms={"ttfa": 600.0, "ttft": 3.0}))
+    found = of(late, late)
+    assert (found.quantiles["ttft"].n, found.quantiles["ttfa"].n, found.contended) == (2, 0, 2)
 
 
 def test_silence_on_a_starved_machine_is_not_the_agent_s() -> None:
