@@ -1,8 +1,8 @@
 """Whether an address leads to this very machine, and at which of its ports.
 
-An agent that is reached by an address shares the processor all the same where that address is this machine's own: `localhost`,
-its name, or an address of one of its network interfaces. What a tunnel or a port-forward serves here counts as here too; nothing
-in an address tells of what lies behind.
+An agent that is reached by an address shares the processor all the same where that address is this machine's own:
+`localhost`, its name, or an address of one of its network interfaces. What a tunnel or a port-forward serves here counts as
+here too; nothing in an address tells of what lies behind.
 """
 
 import ipaddress

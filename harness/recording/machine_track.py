@@ -108,7 +108,8 @@ def load_machine_track(folder: Path) -> MachineTrack | None:
         looks = len(found.at_ns)
         columns = (getattr(found, name) or [None] * looks for name in _FIELDS)
         by_cpu = zip(*found.stolen_by_cpu_ms, strict=True) if found.stolen_by_cpu_ms else [()] * looks
-        samples = (MachineSample(*sample, stolen) for *sample, stolen in zip(*columns, by_cpu, strict=True))
+        rows = zip(zip(*columns, strict=True), by_cpu, strict=True)
+        samples = (MachineSample(*row, tuple(stolen)) for row, stolen in rows)
         return MachineTrack(found.cores, tuple(samples), tuple(found.cpus), found.stolen_counts_as_run)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged ({str(error).splitlines()[0]})") from error

@@ -1,12 +1,12 @@
 """The processes that work for an agent and were not started by it: the agent behind an address of this machine, and servers
 that it asks (an Ollama, a vLLM).
 
-Their work is the agent's, and what they wait for it waits for. Were they others, an agent whose model runs in a server beside it
-would be called contended by its own model. They are found behind every port of this machine that the profile names in an address,
-and by what `[process] also` names: a program, as a process list shows it, or a port.
+Their work is the agent's, and what they wait for it waits for. Were they others, an agent whose model runs in a server
+beside it would be called contended by its own model. They are found behind every port of this machine that the profile names
+in an address, and by what `[process] also` names: a program, as a process list shows it, or a port.
 
-Looked for when a call begins, because a server may have been started again since the last: 20 to 60 ms on a machine of a hundred
-processes, before the agent is dialled.
+Looked for when a call begins, because a server may have been started again since the last: 20 to 60 ms on a machine of a
+hundred processes, before the agent is dialled.
 """
 
 import os
@@ -82,8 +82,8 @@ def notes_on(profiles: Iterable[AgentProfile]) -> Iterator[str]:
             yield f"{profile.name}: what {', '.join(found.names)} does is counted as the agent's"
         if not found.agent_seen:
             yield (
-                f"{profile.name}: answers at this machine, and its process is not to be seen from here, so what others on the machine "
-                'cost it is not measured; name its program: [process] also = ["NAME"], or run as its user'
+                f"{profile.name}: answers at this machine, and its process is not to be seen from here, so what others on "
+                'the machine cost it is not measured; name its program: [process] also = ["NAME"], or run as its user'
             )
         elif found.missing:
             yield f"{profile.name}: nothing to be seen here of {', '.join(found.missing)}; work of it would count as others'"
@@ -106,8 +106,9 @@ def _listeners(ports: Iterable[int]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {port: [] for port in ports}
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.pid and connection.laddr.port in found:
-                found[connection.laddr.port].append(connection.pid)
+            port = connection.laddr.port if connection.laddr else 0
+            if connection.status == psutil.CONN_LISTEN and connection.pid and port in found:
+                found[port].append(connection.pid)
     return found
 
 

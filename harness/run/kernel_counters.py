@@ -8,9 +8,10 @@ Documentation/scheduler/sched-stats.rst of the kernel):
 * `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
   shows them; most virtual ones do not.
 
-A thread that ends takes its counters with it, so what was last seen of every thread is kept and the sums never fall. Children
-are read at every look where the kernel lists them (`task/*/children`). One that is found later counts with what it ran from then on,
-and with all that it waited: so others' work may come out larger, and the agent's waiting never smaller, than it was.
+A thread that ends takes its counters with it, so what was last seen of every thread is kept and the sums never fall.
+Children are read at every look where the kernel lists them (`task/*/children`). One that is found later counts with what it
+ran from then on, and with all that it waited: so others' work may come out larger, and the agent's waiting never smaller,
+than it was.
 """
 
 import os

@@ -4,9 +4,9 @@ An agent that shares two cores with a compiler is measured with the compiler. Tu
 (harness/timing/contention.py), but by then the run has been waited for. So other programs are looked at for a moment before
 anything is loaded, while whatever runs is not ours.
 
-Others' share is what the processors that this process may use did beyond this process's own work. Programs are named by what each
-of them ran between two looks at *it*, over the time between these: walking the process table takes as long as the look itself
-on a busy machine, and one length for all would divide more work by less time than it was done in.
+Others' share is what the processors that this process may use did beyond this process's own work. Programs are named by what
+each of them ran between two looks at *it*, over the time between these: walking the process table takes as long as the look
+itself on a busy machine, and one length for all would divide more work by less time than it was done in.
 """
 
 import os
@@ -38,7 +38,7 @@ class OtherWork:
     cores: float
     """A host's other machines are no programs here: what they took is not in it."""
     of_cores: int
-    """The processors that this process may use, and so what it starts.""" 
+    """The processors that this process may use, and so what it starts."""
     programs: tuple[tuple[str, float], ...]
     """The busiest: name, cores."""
 
@@ -51,7 +51,8 @@ class OtherWork:
         """One line for people."""
         names = ", ".join(f"{name} {cores * 100:.0f} %" for name, cores in self.programs)
         told = f" ({names})" if names else ""
-        return f"other programs use {self.cores * 100:.0f} % of the {self.of_cores * 100} % of processor that an agent may use here{told}"
+        all_of_it = f"the {self.of_cores * 100} % of processor that an agent may use here"
+        return f"other programs use {self.cores * 100:.0f} % of {all_of_it}{told}"
 
 
 def other_work(look_s: float = LOOK_S) -> OtherWork:

@@ -28,8 +28,8 @@ from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.recording.spans import Span
 from harness.run.call_watch import CallWatch
-from harness.run.companions import companions_of
 from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.companions import companions_of
 from harness.run.greetings import Greetings
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
@@ -39,6 +39,7 @@ from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
+from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """An agent's last line passes through its supervisor into its log."""
@@ -249,8 +250,8 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
     owed_ms = timing.owed_ms(first)
     if timing.contended:
         ttft += f"; {timing.left_out}" if timing.left_out else ""
-    elif owed_ms is not None and owed_ms >= 1:
-        ttft += f", at most {owed_ms:,.0f} ms of it others'"
+    elif beside := of_it_others(owed_ms):
+        ttft += f", {beside}"
     if timing.no_reply:
         return f"{place}: no reply{ttft}"
     if timing.discarded:

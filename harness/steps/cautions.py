@@ -253,8 +253,8 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could have "
-            f"caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
+            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could "
+            f"have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
             f"{', '.join(contended)}. Such turns take no part in latencies.",
         )
     lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]

@@ -1,29 +1,29 @@
 """What of a figure others on the agent's machine could at most have caused.
 
-A latency is the agent's only as far as the machine let it work. How late others made it cannot be measured: nobody knows which
-of the agent's threads the reply hung on at each instant. A bound can. A reply is late by others' doing only while a thread of the
-agent stood ready and something that is not the agent's had its processor, so over any stretch of time
+A latency is the agent's only as far as the machine let it work. How late others made it cannot be measured: nobody knows
+which of the agent's threads the reply hung on at each instant. A bound can. A reply is late by others' doing only while a
+thread of the agent stood ready and something that is not the agent's had its processor, so over any stretch of time
 
-* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply hangs on one
-  at a time), nor more than others ran (O, summed over the processors that the agent may use, for nobody is kept from a processor
-  on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a program on a
-  core that the agent leaves idle makes a large O beside a small W. Where the kernel counts no waiting, O alone, or nothing if its
-  pressure counter says that nobody waited.
-* by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many processors
-  it cannot lose the sum: the most that any single one lost, or, of a thread that moved among them, the share that was taken of all
-  the time in which they had work; and never more than S.
+* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply hangs on
+  one at a time), nor more than others ran (O, summed over the processors that the agent may use, for nobody is kept from a
+  processor on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a
+  program on a core that the agent leaves idle makes a large O beside a small W. Where the kernel counts no waiting, O alone,
+  or nothing if its pressure counter says that nobody waited.
+* by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many
+  processors it cannot lose the sum: the most that any single one lost, or, of a thread that moved among them, the share that
+  was taken of all the time in which they had work; and never more than S.
 * by a *quota* no more than the time for which it stopped the agent's control group.
 
-The sum of the three, and no more than the stretch itself, is what is *owed at most*. It is summed over threads and processors, so
-the truth is usually far less: an agent of many threads that all go on past the instant of its first sound may have lost nothing
-of it. The other way it does not hold where threads meet at a barrier after every step: a hypervisor that takes turns among 32
-processors can delay such work by more than it took from any of them. Nor is counted that a busy neighbour slows a processor that
-it does not take: by a shared cache, by the other thread of a core, by heat. And the harness itself is not among the others: its
-caller costs every agent the same, on every machine.
+The sum of the three, and no more than the stretch itself, is what is *owed at most*. It is summed over threads and
+processors, so the truth is usually far less: an agent of many threads that all go on past the instant of its first sound may
+have lost nothing of it. The other way it does not hold where threads meet at a barrier after every step: a hypervisor that
+takes turns among 32 processors can delay such work by more than it took from any of them. Nor is counted that a busy
+neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. And the harness
+itself is not among the others: its caller costs every agent the same, on every machine.
 
-The stretch of a figure begins 1 s before the spoken end, because a recogniser hears last what it works on last: time lost before
-the spoken end is found again after it. It ends with the figure: TTFA's at the first sound, a later word's at that word. TTFT's is its
-own, from the request to the token.
+The stretch of a figure begins 1 s before the spoken end, because a recogniser hears last what it works on last: time lost
+before the spoken end is found again after it. It ends with the figure: TTFA's at the first sound, a later word's at that
+word. TTFT's is its own, from the request to the token.
 """
 
 from collections.abc import Iterator, Sequence
@@ -102,7 +102,9 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
     name, waited_ms = turn.first_figure
     if name != "ttfa":
         waited_ms = turn.ttft_from_spoken_end_ms or 0.0
-    whole = owed(track, spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS), spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS))
+    whole = owed(
+        track, spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS), spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS)
+    )
     if whole is None:
         return None
     found = {"ttfa": _not_over(whole.at_most_ms, turn.ttfa_ms)}

@@ -32,8 +32,8 @@ OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
 MOST_OWED_SHARE: Final = 0.05
 MOST_OWED_MS: Final = 25.0
 """Up to the larger of these, what a figure could at most owe to others leaves it standing, with that beside it; beyond, the
-figure is dropped. 5 % is what `benchmarks/contention.py` could not tell from nothing (the median TTFA stood within 3 % below it,
-docs/performance.md); 25 ms is a frame and a tick of the counters, which a short figure should not be judged by."""
+figure is dropped. 5 % is what `benchmarks/contention.py` could not tell from nothing (the median TTFA stood within 3 % below
+it, docs/performance.md). 25 ms is the counters' own grain: each core's idle time is shown in steps of 10 ms."""
 ROUND_A_TURN_MS: Final = 1_200.0
 """An older run counted from 1 s before the spoken end, between two looks a tenth of a second apart at either side."""
 
@@ -280,7 +280,7 @@ class TurnTiming:
         return "ttfa", waited_ms or 0.0
 
     def owed_ms(self, figure: str) -> float | None:
-        """What of one figure (`ttfa`, `ttft`, `first_word`, …) others could at most have caused; None where nothing was watched.
+        """What of one figure (`ttfa`, `ttft`, …) others could at most have caused; None where nothing was watched.
 
         An older run kept averages over the turn alone, which bound every figure of it alike.
         """

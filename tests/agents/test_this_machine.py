@@ -23,7 +23,9 @@ def test_it_is_known_by_the_address_of_its_own_interface() -> None:
     assert is_this_machine(f"ws://{own_address()}:8765/")
 
 
-@pytest.mark.parametrize("url", ["wss://203.0.113.9/ws", "ws://[2001:db8::9]/", "https://no-such-name.invalid/", "", "ws://[broken/"])
+@pytest.mark.parametrize(
+    "url", ["wss://203.0.113.9/ws", "ws://[2001:db8::9]/", "https://no-such-name.invalid/", "", "ws://[broken/"]
+)
 def test_what_is_elsewhere_or_nowhere_is_not_it(url: str) -> None:
     assert not is_this_machine(url)
 

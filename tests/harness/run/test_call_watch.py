@@ -173,7 +173,12 @@ def test_no_file_is_no_track_and_a_damaged_one_is_named(tmp_path: Path) -> None:
 
 def test_a_track_of_an_older_run_is_read_as_of_the_whole_machine(tmp_path: Path) -> None:
     columns = {name: [0.0, 1.0] for name in ("busy_ms", "stolen_ms", "agent_ran_ms", "agent_waited_ms", "harness_ran_ms")}
-    told = {"cores": 2, "at_ns": [1, 2], **columns, **{name: [None, None] for name in ("stalled_ms", "throttled", "slowest_mhz")}}
+    told = {
+        "cores": 2,
+        "at_ns": [1, 2],
+        **columns,
+        **{name: [None, None] for name in ("stalled_ms", "throttled", "slowest_mhz")},
+    }
     (tmp_path / MACHINE_FILE).write_text(json.dumps({"schema_version": 1, **told}), encoding="utf-8")
     kept = load_machine_track(tmp_path)
     assert kept is not None

@@ -68,7 +68,18 @@ def test_an_agent_by_address_on_this_machine_is_watched_as_one_that_was_started_
         try:
             with other_programs(4 * len(os.sched_getaffinity(0))):
                 done = harness_in_real_time(
-                    "run", "--agent", profile, "--pack", pack, "--limit", 1, "--judge", "none", "--json", "--out", tmp_path / "r"
+                    "run",
+                    "--agent",
+                    profile,
+                    "--pack",
+                    pack,
+                    "--limit",
+                    1,
+                    "--judge",
+                    "none",
+                    "--json",
+                    "--out",
+                    tmp_path / "r",
                 )
         finally:
             running.kill()

@@ -1,12 +1,17 @@
 """Contended turns: left out of latencies, counted, and past half of them the run is invalid."""
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from harness.commands.table import print_summary
 from harness.reports.assemble import assemble
+from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
+from harness.reports.tables import tables
 from harness.scenarios.context import Context
 from harness.steps.latency import LatencySummary, summarise_latency
 from harness.steps.summarise import summarise
@@ -130,3 +135,25 @@ def test_the_page_says_why_and_what_it_would_have_been(run: RunStore) -> None:
     assert "contended" in turn.discarded
     assert "TTFA was 8,673 ms" in turn.discarded
     assert "ttfa" not in turn.figures_ms
+
+
+def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: RunStore) -> None:
+    owed = {"ttfa": 22.0, "ttft": 3.0, "first_substance": 700.0}
+    turn = replace(TURN, ttfa_ms=516.0, first_substance_ms=900.0, contention=replace(QUIET, at_most_ms=owed))
+    for session in run.sessions():
+        run.set_timing(session.id, (turn,))
+    summary = summarise(run)
+    screen = Console(file=StringIO(), width=200)
+    print_summary(summary, screen)
+    terminal = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "a: TTFA 516 ms, at most 22 ms of it others'; TTFT 80 ms, at most 3 ms of it others' (p50)." in terminal
+    assert summary.agents["a"]["ttfa_ms"]["p50_others_ms"] == pytest.approx(22.0)
+
+    view = assemble(alone(run, summary), run.folder, audio=False)
+    exported = tables(view)
+    assert exported["systems"][0]["ttfa_p50_others_ms"] == pytest.approx(22.0)
+    assert {row["ttfa_others_ms"] for row in exported["turns"]} == {22.0}
+    assert "at most 22 ms of it others'" in markdown(view).replace("\\", "")
+    shown = view.contexts[0].turns[0]
+    assert "first_substance" not in shown.figures_ms
+    assert any("left out: at most 700 ms of it others'" in label for label in shown.labels)
