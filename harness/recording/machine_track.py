@@ -108,8 +108,8 @@ def load_machine_track(folder: Path) -> MachineTrack | None:
         looks = len(found.at_ns)
         columns = (getattr(found, name) or [None] * looks for name in _FIELDS)
         by_cpu = zip(*found.stolen_by_cpu_ms, strict=True) if found.stolen_by_cpu_ms else [()] * looks
-        rows = zip(zip(*columns, strict=True), by_cpu, strict=True)
-        samples = (MachineSample(*row, tuple(stolen)) for row, stolen in rows)
+        rows = (dict(zip(_FIELDS, row, strict=True)) for row in zip(*columns, strict=True))
+        samples = (MachineSample(**row, stolen_by_cpu_ms=tuple(of_each)) for row, of_each in zip(rows, by_cpu, strict=True))
         return MachineTrack(found.cores, tuple(samples), tuple(found.cpus), found.stolen_counts_as_run)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged ({str(error).splitlines()[0]})") from error
