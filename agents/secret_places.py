@@ -115,7 +115,7 @@ def worth_masking(value: str) -> bool:
 
 
 def _in_command(words: Sequence[str]) -> Iterator[str]:
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words, ""][1:], strict=True):
         flag = _FLAG.match(word)
         if flag and looks_secret(flag[1]):
             yield from _whole(following if flag[2] is None else flag[2])

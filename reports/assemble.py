@@ -190,6 +190,8 @@ def _quantiles(found: Quantiles) -> LatencyView:
         p50_over=found.p50_over_limit,
         p95_over=found.p95_over_limit,
         n=found.n,
+        p50_others_ms=found.p50_others_ms,
+        p95_others_ms=found.p95_others_ms,
     )
 
 

@@ -7,7 +7,7 @@ from harness.ranking.ranking import LENGTH_WORDS
 from harness.reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
-from harness.wording import UNKNOWN_TEXT, counted, share
+from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,9 @@ def _latency_cell(figure: LatencyView | None, percentile: Literal["p50", "p95"],
     if figure is None:
         return Cell(UNKNOWN_TEXT)
     estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
-    return Cell(latency(figure, percentile), latency_interval(estimate), tone, NO_REPLY_MS if over else estimate.value)
+    small = [latency_interval(estimate), of_it_others(figure.p50_others_ms if percentile == "p50" else figure.p95_others_ms)]
+    words = "; ".join(part for part in small if part)
+    return Cell(latency(figure, percentile), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
 def _reference(reference: ReferenceView, subset: Subset) -> Row:

@@ -68,6 +68,9 @@ class LatencyView:
     """The percentile falls on a turn without reply; it is printed as "> 15 s" and has no place on an axis."""
     p95_over: bool = False
     n: int = 0
+    p50_others_ms: float | None = None
+    """What of the percentile others on the agent's machine could at most have caused; None: not measured."""
+    p95_others_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +217,8 @@ class TurnView:
     """Path of the stereo mix relative to the page: caller left, agent right."""
     figures_ms: Mapping[str, float] = field(default_factory=dict)
     """By metric name, relative to the spoken end; also `signed`, `first_byte`, `yield`."""
+    others_ms: Mapping[str, float] = field(default_factory=dict)
+    """By metric name, what of a figure others could at most have caused; without those that nobody watched."""
     spoken_end_ms: float | None = None
     caller: tuple[Span, ...] = ()
     pauses: tuple[Span, ...] = ()

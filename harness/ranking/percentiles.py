@@ -39,6 +39,23 @@ class Quantiles(BaseModel):
     restricted_mean: float | None = None
     restricted_mean_interval: tuple[float, float] | None = None
     n: int = 0
+    p50_others_ms: float | None = None
+    """How much of the percentile others on the agent's machine could at most have caused; None where that was not measured
+    of every turn."""
+    p95_others_ms: float | None = None
+
+    def beside(self, without: "Quantiles") -> "Quantiles":
+        """These percentiles, with how far they lie above those of the same turns less what each could owe to others.
+
+        No percentile falls when its values grow, so what it could owe is bounded by that difference.
+        """
+        return self.model_copy(
+            update={"p50_others_ms": _above(self.p50, without.p50), "p95_others_ms": _above(self.p95, without.p95)}
+        )
+
+
+def _above(value: float | None, less: float | None) -> float | None:
+    return max(0.0, value - less) if value is not None and less is not None else None
 
 
 def _finite(value: float) -> float | None:

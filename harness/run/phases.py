@@ -18,6 +18,7 @@ from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
+from harness.run.companions import notes_on
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
@@ -212,6 +213,8 @@ async def _call(
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
+            for note in notes_on(plan.profiles):
+                progress.note(note)
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):

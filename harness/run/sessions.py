@@ -30,6 +30,7 @@ from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.recording.spans import Span
 from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
+from harness.run.companions import companions_of
 from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
@@ -39,6 +40,7 @@ from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
+from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """An agent's last line passes through its supervisor into its log."""
@@ -196,11 +198,14 @@ class SessionPlayer:
         self._progress.step(_line(session, timing), keep=True)
 
     def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
-        """Watches this machine for an agent that runs on it; of one elsewhere it says nothing."""
-        pid = self._running.pids().get(agent)
-        if pid is None:
+        """Watches this machine for an agent that runs on it; of one elsewhere, or out of sight, it says nothing."""
+        caller = (self._caller.pid,) if self._caller.pid is not None else ()
+        started = self._running.pids().get(agent)
+        found = companions_of(self._plan.profile(agent), caller)
+        if started is None and not found.agent_seen:
             return nullcontext()
-        return CallWatch((pid,), (self._caller.pid,) if self._caller.pid is not None else ())
+        pids = dict.fromkeys((*((started,) if started is not None else ()), *found.pids))
+        return CallWatch(tuple(pids), caller)
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:
@@ -280,8 +285,12 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
     ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
     ttft += f", took back {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
+    first = "ttft" if timing.ttfa_ms is None and timing.ttft_ms is not None else "ttfa"
+    owed_ms = timing.owed_ms(first)
     if timing.contended:
-        ttft += "; contended: others held the processor"
+        ttft += f"; {timing.left_out}" if timing.left_out else ""
+    elif beside := of_it_others(owed_ms):
+        ttft += f", {beside}"
     if timing.no_reply:
         return f"{place}: no reply{ttft}"
     if timing.discarded:

@@ -16,7 +16,7 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.steps.line import MUCH_LOST, in_words
 from harness.steps.onset_error import OnsetError, largest
 from harness.store.selection import MACHINES_DIFFER
-from harness.timing.figures import IN_FULL, MOST_LOST, NO_REPLY_TEXT, StagesFrom
+from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT, StagesFrom
 from harness.wording import counted, milliseconds
 
 if TYPE_CHECKING:
@@ -279,8 +279,9 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            "Other programs, or other machines on the same host, held the processor that an agent needed, more than "
-            f"{MOST_LOST * 100:.0f} % of its time: {', '.join(contended)}. Such turns take no part in latencies.",
+            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could "
+            f"have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
+            f"{', '.join(contended)}. Such turns take no part in latencies.",
         )
     lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
     dropped = [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]
