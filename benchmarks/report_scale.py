@@ -116,7 +116,7 @@ def main() -> None:
     began = time.perf_counter()
     page = render(view)
     built_s = time.perf_counter() - began
-    print(f"{agents} agents × {conversations} conversations, {view.judgments} verdicts: built in {built_s:.1f} s")
+    print(f"{agents} agents × {conversations} conversations, {view.verdicts} verdicts: built in {built_s:.1f} s")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         own = Path(folder) / "report.html"
         own.write_text(page, encoding="utf-8")

@@ -8,12 +8,14 @@ import hashlib
 import os
 import platform
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.models.store import cache_folder
 from harness.ranking.exact import TURNS_FOR_P95
+from harness.store.fleet import kind_of
+from harness.store.manifest import machine_facts
 from harness.timing import METHOD
 
 
@@ -103,8 +105,19 @@ class Calibration(_Model):
         }
 
 
+POD_INDEX: Final = "JOB_COMPLETION_INDEX"
+"""Set by Kubernetes in every pod of an indexed Job (Kubernetes documentation, "Jobs", completion mode)."""
+
+
 def machine_id() -> str:
-    """A name for this machine that says nothing about it: a hash of its identity file, host name and processor."""
+    """A name for this machine that says nothing about it: a hash of its identity file, host name and processor.
+
+    A pod of an indexed Kubernetes Job has a host name only until it is lost. What stays is its index, which the Job gives to
+    the pod that takes its place; with the kind of the node, because a shard is of one kind of machine.
+    """
+    index = os.environ.get(POD_INDEX)
+    if index is not None:
+        return hashlib.sha256(f"{index}|{kind_of(machine_facts())}".encode()).hexdigest()[:16]
     identity = Path("/etc/machine-id")
     known = identity.read_text(encoding="ascii").strip() if identity.exists() else ""
     facts = "|".join((known, platform.node(), platform.machine(), platform.processor()))

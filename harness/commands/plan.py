@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +47,9 @@ def plan(
         print(json.dumps({**told, "hours": round(hours, 3), "megabytes": round(megabytes, 1)}, indent=2))
         return
     print(f"plan {found.id}: {len(keys):,} calls, about {hours:,.1f} hours on one line and {megabytes:,.0f} MB")
-    print(f"play a part of it:  harness run --plan {out} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
+    print(
+        f"play a part of it:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)"
+    )
     print("lay them together:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
 
 

@@ -154,6 +154,15 @@ def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | 
     if (fleet is None) != (manifest.fleet is None):
         was, today = _is_shard(manifest.fleet), _is_shard(fleet)
         raise UserError(f"--resume: {folder} was begun as {was}, and is now {today}; leave --shard as it was")
+    if (
+        fleet is not None
+        and manifest.fleet is not None
+        and (fleet.shard, fleet.of) != (manifest.fleet.shard, manifest.fleet.of)
+    ):
+        was, today = (f"{one.shard}/{one.of}" for one in (manifest.fleet, fleet))
+        raise UserError(
+            f"--shard {today}: {folder} was begun as shard {was}; go on with --shard {was}, or choose another --out"
+        )
     refuse_changes(plan, manifest, store.contexts_as_played())
     if manifest.fleet is not None:
         refuse_another_plan(plan, manifest.fleet.plan, f"{folder}, a shard")

@@ -5,6 +5,7 @@ choose between two results after seeing them; so it is refused, unless the first
 it again.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +141,7 @@ def refuse_missing(parts: Sequence[Part], merged: FleetEntry, have: Mapping[str,
         expected = sessions_of(merged.plan, dealt[number])
         unplayed = [name for name in expected if name not in have]
         where = f" ({folders[0]})" if folders else ""
-        mend = f"harness run --resume --out {folders[0] if folders else 'SHARD'}"
+        mend = go_on(folders[0] if folders else "SHARD")
         if unplayed:
             raise UserError(
                 f"shard {number}/{merged.of}{where}: {len(unplayed)} of {counted(len(expected), 'session')} not played; "
@@ -151,7 +152,7 @@ def refuse_missing(parts: Sequence[Part], merged: FleetEntry, have: Mapping[str,
         if raw:
             raise UserError(
                 f"shard {part.fleet.shard}/{merged.of} ({part.folder}): {counted(len(raw), 'session')} not yet timed or "
-                f"transcribed; go on with: harness run --resume --out {part.folder} (or add --allow-missing)"
+                f"transcribed; go on with: {go_on(part.folder)} (or add --allow-missing)"
             )
 
 
@@ -174,13 +175,28 @@ def sessions_of(plan: FixedPlan, contexts: Sequence[str]) -> list[str]:
 
 
 def how_to_play(plan: FixedPlan, plan_file: str, number: int, of: int) -> str:
-    """The command that plays one shard."""
-    if plan_file:
-        return f"harness run --plan {plan_file} --shard {number}/{of} --out DIR"
-    options = [f"--agent {agent.source}" for agent in plan.agents]
-    options += [f"--pack {plan.pack_source}", f"--limit {len(plan.contexts)}", f"--mode {plan.mode}"]
-    options += [f"--condition {condition}" for condition in plan.conditions]
-    options += [f"--repeats {plan.repeats}", f"--concurrency {plan.concurrency}", f"--seed {plan.seed}"]
-    options += [f"--barge-in {plan.barge_in_ms:g}"] if plan.barge_in_ms is not None else []
-    options += [f"--events {plan.events_source}"] if plan.events_source is not None else []
-    return f"harness run {' '.join(options)} --shard {number}/{of} --out DIR"
+    """The command that plays one shard, as a shell takes it."""
+    what = ["--plan", plan_file] if plan_file else _all_that_is_played(plan)
+    return shlex.join(["harness", "run", *what, "--shard", f"{number}/{of}", "--out", "DIR"])
+
+
+def _all_that_is_played(plan: FixedPlan) -> list[str]:
+    """Every option that the plan hangs on: a shard that is played without one of them is of another plan."""
+    values: list[tuple[str, object]] = [("agent", agent.source) for agent in plan.agents]
+    values += [("pack", plan.pack_source), ("limit", len(plan.contexts)), ("mode", plan.mode)]
+    values += [("condition", condition) for condition in plan.conditions]
+    values += [("repeats", plan.repeats), ("concurrency", plan.concurrency), ("seed", plan.seed)]
+    values += [("barge-in", _in_full(plan.barge_in_ms))] if plan.barge_in_ms is not None else []
+    values += [("events", plan.events_source)] if plan.events_source is not None else []
+    values += [(f"budget-{name}", _in_full(budget_ms)) for name, budget_ms in sorted(plan.budgets_ms.items())]
+    return [word for name, value in values for word in (f"--{name}", str(value))]
+
+
+def _in_full(value: float) -> str:
+    """Every digit, for a plan of 333.3333333 ms is not one of 333.333 ms."""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def go_on(folder: Path | str) -> str:
+    """The command that goes on with a shard in its folder, as a shell takes it."""
+    return shlex.join(["harness", "run", "--resume", "--out", str(folder)])

@@ -1,12 +1,13 @@
 """A calibration finds the error of this machine, and is kept for the runs that quote it."""
 
+import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from harness.calibrate import Calibration, calibrate, keep, newest
+from harness.calibrate import Calibration, calibrate, keep, newest, result
 from harness.calibrate.independent import sound_starts_s
 from harness.calibrate.program import AGENT_HZ, draw, render
 from harness.calibrate.result import LoopLag, PacingError, TtfaError, machine_id
@@ -82,3 +83,18 @@ def test_the_independent_tool_finds_an_edge_to_the_sample(tmp_path: Path) -> Non
     sound = np.concatenate([np.zeros(4_800), np.full(4_800, 0.25), np.zeros(4_800), np.full(4_800, 0.25)])
     soundfile.write(tmp_path / "x.flac", np.stack([np.zeros(len(sound)), sound], axis=1), 48_000)
     assert sound_starts_s(tmp_path / "x.flac", -40) == pytest.approx([0.1, 0.3], abs=0.0005)
+
+
+def test_a_pod_that_takes_the_place_of_a_lost_one_is_the_same_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its host name is new; its index of the Job, and the kind of its node, are what a shard goes on by."""
+    monkeypatch.setattr(platform, "node", lambda: "heart-3-x7k2p")
+    elsewhere = machine_id()
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "3")
+    first = machine_id()
+    monkeypatch.setattr(platform, "node", lambda: "heart-3-m4w9t")
+    assert machine_id() == first != elsewhere
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "4")
+    assert machine_id() != first, "another shard of the Job is another machine"
+    monkeypatch.setenv("JOB_COMPLETION_INDEX", "3")
+    monkeypatch.setattr(result, "machine_facts", lambda: {"processor": "another", "cores": 128})
+    assert machine_id() != first, "so is a node of another kind"

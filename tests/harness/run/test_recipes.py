@@ -62,11 +62,17 @@ def asked(tmp_path: Path) -> int:
 
 @pytest.mark.models
 def test_slurm(plan: Path, tmp_path: Path, harness_command: Callable[..., Finished]) -> None:
-    for task in ("1", "2"):
-        environment = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
-        run_here(tmp_path, ["bash", str(RECIPES / "slurm.sh"), "plan.json", "shards"], environment)
+    line = ["bash", str(RECIPES / "slurm.sh"), "plan.json", "shards", "2"]
+    for task, tasks in (("2", "2"), ("1", "1"), ("2", "1")):
+        run_here(tmp_path, line, {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": tasks})
+    assert asked(tmp_path) == 2, "a task that is repeated alone is the shard that it was"
     merged_whole(harness_command, tmp_path / "shards", tmp_path)
     assert plan.exists()
+    told = subprocess.run(
+        line[:-1], capture_output=True, text=True, check=False, env={**os.environ, "SLURM_ARRAY_TASK_ID": "1"}
+    )
+    assert told.returncode != 0
+    assert "say of how many shards the plan is: sbatch --array=1-8 slurm.sh plan.json shards 8" in told.stderr
 
 
 @pytest.mark.models
@@ -77,9 +83,11 @@ def test_kubernetes(plan: Path, tmp_path: Path, harness_command: Callable[..., F
     (line,) = container["args"]
     assert f'/{job["spec"]["completions"]}"' in line, "as many shards as pods"
     assert plan.name in line
-    for index in ("0", "1"):
-        here = [*container["command"], line.replace(f'/{job["spec"]["completions"]}"', '/2"')]
-        run_here(tmp_path, here, {"JOB_COMPLETION_INDEX": index, "HOSTNAME": f"heart-{index}"})
+    here = [*container["command"], line.replace(f'/{job["spec"]["completions"]}"', '/2"')]
+    for index, host in (("0", "heart-0-x7k2p"), ("1", "heart-1-qq8vz"), ("0", "heart-0-m4w9t")):
+        named = ["unshare", "--user", "--map-root-user", "--uts", "sh", "-c", 'hostname "$HOSTNAME"; exec "$@"', "sh", *here]
+        run_here(tmp_path, named, {"JOB_COMPLETION_INDEX": index, "HOSTNAME": host})
+    assert asked(tmp_path) == 2, "the pod that took a lost one's place went on with its shard"
     merged_whole(harness_command, tmp_path / "shards", tmp_path)
 
 

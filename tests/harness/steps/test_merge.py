@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from harness.cli import app
 from harness.errors import StorageError, UserError
 from harness.progress import RunProgress
-from harness.run.fixed_plan import fleet_of
-from harness.run.phases import options_to_resume
+from harness.run import phases
+from harness.run.fixed_plan import fixed, fleet_of, read_plan
+from harness.run.phases import RunRequest, options_to_resume
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.steps import merge as merging
 from harness.steps.latency import summarise_latency
@@ -156,6 +159,43 @@ def test_a_missing_shard_is_named_with_how_to_play_it(shards: list[Path], tmp_pa
         UserError, match=r"shard 2/4 is missing; play it with: harness run --plan plan.json --shard 2/4 --out DIR"
     ):
         merged([planned], tmp_path / "merged")
+
+
+def test_the_command_that_plays_a_missing_shard_plays_the_same_plan_in_any_shell(tmp_path: Path) -> None:
+    odd = tmp_path / "it's mine; $HOME"
+    odd.mkdir()
+    agent = Path(shutil.copy(peer("raw-pcm-echo"), odd / "raw-pcm.toml"))
+    asked = RunOptions(
+        agents=(str(agent),), limit=8, conditions=("clean", "loss5"), repeats=2, concurrency=2, seed=7,
+        barge_in_ms=333.3333333, budget_ttfa_ms=612.3456789, budget_ttft_ms=250.0, shard=(1, OF),
+    )  # fmt: skip
+    plan = make_plan(asked)
+    store = RunStore.create(odd / "s1", new_manifest(plan).model_copy(update={"fleet": fleet_of(plan)}), plan.contexts)
+    play(store, plan.session_keys(), began_ns=1)
+    store.close()
+    with pytest.raises(UserError) as missing:
+        merged([odd / "s1"], tmp_path / "merged")
+    command = str(missing.value).split("play it with: ")[1].removesuffix(" (or add --allow-missing)")
+    by_a_shell = f'for word in {command}; do echo "$word"; done'
+    words = subprocess.run(["sh", "-c", by_a_shell], capture_output=True, text=True, check=True).stdout
+    harness, run, *line = words.splitlines()
+    assert (harness, run) == ("harness", "run")
+    given: dict[str, list[str]] = {}
+    for name, value in zip(line[::2], line[1::2], strict=True):
+        given.setdefault(name.removeprefix("--"), []).append(value)
+    assert given.pop("shard") == [f"2/{OF}"]
+    assert given.pop("out") == ["DIR"]
+    same = [word for name, values in given.items() for value in values for word in (f"--{name}", value)]
+    again = CliRunner().invoke(app, ["plan", *same, "--out", str(odd / "p")])
+    assert again.exit_code == 0, again.output
+    assert fixed(plan).difference(read_plan(odd / "p")) is None
+
+
+def test_a_shard_goes_on_as_the_shard_it_was_begun_as_alone(tmp_path: Path) -> None:
+    folder = played(tmp_path / "s1", 1)
+    request = RunRequest(options(shard=(1, 1)), out=folder, resume=True, judges=())
+    with pytest.raises(UserError, match=rf"--shard 1/1: {folder} was begun as shard 1/{OF}; go on with --shard 1/{OF}"):
+        phases.run(request, RunProgress(quiet=True), lambda _: ())
 
 
 def test_an_unfinished_shard_is_named_with_how_to_go_on(shards: list[Path], tmp_path: Path) -> None:
