@@ -81,6 +81,17 @@ def test_on_the_limit_itself_no_number_would_do() -> None:
     assert (decision.verdict, decision.more_needed) == ("cannot tell", None)
 
 
+def test_a_check_of_one_limit_may_err_in_one_of_a_hundred() -> None:
+    assert tail_of(1, None) == 0.01
+    assert tail_of(20, None) == 0.0005
+    assert [tail_of(1, look) for look in (1, 2, 3)] == pytest.approx([0.005, 0.01 / 6, 0.01 / 12])
+    assert tail_of(0, None) == 0.01, "without a limit nothing is divided"
+    # Eight of eight at 1 % and no sooner, as the page on gates says: 0.5 ** 8 < 0.01 < 0.5 ** 6.
+    assert Percentile(tuple(np.array([400.0]) for _ in range(8)), 0.5).bounds(tail_of(1, None)) == (400.0, 400.0)
+    assert Percentile(tuple(np.array([400.0]) for _ in range(10)), 0.5).bounds(tail_of(20, None)) == NO_BOUNDS
+    assert Percentile(tuple(np.array([400.0]) for _ in range(11)), 0.5).bounds(tail_of(20, None)) == (400.0, 400.0)
+
+
 def test_all_looks_together_spend_no_more_than_one_check_may() -> None:
     assert sum(tail_of(1, look) for look in range(1, 10_000)) <= ERROR
     assert tail_of(20, None) == pytest.approx(ERROR / 20)
