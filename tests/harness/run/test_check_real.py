@@ -100,6 +100,7 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
     with answering(tmp_path, "fast", 0.6) as fast:
         played = harness_command(
             "check", "--agent", fast, "--pack", pack, "--judge", "none", "--budgets", limits, "--out", run, "--json",
+            timeout_s=900,
         )  # fmt: skip
         if played.json["invalid"]:
             pytest.skip(f"this machine cannot pace a call: {played.json['invalid']}")
