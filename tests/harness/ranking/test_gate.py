@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import NO_BOUNDS, EloOverReference, Percentile, Share, Worsening
+from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening
 from harness.ranking.clustered_share import clopper_pearson
-from harness.ranking.gate import ERROR, decide, overall, tail_of, verdict_of
+from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import Floats
 from harness.store.judgment import Judgment
@@ -160,3 +160,28 @@ def test_no_lead_with_a_loss_is_surer_than_one_without(contexts: int, judges: in
 def test_elo_of_two_that_hardly_met_has_no_bound(simulate: Simulate) -> None:
     board = leaderboard(simulate(contexts=40, systems=3))
     assert EloOverReference(board, "s2", "s0", 7).bounds(0.05) == NO_BOUNDS
+
+
+@pytest.mark.parametrize(
+    ("interval", "rule", "verdict"),
+    [
+        ((0.0, 0.1), "at_most", "pass"),
+        ((0.1, 0.2), "at_most", "cannot tell"),
+        ((0.1001, 0.2), "at_most", "fail"),
+        ((0.1, 0.2), "at_least", "pass"),
+        ((0.0, 0.1), "at_least", "cannot tell"),
+        ((0.0, 0.0999), "at_least", "fail"),
+    ],
+)
+def test_a_limit_that_is_just_reached_is_kept(interval: Bounds, rule: Rule, verdict: str) -> None:
+    assert verdict_of(interval, rule, 0.1) == verdict
+
+
+def test_without_a_limit_that_was_told_nothing_was_told() -> None:
+    assert overall([]) == "cannot tell"
+
+
+def test_what_is_settled_needs_no_more() -> None:
+    for hits, verdict in ((0, "pass"), (60, "fail")):
+        decision = decide(share(hits, 60), "at_most", 0.2, 0.01)
+        assert (decision.verdict, decision.more_needed) == (verdict, None)
