@@ -64,6 +64,7 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "kind": "agent",
                 "condition": agent.condition,
                 "subset": subset,
+                "valid": agent.valid,
                 "turns": part.turns,
                 **_rating(part.rating),
             }

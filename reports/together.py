@@ -186,6 +186,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                     measured_on_page(parts, condition, inside),
                     budget_ms=base.budgets_ms["ttfa"],
                     seed=base.seed,
+                    valid=all(p.summary.valid for p in parts),
                 )
     cells = []
     for p in parts:

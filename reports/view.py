@@ -140,6 +140,8 @@ class AgentView:
     total_judgments: int = 0
     common_opening: tuple[int, int] | None = None
     """Replies that begin with this agent's commonest three words, and replies that were heard: stock openings buy a TTFA."""
+    valid: bool = True
+    """Whether its run is sound; where it is not, no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)
     """Reference → how often this agent was preferred to it."""
 

@@ -35,10 +35,14 @@ _COLUMNS = (
 
 def print_summary(summary: RunSummary, console: Console) -> None:
     """Print the table, the cautions, and where the report is."""
+    if not summary.valid:
+        console.print(Text(f"INVALID RUN: {'; '.join(summary.invalid)}", style=_STYLE["bad"]), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
+    if not all(cell.valid for cell in summary.whole):
+        table.add_column("may be\nquoted", no_wrap=True)
     several = len(summary.conditions) > 1
     names: list[str] = []
     for condition in summary.conditions:
@@ -46,7 +50,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         if several:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            table.add_row(Text(cell.agent), *_figures(cell))
+            table.add_row(Text(cell.agent), *_figures(cell), "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
             names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}

@@ -33,6 +33,8 @@ class Quantiles(BaseModel):
     p95: float | None = None
     p50_interval: tuple[float, float] | None = None
     p95_interval: tuple[float, float] | None = None
+    p50_at_least: float | None = None
+    """The lower end of an interval that reaches into "no reply" and so has no upper one; at most 15 s."""
     p50_over_limit: bool = False
     """The percentile falls on a turn without reply: print "> 15 s"."""
     p95_over_limit: bool = False
@@ -70,12 +72,14 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
     p50, p95 = (_quantile(pooled, share) for share in (0.50, 0.95))
     enough = pooled.size >= TURNS_FOR_P95
     drawn = _draws(values, seed) if len(values) >= FEWEST_CONTEXTS else None
+    p50_ends = _ends(drawn, lambda v: _quantile(v, 0.50), len(values))
     return Quantiles(
         p50=_finite(p50),
         p95=_finite(p95) if enough else None,
         p50_over_limit=bool(np.isinf(p50)),
         p95_over_limit=enough and bool(np.isinf(p95)),
-        p50_interval=_interval(drawn, lambda v: _quantile(v, 0.50), len(values)),
+        p50_interval=_both_finite(p50_ends),
+        p50_at_least=min(p50_ends[0], NO_REPLY_MS) if p50_ends is not None and p50_ends[1] >= _NO_BOUND else None,
         p95_interval=_p95_interval(values, pooled, drawn) if enough else None,
         restricted_mean=float(np.minimum(pooled, NO_REPLY_MS).mean()),
         restricted_mean_interval=_interval(drawn, lambda v: float(np.minimum(v, NO_REPLY_MS).mean()), len(values)),
@@ -92,12 +96,22 @@ def _draws(values: Mapping[str, Sequence[float]], seed: int) -> list[NDArray[np.
 def _interval(
     drawn: list[NDArray[np.float64]] | None, statistic: Callable[[NDArray[np.float64]], float], contexts: int
 ) -> Interval | None:
+    return _both_finite(_ends(drawn, statistic, contexts))
+
+
+def _ends(
+    drawn: list[NDArray[np.float64]] | None, statistic: Callable[[NDArray[np.float64]], float], contexts: int
+) -> Interval | None:
     if drawn is None:
         return None
-    # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
     values = np.array([statistic(v) for v in drawn])
     low, high = percentile_interval(np.where(np.isinf(values), np.finfo(float).max, values), contexts)
-    return (float(low), float(high)) if max(low, high) < _NO_BOUND else None
+    return float(low), float(high)
+
+
+def _both_finite(ends: Interval | None) -> Interval | None:
+    # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
+    return ends if ends is not None and max(ends) < _NO_BOUND else None
 
 
 def _p95_interval(

@@ -125,7 +125,7 @@ def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozen
     """
     voted = {(row.context, side) for row in (*votes(store), *store.judgments()) if row.source == "human"
              for side in (row.system_a, row.system_b)}  # fmt: skip
-    sessions = {s.id: s for s in store.sessions()}
+    sessions = {s.id: s for s in Selection(store).sessions}
     at_fault = sorted(i for i in sessions_at_fault(store) if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
     if not at_fault:
         return frozenset(), "the run is invalid, and no session of it can be played again"

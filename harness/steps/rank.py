@@ -93,11 +93,11 @@ def rated(selection: Selection, place: Place) -> Rated:
     rows = [row for row in selection.rows(place.condition, place.presentation) if row.context in inside]
     found = measured(selection, place.condition, place.presentation, inside)
     manifest = selection.manifest
-    return rated_rows(rows, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed)
+    return rated_rows(rows, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid)
 
 
-def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int) -> Rated:
-    """The board of some verdicts and the points of those of its systems that have a latency."""
+def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: of sound runs alone."""
     if not rows:
         return Rated(None, {})
     board = leaderboard(rows, seed=seed)
@@ -109,7 +109,8 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(rows, found.latencies.values(), board=board, seed=seed)
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
-    return Rated(board, {point.system: point for point in figure.points}, with_length)
+    points = figure.points if valid else [point.without_chances for point in figure.points]
+    return Rated(board, {point.system: point for point in points}, with_length)
 
 
 def rank_condition(
@@ -130,6 +131,7 @@ def rank_condition(
     families = {judge: check.family for judge, check in checks.items()}
     families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
     rows = [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation]
+    invalid = selection.manifest.invalid
     ranking = rank(
         rows,
         found.latencies.get("ttfa", {}),
@@ -144,7 +146,9 @@ def rank_condition(
         checks=checks,
         **options,
     )
-    return ranking.with_notes(_notes(store.folder, selection.verdicts, condition, presentation))
+    ranking = ranking.without_chances if invalid else ranking
+    notes = _notes(store.folder, selection.verdicts, condition, presentation)
+    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
 def rank_target(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import NO_BOUNDS, EloOverReference, Percentile, Share, Worsening
+from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening
 from harness.ranking.clustered_share import clopper_pearson
-from harness.ranking.gate import ERROR, decide, overall, tail_of, verdict_of
+from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import Floats
 from harness.store.judgment import Judgment
@@ -81,6 +81,17 @@ def test_on_the_limit_itself_no_number_would_do() -> None:
     assert (decision.verdict, decision.more_needed) == ("cannot tell", None)
 
 
+def test_a_check_of_one_limit_may_err_in_one_of_a_hundred() -> None:
+    assert tail_of(1, None) == 0.01
+    assert tail_of(20, None) == 0.0005
+    assert [tail_of(1, look) for look in (1, 2, 3)] == pytest.approx([0.005, 0.01 / 6, 0.01 / 12])
+    assert tail_of(0, None) == 0.01, "without a limit nothing is divided"
+    # Eight of eight at 1 % and no sooner, as the page on gates says: 0.5 ** 8 < 0.01 < 0.5 ** 6.
+    assert Percentile(tuple(np.array([400.0]) for _ in range(8)), 0.5).bounds(tail_of(1, None)) == (400.0, 400.0)
+    assert Percentile(tuple(np.array([400.0]) for _ in range(10)), 0.5).bounds(tail_of(20, None)) == NO_BOUNDS
+    assert Percentile(tuple(np.array([400.0]) for _ in range(11)), 0.5).bounds(tail_of(20, None)) == (400.0, 400.0)
+
+
 def test_all_looks_together_spend_no_more_than_one_check_may() -> None:
     assert sum(tail_of(1, look) for look in range(1, 10_000)) <= ERROR
     assert tail_of(20, None) == pytest.approx(ERROR / 20)
@@ -149,3 +160,28 @@ def test_no_lead_with_a_loss_is_surer_than_one_without(contexts: int, judges: in
 def test_elo_of_two_that_hardly_met_has_no_bound(simulate: Simulate) -> None:
     board = leaderboard(simulate(contexts=40, systems=3))
     assert EloOverReference(board, "s2", "s0", 7).bounds(0.05) == NO_BOUNDS
+
+
+@pytest.mark.parametrize(
+    ("interval", "rule", "verdict"),
+    [
+        ((0.0, 0.1), "at_most", "pass"),
+        ((0.1, 0.2), "at_most", "cannot tell"),
+        ((0.1001, 0.2), "at_most", "fail"),
+        ((0.1, 0.2), "at_least", "pass"),
+        ((0.0, 0.1), "at_least", "cannot tell"),
+        ((0.0, 0.0999), "at_least", "fail"),
+    ],
+)
+def test_a_limit_that_is_just_reached_is_kept(interval: Bounds, rule: Rule, verdict: str) -> None:
+    assert verdict_of(interval, rule, 0.1) == verdict
+
+
+def test_without_a_limit_that_was_told_nothing_was_told() -> None:
+    assert overall([]) == "cannot tell"
+
+
+def test_what_is_settled_needs_no_more() -> None:
+    for hits, verdict in ((0, "pass"), (60, "fail")):
+        decision = decide(share(hits, 60), "at_most", 0.2, 0.01)
+        assert (decision.verdict, decision.more_needed) == (verdict, None)
