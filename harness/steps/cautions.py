@@ -27,8 +27,8 @@ Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
     "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched", "throttled",
-    "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate",
-    "machines",
+    "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
+    "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
