@@ -6,6 +6,7 @@ The kinds are in `harness.agents.profile_kinds`; `harness.agents.profile` reads 
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
@@ -22,10 +23,11 @@ from pydantic import (
 )
 
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.secrets import redact_settings
+from harness.agents.profile_plain import as_toml, compared, shown
 from harness.agents.this_machine import is_this_machine, local_ports
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
+_SHIPPED: Final = Path(__file__).resolve().parent / "profiles"
 
 AgentName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
@@ -125,8 +127,11 @@ class AgentProfile(ProfileSettings):
 
     @property
     def shown_text(self) -> str:
-        """The file as it can be kept and shown."""
-        return redact_settings(self._source_text)
+        """The file as it can be kept and shown: its settings, of which `harness.agents.profile_plain` hides what is not
+        plain. A profile that ships is public, and is shown as it is written."""
+        if self._source is not None and self._source.parent == _SHIPPED:
+            return self._source_text
+        return as_toml(shown(tomllib.loads(self._source_text)))
 
     @property
     def folder(self) -> Path:
@@ -135,8 +140,9 @@ class AgentProfile(ProfileSettings):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of every setting with its value (comments, order, description and the file's place do not count)."""
-        content = self.model_dump(mode="json", exclude={"description"})
+        """SHA-256 of every setting (comments, order, description and the file's place do not count). Of settings that are not
+        plain it holds a short hash only, since who knows all others could else check guesses of a password against it."""
+        content = compared(self.model_dump(mode="json", exclude={"description"}))
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property

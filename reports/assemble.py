@@ -16,7 +16,7 @@ from harness.reports.listening.section import listening_views
 from harness.reports.preferences import preferences
 from harness.reports.provenance import provenance
 from harness.reports.runs_differ import onset_error_of
-from harness.reports.shown_runs import ShownRuns, heard_rows, reply_texts
+from harness.reports.shown_runs import ShownRuns, quoted_rows, reply_texts
 from harness.reports.turns import first_start_ns, turns
 from harness.reports.view import (
     METRICS,
@@ -43,7 +43,6 @@ from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
-from harness.store.selection import HEARD
 from harness.timing.figures import BUDGET_MS
 
 
@@ -67,7 +66,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
                 part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
             ]
     spoken = [part for part in page_runs.parts if any(a.kind != "text" for a in part.store.manifest.agents)]
-    everything = [row for part in page_runs.parts for row in heard_rows(part)]
+    everything = [row for part in page_runs.parts for row in quoted_rows(part)]
     return PageView(
         run=page_runs.title,
         created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
@@ -75,7 +74,7 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         invalid_reasons=_invalid(page_runs),
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
-        elo_method=next((board.method for board in summary.boards), ""),
+        elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, everything) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
         judges=_judges(page_runs),
@@ -125,6 +124,7 @@ def _telemetry(page_runs: ShownRuns) -> tuple[SeriesView, ...]:
 
 def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
     mine = [row for row in rows if whole.agent in (row.system_a, row.system_b)]
+    of_judges = [row for row in mine if row.source == "judge"]
     cells = [c for c in page_runs.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
     boards = {subset: page_runs.summary.board(whole.condition, subset) for subset in SUBSETS}
     judged = Counter(name for row in mine for name in ("all", row.subset))
@@ -136,8 +136,8 @@ def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> Agent
         condition=whole.condition,
         slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, page_runs.contexts),
         profile_hash=next(hashes, ""),
-        own_family_judgments=sum(row.own_family for row in mine),
-        total_judgments=len(mine),
+        own_family_judgments=sum(row.own_family for row in of_judges),
+        total_judgments=len(of_judges),
         common_opening=whole.common_opening,
         against=preferences(whole.agent, mine),
     )
@@ -207,7 +207,7 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
     several = len(summary.conditions) > 1
     found: dict[tuple[str, str], dict[Subset, RatingView]] = defaultdict(dict)
     for board in summary.boards:
-        if board.presentation == HEARD:
+        if board.presentation == summary.quoted(board.condition):
             for system, row in board.references.items():
                 found[system, board.condition][board.subset] = RatingView(
                     elo=Estimate.of(row.elo, row.elo_interval),

@@ -80,6 +80,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
         for audit in bias.audits(list(rows), texts=texts)
         if audit.rows
     ]
+    of_judges = [r for r in rows if r.source == "judge"]
     shares: list[tuple[str, list[tuple[str, float]], str]] = [
         (
             "First reply shown wins",
@@ -88,13 +89,13 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
         ),
         (
             "Own-family verdicts",
-            [(r.context, float(r.own_family)) for r in rows],
+            [(r.context, float(r.own_family)) for r in of_judges],
             "the judge shares a model family with exactly one side",
         ),
         ("Ties", [(r.context, float(r.winner == "tie")) for r in rows], "identical replies are ties without a call"),
         (
             "Axes marked",
-            [(r.context, len(r.axes) / len(AXES)) for r in rows],
+            [(r.context, len(r.axes) / len(AXES)) for r in of_judges],
             "an axis is marked only where the advantage is clear",
         ),
     ]

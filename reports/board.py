@@ -50,7 +50,7 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
 def method_words(view: PageView) -> str:
     """How the ratings were made, and what an interval is."""
     if not view.elo_method:
-        return "There is no joint Elo." if view.judgments else "There is no Elo, because nothing was judged."
+        return "There is no joint Elo." if view.verdicts or view.votes else "There is no Elo, because nothing was judged."
     lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
     return (
         f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8. "

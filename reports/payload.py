@@ -8,7 +8,7 @@ from harness.reports.view import AgentView, ContextView, JudgmentView, PageView,
 from harness.reports.wording import system_name
 from harness.store.judgment import is_rule
 
-OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED = 1, 2, 4, 8, 16, 32
+OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST = 1, 2, 4, 8, 16, 32, 64
 """What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""
 
 Json = dict[str, Any]
@@ -25,6 +25,7 @@ def index(view: PageView) -> list[Json]:
 
 def _entry(context: ContextView, view: PageView) -> Json:
     disputed = disputes(context.judgments)
+    latencies = [_latencies_ms(context, agent) for agent in view.agents]
     of_agents = {system for pair in disputed for system in pair}
     return {
         "id": context.id,
@@ -32,7 +33,8 @@ def _entry(context: ContextView, view: PageView) -> Json:
         "emotion": context.emotion,
         "problem": context.problem,
         "flags": [_flags(context, agent.name, agent.spoken, view, agent.name in of_agents) for agent in view.agents],
-        "ms": [_latency_ms(context, agent) for agent in view.agents],
+        "ms": [next(iter(known), None) for known in latencies],
+        "slowest_ms": [max(known, default=None) for known in latencies],
         "disputed": len(disputed),
     }
 
@@ -58,12 +60,11 @@ def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
     return any(len(found) > 1 for found in sides.values())
 
 
-def _latency_ms(context: ContextView, agent: AgentView) -> int | None:
-    """Of the agent's first turn here that has one; TTFA, or TTFT of a text endpoint."""
+def _latencies_ms(context: ContextView, agent: AgentView) -> list[int]:
+    """Of the agent's turns here that have one and count; TTFA, or TTFT of a text endpoint."""
     name = "ttfa" if agent.spoken else "ttft"
-    known = (t.figures_ms[name] for t in context.turns if t.agent == agent.name and name in t.figures_ms and not t.no_reply)
-    first = next(known, None)
-    return None if first is None else round(first)
+    mine = [turn for turn in context.turns if turn.agent == agent.name and not (turn.slowest or turn.discarded)]
+    return [round(turn.figures_ms[name]) for turn in mine if name in turn.figures_ms]
 
 
 def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, disputed: bool) -> int:
@@ -74,8 +75,8 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
     for turn in turns:
         value = turn.figures_ms.get("ttfa" if spoken else "ttft")
         budget = view.budget_ttfa_ms if spoken else view.budget_ttft_ms
-        early = turn.figures_ms.get("signed", 0.0) < 0
-        found |= OVER if early or (value is not None and value > budget) else 0
+        found |= SLOWEST if turn.slowest else 0
+        found |= OVER if turn.slowest or (value is not None and value > budget and not turn.discarded) else 0
         found |= CUT if turn.cut_in or turn.pauses_cut else 0
         found |= SILENT if turn.no_reply else 0
         found |= FAILED if turn.status == "failed" else 0
@@ -100,7 +101,8 @@ def conversation(context: ContextView) -> Json:
             for row in _disputed_first(context.judgments)[:MOST_VERDICTS]
         ],
         "disputed": [[system_name(a), system_name(b)] for a, b in sorted(disputes(context.judgments))],
-        "verdicts": len(context.judgments),
+        "verdicts": sum(not row.human for row in context.judgments),
+        "votes": sum(row.human for row in context.judgments),
     }  # fmt: skip
 
 

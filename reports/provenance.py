@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from harness.reports.shown_runs import Part
 from harness.steps.machine import ran_here, thread_words
-from harness.steps.summary import RunSummary
 from harness.store.manifest import RunManifest
 from harness.wording import UNKNOWN_TEXT
 
@@ -18,7 +17,7 @@ def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
 
     Of several runs a fact stands once where it is the same in all, else once a run.
     """
-    facts = {part.label: dict(_facts(part.store.manifest, part.summary)) for part in parts}
+    facts = {part.label: dict(_facts(part)) for part in parts}
     found: list[Fact] = []
     for name in dict.fromkeys(name for known in facts.values() for name in known):
         values = {label: known[name] for label, known in facts.items() if name in known}
@@ -29,7 +28,15 @@ def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
+def transcriber_of(part: Part) -> str | None:
+    """Whose words were judged as heard; None where nothing was transcribed."""
+    if all(session.heard_text is None for session in part.sessions):
+        return None
+    return part.store.manifest.transcriber or "not put down by the harness that transcribed"
+
+
+def _facts(part: Part) -> tuple[Fact, ...]:
+    manifest, summary = part.store.manifest, part.summary
     pacing, calibration = manifest.pacing, summary.calibration or manifest.calibration
     facts: list[Fact] = [
         ("Played", manifest.created),
@@ -48,7 +55,7 @@ def _facts(manifest: RunManifest, summary: RunSummary) -> tuple[Fact, ...]:
             else UNKNOWN_TEXT,
         ),
         ("Calibration", _pairs(calibration) if calibration else _not_calibrated(manifest)),
-        ("Transcriber", manifest.transcriber or UNKNOWN_TEXT),
+        ("Transcriber", transcriber_of(part) or UNKNOWN_TEXT),
         ("Caller voices", _pairs(manifest.voices)),
         ("Machine", _pairs(manifest.machine)),
         ("Versions", _pairs(manifest.versions)),

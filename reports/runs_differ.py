@@ -6,6 +6,7 @@ Nothing here is a reason to refuse; every one is a reason why a gap between agen
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from harness.reports.provenance import transcriber_of
 from harness.reports.shown_runs import Part
 from harness.steps.machine import MachineSummary, machine_of, thread_words
 from harness.steps.onset_error import OnsetError, onset_error
@@ -29,12 +30,14 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
     manifests = {p.label: p.store.manifest for p in parts}
     timing = {p.label: _method(p) for p in parts}
     calibration = {p.label: _calibration(p) for p in parts}
-    judges = {p.label: ", ".join(sorted({row.judge for row in p.judgments if not is_rule(row.judge)})) or "none" for p in parts}
+    judges = {p.label: ", ".join(sorted(_judges(p))) or "none" for p in parts}
     every: list[tuple[str, dict[str, str], str]] = [
         (what, {label: of(manifest) for label, manifest in manifests.items()}, why) for what, of, why in _FACTS
     ]
     every.append(("Timing method", timing, "Run `harness retime` on the older run to time both alike."))
     every.append(("Calibration", calibration, "Their figures are not equally exact."))
+    transcribers = {p.label: transcriber_of(p) or "none" for p in parts}
+    every.append(("Transcriber", transcribers, "Replies were judged as different ears heard them."))
     every.append(("Judges", judges, "Only verdicts of judges that all judged runs share are ranked together."))
     yield from _machines(manifests)
     for what, words, why in every:
@@ -73,6 +76,10 @@ def _method(part: Part) -> str:
     return ", ".join(sorted({s.timing.method for s in part.sessions if s.timing is not None})) or "none"
 
 
+def _judges(part: Part) -> set[str]:
+    return {row.judge for row in part.judgments if row.source == "judge" and not is_rule(row.judge)}
+
+
 def _voices(manifest: RunManifest) -> str:
     speakers = Counter(manifest.voices.values())
     return ", ".join(f"{name} {count} times" if count > 1 else name for name, count in sorted(speakers.items()))
@@ -96,7 +103,6 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
     ("Pack", lambda m: f"{m.pack} {m.pack_hash[:8]}", "Only conversations that both hold are paired."),
     ("Line conditions", lambda m: ", ".join(m.conditions), "Agents heard their callers over different lines."),
     ("Callers at once", lambda m: str(m.concurrency), "More callers at once make every agent slower."),
-    ("Transcriber", lambda m: m.transcriber or "none", "Replies were judged as different ears heard them."),
     ("Voices", lambda m: _voices(m) or "none", "Agents heard different callers."),
     ("Harness", lambda m: m.harness_version, "Methods may have changed in between."),
 )

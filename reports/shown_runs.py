@@ -14,9 +14,9 @@ from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
 from harness.steps.rank import Measured, measured
 from harness.steps.summary import RunSummary
-from harness.store.judgment import Judgment
+from harness.store.judgment import Judgment, Presentation
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, Selection, Texts, board_rows
+from harness.store.selection import Selection, Texts, board_rows, quoted_presentation
 from harness.store.session import Session
 
 
@@ -123,20 +123,37 @@ def _renamed(rows: Sequence[Judgment], names: Names) -> tuple[Judgment, ...]:
     )
 
 
-def heard_rows(part: Part) -> list[Judgment]:
-    """The verdicts of a run on what was heard, in all its conditions, with the names of the page."""
-    return [row for condition in part.selection.conditions for row in board_rows(part.counted, condition, HEARD)]
+def quoted_rows(part: Part) -> list[Judgment]:
+    """The verdicts of the boards that a run is quoted on, in all its conditions, with the names of the page."""
+    return [
+        row
+        for condition in part.selection.conditions
+        for row in board_rows(part.counted, condition, part.selection.quoted(condition))
+    ]
 
 
-def measured_on_page(parts: Sequence[Part], condition: str, contexts: frozenset[str] | None = None) -> Measured:
-    """What was measured in one condition of all runs that have it, by the names on the page."""
+def quoted_on_page(parts: Sequence[Part], condition: str) -> Presentation:
+    """The presentation that a page of all these runs quotes in one condition."""
+    having = [each for each in parts if condition in each.selection.conditions]
+    return quoted_presentation({p for each in having for p in each.selection.presentations(condition)})
+
+
+def measured_on_page(
+    parts: Sequence[Part],
+    condition: str,
+    contexts: frozenset[str] | None = None,
+    *,
+    presentation: Presentation | None = None,
+) -> Measured:
+    """What was measured in one condition of all runs that have it, by the names on the page; texts as the page quotes them,
+    or of one `presentation`."""
     latencies: dict[str, dict[str, Mapping[str, Sequence[float]]]] = {}
     cut_ins: dict[str, Mapping[str, Sequence[bool]]] = {}
     texts: Texts = {}
     for each in parts:
         if condition not in each.selection.conditions:
             continue
-        found = measured(each.selection, condition, HEARD, contexts)
+        found = measured(each.selection, condition, presentation or quoted_on_page(parts, condition), contexts)
         for figure, systems in found.latencies.items():
             shown = {each.names.of(name, condition): values for name, values in systems.items()}
             latencies.setdefault(figure, {}).update(shown)
@@ -145,10 +162,10 @@ def measured_on_page(parts: Sequence[Part], condition: str, contexts: frozenset[
     return Measured(latencies, cut_ins, texts)
 
 
-def reply_texts(shown: ShownRuns) -> Texts:
-    """The replies of a page as judged, by the names on it."""
+def reply_texts(shown: ShownRuns, presentation: Presentation | None = None) -> Texts:
+    """The replies of a page as the quoted verdicts read them, or of one `presentation`, by the names on it."""
     found: Texts = {}
     for each in shown.parts:
         for condition in each.selection.conditions:
-            found |= measured_on_page([each], condition).texts
+            found |= measured_on_page([each], condition, presentation=presentation).texts
     return found

@@ -12,6 +12,7 @@ from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
 from harness.reports.shown_runs import Part, ShownRuns, reply_texts
 from harness.reports.view import StrategiesView
+from harness.store.selection import HEARD
 
 LABELS_FILE = "strategies.jsonl"
 
@@ -42,7 +43,7 @@ def used(page_runs: ShownRuns) -> StrategiesView | None:
 
 def _labelled_texts(shown: ShownRuns) -> dict[tuple[str, str], str]:
     """What was labelled: of several repeats the first."""
-    return {(context, system): text for (context, system, repeat), text in reply_texts(shown).items() if repeat == 0}
+    return {(context, system): text for (context, system, repeat), text in reply_texts(shown, HEARD).items() if repeat == 0}
 
 
 def _labels(path: Path, part: Part) -> list[StrategyLabel]:

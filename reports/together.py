@@ -13,12 +13,12 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.reports.runs_differ import differences
-from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part
+from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
 from harness.reports.view import NOT_JOINT, SUBSETS
 from harness.scenarios.context import Context, by_a_person
 from harness.steps import cautions
 from harness.steps.rank import Place, Rated, rated_rows
-from harness.steps.summarise import board_summary, is_main, quality_figures
+from harness.steps.summarise import board_summary, quality_figures
 from harness.steps.summary import JudgeSummary, PacingSummary, RunSummary
 from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
 from harness.store.run_store import RunStore
@@ -54,7 +54,15 @@ def together(runs: Sequence[Run]) -> ShownRuns:
 
 def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
     """The verdicts that rank all judged runs together in one condition; or none, and why."""
-    rows = {p.label: board_rows(p.counted, condition, HEARD) for p in parts}
+    quoted = quoted_on_page(parts, condition)
+    others = [p for p in parts if condition in p.selection.conditions and p.selection.presentations(condition)]
+    others = [p for p in others if quoted not in p.selection.presentations(condition)]
+    if others:
+        return [], (
+            f"{others[0].label} was judged on {' and '.join(others[0].selection.presentations(condition))}, and the page is of "
+            f"{quoted}; presentations never share a ranking, so this page has no Elo. Judge the runs alike."
+        )
+    rows = {p.label: board_rows(p.counted, condition, quoted) for p in parts}
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""
@@ -169,10 +177,11 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
     base = parts[0].store.manifest
     subsets = {s: frozenset(c.id for c in contexts if s in ("all", c.subset)) for s in SUBSETS}
     boards: dict[Place, Rated] = {}
+    shown = {condition: quoted_on_page(parts, condition) if rows else HEARD for condition, rows in ranked.items()}
     for condition, rows in ranked.items():
         for subset, inside in subsets.items():
             if any(c.subset == subset for p in parts for c in p.summary.cells):
-                boards[Place(condition, HEARD, subset)] = rated_rows(
+                boards[Place(condition, shown[condition], subset)] = rated_rows(
                     [row for row in rows if row.context in inside],
                     measured_on_page(parts, condition, inside),
                     budget_ms=base.budgets_ms["ttfa"],
@@ -180,13 +189,15 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                 )
     cells = []
     for p in parts:
-        for cell in p.summary.cells:
-            rated = boards.get(Place(cell.condition, cell.presentation, cell.subset))
+        for cell in (c for c in p.summary.cells if c.presentation == p.summary.quoted(c.condition)):
+            place = Place(cell.condition, shown[cell.condition], cell.subset)
+            rated = boards.get(place)
             if rated is not None:
                 name = p.names.of(cell.agent, cell.condition)
-                cells.append(cell.model_copy(update={"agent": name, **quality_figures(rated, name)}))
+                update = {"agent": name, "presentation": place.presentation, **quality_figures(rated, name)}
+                cells.append(cell.model_copy(update=update))
     pacing = [p.summary.pacing for p in parts]
-    quoted = [found.board for place, found in boards.items() if found.board is not None and is_main(place)]
+    quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
     judged_by = {row.judge for rows in ranked.values() for row in rows}
     return RunSummary(

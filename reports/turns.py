@@ -13,6 +13,8 @@ from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.sound import sound_file
 from harness.reports.view import METRICS, Span, TurnView
 from harness.steps.conversations import conversation_of
+from harness.steps.latency import ranks_slowest
+from harness.store.selection import is_agents_fault
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
@@ -28,9 +30,15 @@ def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool)
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}
     for part in page_runs.parts:
         first_ns = first_start_ns(part)
+        text = {
+            part.names.of(a.name, c) for a in part.store.manifest.agents if a.kind == "text" for c in part.selection.conditions
+        }
         for session in part.sessions:
             drawn = drawing.drawn_before(sound_file(page_runs, part, session, page_folder)) if audio else None
             turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
+            # A text endpoint loses no turn: nobody waits for its sound (`Selection.turns`).
+            if session.status == "failed":
+                turn = replace(turn, slowest=session.key.agent not in text and is_agents_fault(session.failure_kind))
             real = attempt(session.id, "drawing", partial(conversation_of, session, contexts[session.key.context_id]))
             if real is not None and not isinstance(real, StepFailure):
                 turn = replace(turn, replayed=tuple((said.role, said.text) for said in real))
@@ -93,8 +101,9 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         refused=(*timing.refused, *(waterfall.refused if waterfall else ())),
         cut_in=timing.cut_in,
         no_reply=timing.no_reply and not timing.contended,
+        slowest=ranks_slowest(timing),
         discarded=_left_out(timing),
-        labels=(*timing.labels, *_greeting(timing), *_dropped(timing)),
+        labels=(*timing.labels, *_greeting(timing), *_withdrawn(timing), *_dropped(timing)),
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
         pauses_marked=timing.pauses_marked,
@@ -120,6 +129,12 @@ def _greeting(timing: TurnTiming) -> tuple[str, ...]:
         return ()
     over = ", talked over by the caller" if timing.greeting.talked_over else ""
     return (f"greeted after {timing.greeting.latency_ms:,.0f} ms{over}",)
+
+
+def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
+    if timing.withdrawn_ms is None:
+        return ()
+    return (f"took back {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
 
 
 def _left_out(timing: TurnTiming) -> str:

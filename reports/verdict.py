@@ -187,11 +187,14 @@ def _against_references(agent: AgentView, view: PageView) -> str:
     words = [f"{where} {' and '.join(names)}" for where, names in places.items()]
     found = f"rated {', '.join(words)}" if words else "no reference competes with it"
     against = agent.against.get(bar.name or bar.system) if bar is not None else None
-    if bar is not None and against is not None and against.verdicts:
-        found += f"; preferred to “{_short(bar)}” in {share(against.share.value)} of {counted(against.verdicts, 'verdict')}"
-        if against.votes:
-            found += f", in {share(against.of_people.value)} of {counted(against.votes, 'vote')} by people"
-    return found
+    if bar is None or against is None:
+        return found
+    shares = []
+    if against.verdicts:
+        shares.append(f"in {share(against.share.value)} of {counted(against.verdicts, 'verdict')}")
+    if against.votes:
+        shares.append(f"in {share(against.of_people.value)} of {counted(against.votes, 'vote')} by people")
+    return found + (f"; preferred to “{_short(bar)}” {', '.join(shares)}" if shares else "")
 
 
 def _place(over: Estimate) -> str:

@@ -91,7 +91,7 @@ class RatingView:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How often one agent's replies were preferred to one reference's, a tie half, with the verdicts that say so."""
+    """How often one agent's replies were preferred to one reference's, a tie half: by judges, and apart from them by people."""
 
     share: Estimate = UNKNOWN
     verdicts: int = 0
@@ -233,6 +233,8 @@ class TurnView:
     refused: tuple[str, ...] = ()
     cut_in: bool = False
     no_reply: bool = False
+    slowest: bool = False
+    """It gave no answer that could be timed, through its agent: it ranks behind every answer and is over any budget."""
     discarded: str = ""
     labels: tuple[str, ...] = ()
     started_s: float | None = None
@@ -413,6 +415,11 @@ class PageView:
         return tuple(dict.fromkeys(agent.condition for agent in self.agents))
 
     @property
-    def judgments(self) -> int:
-        """Verdicts on all pairs of all contexts."""
-        return sum(len(context.judgments) for context in self.contexts)
+    def verdicts(self) -> int:
+        """Of judges, on all pairs of all contexts."""
+        return sum(not row.human for context in self.contexts for row in context.judgments)
+
+    @property
+    def votes(self) -> int:
+        """Of people, on all pairs of all contexts."""
+        return sum(row.human for context in self.contexts for row in context.judgments)

@@ -41,7 +41,8 @@ class SystemRating:
     paper_interval: Interval | None = None
     """The paper's rule, SE = sqrt(1/n) on log-odds. For parity alone: it covers far too seldom."""
     bootstrap_interval: Interval | None = None
-    """From resampled conversations, where a bootstrap was asked for; None where a system won or lost everything."""
+    """From resampled conversations, where a bootstrap was asked for; None where a system won or lost everything, or where its
+    verdicts cancel in every conversation, so that all draws are alike."""
     part: int = 1
     """Of systems that met, directly or by a chain of opponents. Ratings of two parts are on two scales."""
 
@@ -80,6 +81,8 @@ class Board:
 
     separated: frozenset[str] = frozenset()
     """Systems that won or lost everything against the rest of their part, so that their rating has no end on one side."""
+    unmoved: frozenset[str] = frozenset()
+    """Systems whose verdicts cancel in every conversation, so that resampling conversations tells nothing of them."""
 
     @property
     def parts(self) -> int:

@@ -7,6 +7,7 @@ nought, and a sandwich alone would call that certainty.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -15,8 +16,12 @@ from harness.ranking.bootstrap import refit
 from harness.ranking.model import Method
 from harness.ranking.ordinal import OrdinalFit
 from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
-from harness.ranking.scale import Floats, Ints
+from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
+
+LEAST_MOVE: Final = 1e-3
+"""Of the standard error that independent verdicts would leave. Boards that cancel came to 1e-16, the least of 360 ordinary
+ones (8 to 50 contexts, 2 to 6 systems, 1 to 3 judges) to 0.05."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +31,9 @@ class Fitted:
     theta: Floats
     covariance: Covariance
     terms: Mapping[str, float]
+    moves: Bools
+    """(systems,): whether a rating changes with the conversations that are drawn. Where the verdicts of every conversation
+    cancel it does not, and a bootstrap over conversations knows nothing of it."""
     whole: OrdinalFit | None = None
     """The ordinal fit itself, where it is one."""
 
@@ -49,7 +57,7 @@ class _Fit:
 def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
     """Fit. Votes whose systems never met in a chain, or are separated, are held by the prior of `reach`."""
     fit = _fit(votes, method)
-    covariance = fit.covariance()
+    by_context = covariance = fit.covariance()
     people = votes.source == 1
     if np.unique(votes.judge[people]).size >= FEWEST_CONTEXTS:
         # A judge is one of a chosen few and stays fixed; its rows cluster by context alone, and cancel in the difference.
@@ -61,7 +69,14 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
             _fit(_relabelled(votes, both), method).covariance(),
         )
     independent = fit.repeated * unclustered(fit.bread, fit.theta.size)
-    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms, fit.whole)
+    moves = _spread(by_context.matrix) > LEAST_MOVE * _spread(independent)
+    return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms, moves, fit.whole)
+
+
+def _spread(matrix: Floats) -> Floats:
+    """(systems,): standard error of each log-odds from the mean of all, by their covariance."""
+    centre = np.eye(matrix.shape[0]) - 1.0 / matrix.shape[0]
+    return np.asarray(np.sqrt(np.clip(np.diag(centre @ matrix @ centre), 0.0, None)), dtype=np.float64)
 
 
 def refits(votes: Votes, method: Method, often: Floats, fitted: Fitted | None = None) -> Floats:

@@ -34,6 +34,8 @@ Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 Events = Mapping[str, Mapping[str, Sequence[bool]]]
 """System → context → whether it happened (a cut-in), turn by turn."""
 SYSTEMS_FOR_SLOPE = 6
+ALIKE_ELO = 0.01
+"""Ratings of one draw that differ by less are equal: a refit is exact to 0.001 Elo (`bootstrap.CLOSE`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,11 @@ class JointPoint:
     latency: Quantiles
     """Of the figure that the point is placed by."""
     p_frontier: float | None
-    """Share of draws in which no other system is both better and faster; None where some of the points never met."""
+    """Share of draws in which no other system is both better and faster; None where some of the points never met, or where
+    resampling tells nothing of them."""
     p_best_within_budget: float | None
-    """Share of draws in which it is within the budget and the best of those that are; None as above."""
+    """Share of draws in which it is within the budget and the best of those that are, a draw shared by equals; None as
+    above."""
     others: Mapping[str, Quantiles] = field(default_factory=dict)
     """Of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
@@ -98,7 +102,8 @@ class Resampled:
     """Those with latencies, best first."""
     seed: int
     elo_draws: Floats | None
-    """(draws, systems); None where they never met in a chain of comparisons."""
+    """(draws, systems); None where they never met in a chain of comparisons, or where their verdicts cancel in every
+    conversation: all draws are then alike, and what is left between them is rounding."""
 
 
 def resample(
@@ -132,7 +137,7 @@ def resample(
     # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
     often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
     spread = None
-    if mine is not None:
+    if mine is not None and not rated.unmoved >= set(timed):
         votes = model.votes(mine, contexts=contexts)
         spread = to_elo(refits(votes, model.method, often))[:, [votes.systems.index(s) for s in timed]]
     return Resampled(rated, tuple(contexts), often, timed, seed, spread)
@@ -247,17 +252,20 @@ def on_frontier(elo: Floats, latency_ms: Floats) -> Bools:
 
     A system without a latency in a draw is not on the frontier and beats nobody.
     """
-    better = elo[:, None, :] >= elo[:, :, None]
+    ahead = elo[:, None, :] - elo[:, :, None]
+    better = ahead >= -ALIKE_ELO
     faster = latency_ms[:, None, :] <= latency_ms[:, :, None]
-    strictly = (elo[:, None, :] > elo[:, :, None]) | (latency_ms[:, None, :] < latency_ms[:, :, None])
+    strictly = (ahead > ALIKE_ELO) | (latency_ms[:, None, :] < latency_ms[:, :, None])
     return np.asarray(~(better & faster & strictly).any(axis=2) & np.isfinite(latency_ms), dtype=np.bool_)
 
 
-def best_within(elo: Floats, latency_ms: Floats, budget_ms: float) -> Bools:
-    """(draws, systems): whether it is within the budget and the best rated of those that are."""
+def best_within(elo: Floats, latency_ms: Floats, budget_ms: float) -> Floats:
+    """(draws, systems): 1 where it is within the budget and the best rated of those that are; n that are equally good have 1/n
+    each."""
     within = latency_ms <= budget_ms
     reach = np.where(within, elo, -np.inf)
-    return np.asarray(within & (reach == reach.max(axis=1, keepdims=True)), dtype=np.bool_)
+    best = within & (reach >= reach.max(axis=1, keepdims=True) - ALIKE_ELO)
+    return np.asarray(best / np.maximum(best.sum(axis=1, keepdims=True), 1), dtype=np.float64)
 
 
 def _slope(elo: Floats, p50: Floats, elo_draws: Floats, p50_draws: Floats, contexts: int) -> Slope | None:

@@ -135,6 +135,9 @@ def rate_counted(
         separated=frozenset(
             name for part in found for name, core in zip(part.votes.systems, part.stands.core, strict=True) if not core
         ),
+        unmoved=frozenset(
+            name for part in found for name, moves in zip(part.votes.systems, part.fitted.moves, strict=True) if not moves
+        ),
         swept={pair: count for part in found for pair, count in part.swept().items()},
     )
 
@@ -210,7 +213,7 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
         mine = int(((votes.first == k) | (votes.second == k)).sum())
         seen = contexts[k]
         known = seen >= FEWEST_CONTEXTS and bool(core[k])
-        drawn = known and part.draws is not None
+        drawn = known and part.draws is not None and bool(part.fitted.moves[k])
         found.append(
             SystemRating(
                 system=system,
@@ -281,6 +284,12 @@ def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     rare = [name for name, count in seen if count < FEWEST_CONTEXTS <= contexts]
     if rare:
         notes.append(f"Judged in fewer than {FEWEST_CONTEXTS} contexts, so without an interval: {', '.join(rare)}.")
+    still = [name for part in found for name, moves in zip(part.votes.systems, part.fitted.moves, strict=True) if not moves]
+    if still:
+        notes.append(
+            f"The verdicts on {', '.join(still)} cancel in every conversation (ties, or as many for as against), so resampling "
+            "conversations tells nothing of them: they have no P(frontier), no P(best) and no bootstrap interval."
+        )
     if whole.own_family:
         notes.append(f"{whole.own_family} of {len(votes)} verdicts come from a judge of one side's own model family.")
     return tuple(notes)

@@ -31,7 +31,7 @@ from harness.run.weights import bring_weights
 from harness.steps.judge import RunJudging, judge_run, load_judges
 from harness.steps.summarise import summarise
 from harness.steps.summary import Failure, RunSummary
-from harness.steps.transcribe import transcribe_all
+from harness.steps.transcribe import TRANSCRIBER, transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.disk import storage_named
 from harness.store.events import EventSettings
@@ -61,6 +61,8 @@ class RunRequest:
     runs_folder: Path = Path("runs")
     fixed: FixedPlan | None = None
     """The plan that the options are from, where it was fixed before."""
+    again: frozenset[str] = frozenset()
+    """Finished sessions to play once more, of a run that is gone on with; each stays until its successor is there."""
     wait_for_quiet_s: float | None = None
     """How long to wait for other programs to rest before the first call; None: ask a person at a terminal, else go on."""
 
@@ -81,7 +83,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
-        _say_what_comes(plan, store, judges, progress)
+        _say_what_comes(plan, store, request.again, judges, progress)
         try:
             weights = bring_weights(plan, _judging(plan, judges), progress)
         except UserError:
@@ -89,7 +91,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
                 store.discard()
             raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
-        not_played = _play(plan, store, weights, progress)
+        not_played = _play(plan, store, request.again, weights, progress)
         measure_missing(store, silero(), progress)
         store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
@@ -106,9 +108,11 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     return plan, folder
 
 
-def _say_what_comes(plan: RunPlan, store: RunStore, judges: Sequence[str], progress: RunProgress) -> None:
+def _say_what_comes(
+    plan: RunPlan, store: RunStore, again: frozenset[str], judges: Sequence[str], progress: RunProgress
+) -> None:
     """One line with the steps, for who runs it for the first time and wonders how long it will take."""
-    done = store.finished_ids()
+    done = store.finished_ids() - again
     left = [key for key in plan.session_keys() if key.session_id not in done]
     if not left:
         return
@@ -186,16 +190,23 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
             progress.note(f"  they did not rest within {wait_s:.0f} s; the run goes on")
 
 
-def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
-    if store.finished_ids() >= {key.session_id for key in plan.session_keys()}:
+def _play(
+    plan: RunPlan, store: RunStore, again: frozenset[str], weights: Mapping[str, Path], progress: RunProgress
+) -> Sequence[NotPlayed]:
+    if store.finished_ids() - again >= {key.session_id for key in plan.session_keys()}:
         asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
     turns = render_turns(plan, progress)
-    return asyncio.run(_call(plan, store, turns, weights, progress))
+    return asyncio.run(_call(plan, store, again, turns, weights, progress))
 
 
 async def _call(
-    plan: RunPlan, store: RunStore, turns: CallerTurns, weights: Mapping[str, Path], progress: RunProgress
+    plan: RunPlan,
+    store: RunStore,
+    again: frozenset[str],
+    turns: CallerTurns,
+    weights: Mapping[str, Path],
+    progress: RunProgress,
 ) -> Sequence[NotPlayed]:
     vocal = silero()
     caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
@@ -207,7 +218,7 @@ async def _call(
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
-                not_played = await player.play_all()
+                not_played = await player.play_all(again)
             idle, priority = running.idle_cpu_percent, caller.priority
             await calibrated(plan, store, caller, progress)
     except asyncio.CancelledError:
@@ -215,6 +226,7 @@ async def _call(
         raise
     finally:
         await caller.stop()
+    heard = {TRANSCRIBER} if any(profile.kind != "text" for profile in plan.profiles) else set()
     store.set_manifest(
         store.manifest.model_copy(
             update={
@@ -222,7 +234,7 @@ async def _call(
                 "voices": turns.voices,
                 "events": _with_voices(store.manifest.events, turns.events.voices),
                 "caller_priority": priority,
-                "models": {name: pin_of(name) for name in weights},
+                "models": {name: pin_of(name) for name in sorted({*weights, *heard})},
             }
         )
     )

@@ -21,19 +21,27 @@ from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_RE
 from harness.wording import counted, milliseconds
 
 if TYPE_CHECKING:
-    from harness.steps.summary import JudgeSummary, RunSummary
+    from harness.steps.summary import RunSummary
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
-    "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished", "not_analysed",
-    "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched", "throttled",
-    "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
+    "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
+    "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
+    "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
 """An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
+
+
+_NOT_HEARD_TEXT: Final[Mapping[str, str]] = {
+    "written": "Judges read what agents report to have written, and not what was heard of it: what the voice, the line or a "
+    "cut-in did to the reply is not in this Elo.",
+    "audio": "The Elo is of people who heard the replies without their delay; nobody judged them as text.",
+}
+"""By presentation, where the quoted board is not of the words that were heard."""
 
 
 class Caution(BaseModel):
@@ -136,7 +144,7 @@ def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]
     return gravest_first(
         [
             *_validity(summary),
-            *_judges(summary.judges, known),
+            *_judges(summary, known),
             *_ranking(known),
             *_size(summary, known),
             *_losses(summary, known),
@@ -169,7 +177,22 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
         yield _said("length_tells", "warn", "Length gives the end away", text)
 
 
-def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[Caution]:
+def _presentations(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+    """Said where the quoted board is not of what was heard, or where none stands for the run."""
+    for condition in summary.conditions:
+        judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
+        quoted = summary.quoted(condition)
+        if judged and quoted not in judged:
+            text = (
+                f"Nothing was judged as it was heard, but as {' and '.join(judged)}. None of these boards stands for the run; "
+                f"`harness rank RUN --presentation {judged[0]}` shows one."
+            )
+            yield _said("presentation", "warn", "No board quoted", text)
+        elif judged and known.spoken and quoted in _NOT_HEARD_TEXT:
+            yield _said("presentation", "warn", "What was judged", _NOT_HEARD_TEXT[quoted])
+
+
+def _judges(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
     if known.timing_alone:
         yield _said(
             "timing_alone",
@@ -180,9 +203,11 @@ def _judges(judges: "Sequence[JudgeSummary]", known: Circumstances) -> Iterator[
         )
         if not known.contexts - known.timing_alone:
             return
-    if not known.verdicts:
+    if not known.verdicts and not summary.boards:
         yield _said("not_judged", "warn", "Not judged", "No reply of this run has been judged, so there is no Elo.")
         return
+    yield from _presentations(summary, known)
+    judges = summary.judges
     alone = all(judge.trust != "trusted" for judge in judges)
     for judge in judges:
         proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)

@@ -32,6 +32,7 @@ _HEARD_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "first_word": lambda t: t.first_word_ms,
     "first_substance": lambda t: t.first_substance_ms,
 }
+_OF_WORDS: Final = ("first_word", "first_substance")
 _REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttft": lambda t: t.ttft_ms,
     "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
@@ -108,6 +109,12 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     )
 
 
+def ranks_slowest(turn: TurnTiming) -> bool:
+    """Whether a turn stands behind every answered one: nothing was said, or it began before the caller had finished. A turn
+    that was left out is unknown, and ranks nowhere."""
+    return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
+
+
 def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
     """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: what every percentile is made of.
 
@@ -123,13 +130,20 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
         value_ms = read(turn)
         return as_shown(turn, value_ms) if value_ms is not None else None
 
-    return _ranked(_heard(turns, figure), shown) if figure in _HEARD_FIGURES else _known(_kept(turns, figure), shown)
+    return (_ranked if figure in _HEARD_FIGURES else _known)(_made_of(turns, figure), shown)
+
+
+def _made_of(turns: Turns, figure: str) -> Turns:
+    """The turns that a figure is made of."""
+    if figure in _OF_WORDS:
+        return _transcribed(turns, figure)
+    return (_heard if figure in _HEARD_FIGURES else _kept)(turns, figure)
 
 
 def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
     """The percentiles of a figure, and what of them others could have caused where that is known of every turn."""
     found = quantiles_of(_values(turns, figure, lambda _, value_ms: value_ms), seed)
-    used = (_heard if figure in _HEARD_FIGURES else _kept)(turns, figure)
+    used = _made_of(turns, figure)
     read = _READ[figure]
     owed = [t.owed_ms(figure) for group in used.values() for t in group if read(t) is not None]
     if not owed or None in owed:
@@ -175,11 +189,30 @@ def _heard(turns: Turns, figure: str | None = None) -> Turns:
     return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
 
 
+def _transcribed(turns: Turns, figure: str) -> Turns:
+    """The heard turns less those whose words nobody has written down yet; none where those are too many to be an accident.
+
+    A run that was stopped while it transcribed knows of every silence, and of few words: silence alone would be its figure.
+    """
+    heard = _heard(turns, figure)
+    every = [t for group in heard.values() for t in group]
+    unknown = [t for t in every if _lacks_words(t)]
+    if len(unknown) > MOST_DISCARDED * len(every):
+        return {}
+    known = {c: [t for t in group if not _lacks_words(t)] for c, group in heard.items()}
+    return {c: group for c, group in known.items() if group}
+
+
+def _lacks_words(turn: TurnTiming) -> bool:
+    # A first word says that there was a transcript, also of a run that did not keep whether there was one.
+    return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
+
+
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
     """Heard figures: no reply and an early one rank slowest. Empty where the figure was never measured (text, no words)."""
     every = [t for group in turns.values() for t in group]
     heard = [t for t in every if t.ttfa_ms is not None]
-    slowest = [t for t in every if t.no_reply or t.signed_ms is not None]
+    slowest = [t for t in every if ranks_slowest(t)]
     if all(read(t) is None for t in every) and (heard or not slowest):
         return {}
     return {c: [_or_slowest(None if t.signed_ms is not None else read(t)) for t in group] for c, group in turns.items()}

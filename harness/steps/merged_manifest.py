@@ -39,6 +39,7 @@ def merged_manifest(shards: Sequence[RunManifest], before: RunManifest | None, *
             "fleet": FleetEntry(
                 plan=plan, of=first.fleet.of, machines={name: machines[name] for name in sorted(machines)}, pool_machines=pool
             ),
+            "transcriber": "; ".join(dict.fromkeys(m.transcriber for m in every if m.transcriber)) or None,
             "models": {name: pin for manifest in every for name, pin in manifest.models.items()},
             "voices": _in_order({c: voice for manifest in every for c, voice in manifest.voices.items()}, plan.contexts),
             "events": _events([m.events for m in every], plan.contexts),

@@ -53,12 +53,13 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     selection = Selection(store, votes)
     manifest = store.manifest
     boards = {place: rated(selection, place) for place in _places(selection)}
-    main = [row for place in boards if is_main(place) for row in selection.rows(place.condition, HEARD)]
+    quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
+    main = [row for condition in quoted for row in selection.rows(condition, selection.quoted(condition))]
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
         invalid=list(manifest.invalid),
-        circumstances=_circumstances(selection, main, boards),
+        circumstances=_circumstances(selection, main, quoted),
         budgets_ms=manifest.budgets_ms,
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
@@ -117,11 +118,6 @@ def _places(selection: Selection) -> list[Place]:
         for presentation in dict.fromkeys((HEARD, *selection.presentations(condition)))
         for subset in names
     ]
-
-
-def is_main(place: Place) -> bool:
-    """Whether this is a board that a run quotes first: all contexts, as heard."""
-    return place.subset == "all" and place.presentation == HEARD
 
 
 def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
@@ -268,7 +264,7 @@ def _pacing(manifest: RunManifest) -> PacingSummary:
     return PacingSummary(p99_error_ms=manifest.pacing.p99_error_ms, realtime_ratio=manifest.pacing.realtime_ratio)
 
 
-def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mapping[Place, Rated]) -> Circumstances:
+def _circumstances(selection: Selection, rows: Sequence[Judgment], rated_in: Mapping[str, Rated]) -> Circumstances:
     manifest, contexts = selection.manifest, selection.contexts
     verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
     merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
@@ -276,7 +272,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], boards: Mappi
     planned = len(contexts_planned) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
     unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
-    quoted = {place.condition: found.board for place, found in boards.items() if found.board is not None and is_main(place)}
+    quoted = {condition: found.board for condition, found in rated_in.items() if found.board is not None}
     several = len(selection.conditions) > 1
     broken = {failure.session for failure in selection.store.step_failures()}
     spoken = any(agent.kind != "text" for agent in manifest.agents)

@@ -18,7 +18,7 @@ from harness.steps.events import EventRow
 from harness.steps.line import LineSummary
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
-from harness.store.selection import HEARD
+from harness.store.selection import quoted_presentation
 from harness.timing.figures import BUDGET_MS
 
 
@@ -229,8 +229,12 @@ class RunSummary(_Model):
 
     @property
     def whole(self) -> tuple[Cell, ...]:
-        """The cells on all contexts, as judges of a run read the replies: one an agent and condition."""
-        return tuple(c for c in self.cells if c.subset == "all" and c.presentation == HEARD)
+        """The cells on all contexts, on the board that is quoted: one an agent and condition."""
+        return tuple(c for c in self.cells if c.subset == "all" and c.presentation == self.quoted(c.condition))
+
+    def quoted(self, condition: str) -> Presentation:
+        """The presentation whose board stands for this condition (`selection.quoted_presentation`)."""
+        return quoted_presentation(b.presentation for b in self.boards if (b.condition, b.subset) == (condition, "all"))
 
     def name(self, cell: Cell) -> str:
         """What a cell is called where it stands among others."""
@@ -243,7 +247,8 @@ class RunSummary(_Model):
 
     def board(self, condition: str, subset: Subset = "all") -> BoardSummary | None:
         """The board that this condition's cells are rated on; None where nothing was judged."""
-        mine = (b for b in self.boards if (b.condition, b.subset, b.presentation) == (condition, subset, HEARD))
+        wanted = condition, subset, self.quoted(condition)
+        mine = (b for b in self.boards if (b.condition, b.subset, b.presentation) == wanted)
         return next(mine, None)
 
     @computed_field  # type: ignore[prop-decorator]
@@ -262,7 +267,7 @@ class RunSummary(_Model):
     @property
     def references(self) -> dict[str, ReferenceSummary]:
         """Reference → its rating, where the run has one board."""
-        boards = [b for b in self.boards if b.subset == "all" and b.presentation == HEARD]
+        boards = [b for b in self.boards if b.subset == "all" and b.presentation == self.quoted(b.condition)]
         return boards[0].references if len(boards) == 1 else {}
 
     @computed_field  # type: ignore[prop-decorator]

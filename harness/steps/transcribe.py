@@ -6,7 +6,7 @@ the same for every agent, and it never runs while a call is on.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,13 @@ from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
-from harness.timing.words import Word, with_words
+from harness.timing.words import Word, all_with_words
 
 TRANSCRIBER = "whisper-base"
 """The better of the two that ship; its word error rate on rendered speech stands in docs/voices.md."""
+
+GIVEN: Final = "another, given by its caller"
+"""What a manifest says of a transcriber that is not the harness's own."""
 
 
 class Hears(Protocol):
@@ -80,10 +83,12 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
     waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
     if not waiting:
         return
+    named = GIVEN
     if transcribe is None:
         from harness.audio.transcribe import Transcriber
 
-        transcribe = Transcriber(models.resolve(TRANSCRIBER)).transcribe
+        transcribe, named = Transcriber(models.resolve(TRANSCRIBER)).transcribe, TRANSCRIBER
+    _name(store, named)  # before the first words, so that a run that is killed among them does not deny whose they are
     progress.phase("Transcribing what was heard", len(waiting))
     for session in waiting:
         found = attempt(session.id, "transcribing", partial(_heard, store, session, transcribe))
@@ -95,9 +100,17 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
         store.set_heard(session.id, text, words)
         store.clear_step_failure(session.id, "transcribing")
         if session.turn_timings:
-            last = with_event_words(with_words(session.turn_timings[-1], words), words, session.written_text)
-            store.set_timing(session.id, (*session.turn_timings[:-1], last))
+            timed = all_with_words(session.turn_timings, words)
+            store.set_timing(session.id, (*timed[:-1], with_event_words(timed[-1], words, session.written_text)))
         progress.step(session.key.context_id)
+
+
+def _name(store: RunStore, transcriber: str) -> None:
+    """Put down who hears, after any who heard earlier sessions of the run."""
+    manifest = store.manifest
+    before = manifest.transcriber.split("; ") if manifest.transcriber else []
+    if transcriber not in before:
+        store.set_manifest(manifest.model_copy(update={"transcriber": "; ".join([*before, transcriber])}))
 
 
 def _heard(store: RunStore, session: Session, transcribe: Transcribe) -> tuple[str, tuple[Word, ...]]:

@@ -1,7 +1,7 @@
 """What a run was: the plan, the seeds, the versions, the machine, and how well the clock was kept.
 
 Everything that another person needs to make the numbers again, or to see why they cannot be trusted. No key or secret
-has a field here; profiles are kept as written, but for what `harness.agents.secrets` masks in them.
+has a field here; profiles are kept as `harness.agents.profile_plain` shows them.
 """
 
 import json
@@ -93,6 +93,7 @@ class RunManifest(_Model):
     models: dict[str, str] = Field(default_factory=dict)
     """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
     transcriber: str | None = None
+    """Whose words judges read as heard; None where nothing was transcribed, or a harness that put nothing down did it."""
     voices: dict[str, str] = Field(default_factory=dict)
     caller_priority: str | None = None
     """What the system granted the process that paces frames."""

@@ -15,7 +15,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from harness.agents.secrets import redact
+from harness.agents.secrets import redact, redact_foreign
 from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
@@ -202,7 +202,7 @@ class RunStore:
                 " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact(failure_detail),
+                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact_foreign(failure_detail),
                     _shown(written_text), _shown(understood_text), started_ns,
                     TIMING.dump_json(timing).decode() if timing else None, TIMINGS.dump_json(timings).decode(),
                 ),

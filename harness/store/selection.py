@@ -16,10 +16,10 @@ The rules, once for all boards and tables:
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from harness.scenarios.context import Context
 from harness.scenarios.spoken import spoken_indices
@@ -30,6 +30,8 @@ from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
 """What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
+WITH_DELAY: Final[Presentation] = "audio_with_delay"
+"""What holds the latency itself, and so never stands beside one."""
 AGENT_FAULTS: Final = frozenset(
     ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
 )
@@ -184,6 +186,20 @@ class Selection:
         """What was judged in this condition."""
         seen = {row.presentation for row in self.verdicts if row.condition == condition and row.purpose == "main"}
         return tuple(sorted(seen))
+
+    def quoted(self, condition: str) -> Presentation:
+        """The presentation whose board stands for this condition wherever one figure is shown."""
+        return quoted_presentation(self.presentations(condition))
+
+
+def quoted_presentation(judged: Iterable[str]) -> Presentation:
+    """Of what was judged, the presentation that a run is quoted on: what was heard, or the only other one that was judged.
+
+    Of several others none stands for the run; each has a board of its own, and a user of them chooses. A board on which the
+    delay was heard is never quoted, because it would put the latency on the axis of quality.
+    """
+    others = {presentation for presentation in judged if presentation != WITH_DELAY}
+    return HEARD if HEARD in others or len(others) != 1 else cast(Presentation, others.pop())
 
 
 def is_agents_fault(failure_kind: str | None) -> bool:

@@ -73,11 +73,11 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One stretch of agent sound as heard. `kind`: speech, filler, breath, or nonvocal."""
+    """One stretch of agent sound as heard. `kind`: speech, filler, breath, withdrawn, or nonvocal."""
 
     start_ms: float
     end_ms: float
-    kind: Literal["speech", "filler", "breath", "nonvocal"]
+    kind: Literal["speech", "filler", "breath", "withdrawn", "nonvocal"]
 
 
 Fate = Literal["kept", "cut", "already_talking"]
@@ -224,9 +224,13 @@ class TurnTiming:
     first_speech_ms: float | None = None
     first_word_ms: float | None = None
     first_substance_ms: float | None = None
+    transcribed: bool = False
+    """Whether the reply was turned into words: without it nothing is known of the two figures above."""
     ttft_ms: float | None = None
     """Agent-reported: LLM request → first answer token of the request whose words were spoken."""
     ttft_from_spoken_end_ms: float | None = None
+    withdrawn_ms: float | None = None
+    """How long sound was heard that the agent took back before it could be understood; None where there was none."""
     reply_end_ms: float | None = None
     utterances: tuple[Utterance, ...] = ()
     pauses_marked: int = 0

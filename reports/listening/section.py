@@ -26,11 +26,14 @@ def listening_views(store: RunStore) -> tuple[ListeningView, ...]:
 def _view(found: ListeningResults) -> ListeningView:
     design = found.design
     how = _MEDIUM[design.medium] + (f", {_DELAYS[design.delays]}" if design.medium == "sound" else "")
-    excluded = [rater for rater in found.quality if rater.excluded]
+    excluded = [rater for rater in found.quality if rater.excluded and rater.answers]
     votes = sum(rater.answers for rater in found.quality)
-    people = f"{counted(len(found.quality), 'rater')}, {counted(votes, 'vote')}"
+    rated = [rater for rater in found.quality if rater.answers]
+    people = f"{counted(len(rated), 'rater')}, {counted(votes, 'vote')}"
+    if begun := len(found.quality) - len(rated):
+        people += f"; {begun} more began and rated nothing"
     notes = [f"{rater.rater} is left out: {'; '.join(rater.reasons)}." for rater in excluded]
-    if len(found.quality) - len(excluded) < FEWEST_CONTEXTS:
+    if len(rated) - len(excluded) < FEWEST_CONTEXTS:
         notes.append(f"Fewer than {FEWEST_CONTEXTS} raters count, so figures over raters have no interval.")
     if found.completions:
         notes.append(f"{counted(found.completions, 'reply', 'replies')} by people were collected.")

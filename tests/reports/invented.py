@@ -192,7 +192,7 @@ def _turn(rng: np.random.Generator, number: int, k: int, label: str, median: flo
     if rng.random() < 0.02:
         return TurnView(
             agent=label, session=session, status="finished", spoken_end_ms=spoken_end, caller=caller, no_reply=True,
-            audio=audio, started_s=number * 30.0 + k * 4,
+            slowest=True, audio=audio, started_s=number * 30.0 + k * 4,
         )  # fmt: skip
     ttfa = float(median * np.exp(rng.normal(0, 0.22)))
     edges = np.concatenate([[0.0], np.cumsum(_SHARES)]) * ttfa

@@ -189,8 +189,17 @@ def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:
 
     rows = [row(n, "b", "judge") for n in range(8)] + [row(n, "a", "human") for n in range(8)] + [row(9, "tie", "human")]
     found = preferences("mine", rows)["ref:good"]
-    assert (found.verdicts, found.votes) == (17, 9)
-    assert found.share.value == pytest.approx(8.5 / 17)
+    assert (found.verdicts, found.votes) == (8, 9), "each row once"
+    assert found.share.value == 1.0
     assert found.of_people.value == pytest.approx(0.5 / 9)
     assert found.of_people.low is not None
     assert found.of_people.low >= 0
+    (alone,) = preferences("mine", [row(n, "a", "human") for n in range(8)]).values()
+    assert (alone.verdicts, alone.share.value, alone.votes) == (0, None, 8)
+
+
+def test_votes_of_people_alone_are_said_without_verdicts(view: PageView) -> None:
+    liked = {"ref:careful": Preference(of_people=Estimate(0.75, 0.6, 0.85), votes=24)}
+    sentence = verdicts(_rated(view, -60, -100, -20, against=liked))[0].sentence
+    assert "preferred to “careful” in 75 % of 24 votes by people" in sentence
+    assert "verdict" not in sentence

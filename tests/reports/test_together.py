@@ -22,8 +22,9 @@ from harness.reports.shown_runs import alone
 from harness.reports.together import together
 from harness.reports.view import NOT_JOINT, PageView
 from harness.scenarios.context import Context
+from harness.steps.rank import rank_target
 from harness.steps.summarise import summarise
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey
@@ -33,12 +34,14 @@ from .conftest import SECOND_NS, context, timing
 Run = Callable[..., RunStore]
 
 
-def verdicts(contexts: Sequence[Context], agents: Iterable[str], judge: str, against: str) -> list[Judgment]:
+def verdicts(
+    contexts: Sequence[Context], agents: Iterable[str], judge: str, against: str, presentation: Presentation = "heard_text"
+) -> list[Judgment]:
     """Each agent loses to the reference on every third conversation and wins on the rest; the second does worse."""
     return [
         Judgment(
             context=c.id, subset=c.subset, system_a=agent, system_b=against, source="judge", judge=judge,
-            winner="b" if n % (3 - k) == 0 else "a", strength=2, presentation="heard_text",
+            winner="b" if n % (3 - k) == 0 else "a", strength=2, presentation=presentation,
         )
         for n, c in enumerate(contexts)
         for k, agent in enumerate(agents)
@@ -57,6 +60,7 @@ def run(tmp_path: Path) -> Run:
         contexts: int = 9,
         judge: str | None = "tester@1",
         against: str = "ref:careful",
+        reads: Presentation = "heard_text",
         text: str = "I just sat there <pause 400> and said nothing.",
         **manifest: Any,
     ) -> RunStore:
@@ -79,7 +83,7 @@ def run(tmp_path: Path) -> Run:
                     timing=timing(ttfa_ms + n),
                 )  # fmt: skip
         if judge is not None:
-            store.add_judgments(verdicts(items, agents, judge, against))
+            store.add_judgments(verdicts(items, agents, judge, against, reads))
             store.add_judge_check(
                 JudgeCheck(
                     judge=judge, family="none", pairs=40, accuracy=0.8, accuracy_interval=(0.7, 0.9), flip_rate=0.1,
@@ -213,6 +217,18 @@ def test_every_difference_between_runs_is_said_and_travels_with_exports(run: Run
     assert "machine" in conditions(view)
 
 
+def test_who_heard_the_replies_is_said_wherever_they_were_heard(run: Run) -> None:
+    stores = [run(name, {name: 400.0}, transcriber=by) for name, by in (("one", "an-ear"), ("two", None), ("text", None))]
+    for store in stores[:2]:
+        for session in store.sessions():
+            store.set_heard(session.id, "I am here.", ())
+    facts = dict(page(*stores).provenance)
+    assert facts["Transcriber (one)"] == "an-ear"
+    assert facts["Transcriber (two)"] == "not put down by the harness that transcribed"
+    assert facts["Transcriber (text)"] == "—", "nothing was heard there"
+    assert "Runs differ: transcriber" in said(page(*stores))
+
+
 @pytest.mark.parametrize(
     ("other", "words"),
     [
@@ -263,3 +279,54 @@ def test_the_command_takes_several_runs_and_prints_their_figures_together(run: R
     assert {"weak_judge", "no_p95", "not_calibrated"} <= {caution["code"] for caution in made["cautions"]}
     assert all(f"{caution['topic']}.</strong> <bdi>{caution['text']}" in page_text for caution in made["cautions"])
     assert not (one.folder / "summary.json").exists()
+
+
+def test_a_run_judged_as_written_has_the_same_board_at_every_door(run: Run, tmp_path: Path) -> None:
+    store = run("one", {"quick": 400.0, "slow": 900.0}, reads="written")
+    found = rank_target(store.folder).board
+    expected = {row.system: row.elo for row in found.systems}
+    assert found.presentation == "written"
+    summary = summarise(store)
+    assert {cell.agent: cell.elo for cell in summary.whole} == {name: expected[name] for name in ("quick", "slow")}
+    assert {name: found.elo for name, found in summary.references.items()} == {"ref:careful": expected["ref:careful"]}
+    assert summary.judges[0].judgments == found.judgments
+    (said_so,) = [caution for caution in summary.cautions if caution.code == "presentation"]
+    assert "and not what was heard" in said_so.text
+    view = page(store)
+    assert {agent.name: agent.whole.rating.elo.value for agent in view.agents} == {n: expected[n] for n in ("quick", "slow")}
+    assert [r.ratings["all"].elo.value for r in view.references] == [expected["ref:careful"]]
+    assert view.agents[0].whole.p_best_within_budget == summary.whole[0].p_best_within_budget is not None
+    assert view.agents[0].against["ref:careful"].verdicts == 9
+    told = CliRunner().invoke(app, ["report", str(store.folder), "--export", str(tmp_path / "out")])
+    assert told.exit_code == 0, told.output
+    assert f"{expected['quick']:.0f}" in told.output
+    with (tmp_path / "out" / "systems.csv").open(encoding="utf-8", newline="") as lines:
+        rows = {row["system"]: row for row in csv.DictReader(lines) if row["subset"] == "all"}
+    assert float(rows["quick"]["elo"]) == pytest.approx(expected["quick"], abs=1e-3)
+
+
+def test_runs_judged_as_written_are_ranked_together_and_never_with_one_judged_as_heard(run: Run) -> None:
+    one, two = run("one", {"quick": 400.0}, reads="written"), run("two", {"slow": 900.0}, reads="written")
+    alike = page(one, two, run("unjudged", {"mute": 600.0}, judge=None))
+    assert all(a.whole.rating.elo.value is not None for a in alike.agents if a.name != "mute")
+    assert [a.whole.latency["ttfa"].n for a in alike.agents] == [9, 9, 9]
+    heard = page(one, run("three", {"late": 900.0}))
+    assert all(agent.whole.rating.elo.value is None for agent in heard.agents)
+    assert "one was judged on written, and the page is of heard_text" in said(heard)[NOT_JOINT]
+
+
+def test_of_several_presentations_none_of_which_was_heard_none_is_quoted(run: Run) -> None:
+    store = run("one", {"quick": 400.0}, reads="written")
+    rows = verdicts(list(store.contexts()), ["quick"], "tester@1", "ref:careful", "audio")
+    store.add_judgments(rows)
+    summary = summarise(store)
+    assert summary.whole[0].elo is None
+    (said_so,) = [caution for caution in summary.cautions if caution.code == "presentation"]
+    assert "audio and written" in said_so.text
+    assert "--presentation audio" in said_so.text
+
+
+def test_a_board_that_holds_the_delay_is_never_quoted_beside_it(run: Run) -> None:
+    summary = summarise(run("one", {"quick": 400.0}, reads="audio_with_delay"))
+    assert summary.whole[0].elo is None
+    assert {board.presentation for board in summary.boards} == {"audio_with_delay"}

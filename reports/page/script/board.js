@@ -1,6 +1,6 @@
 /* The board: which conversations are shown, in which order, and how two agents did on each. */
 const cards = [...document.querySelectorAll("details.context")];
-const FLAGS = { over: 1, cut: 2, silent: 4, failed: 8, discarded: 16, disputed: 32 };
+const FLAGS = { over: 1, cut: 2, silent: 4, failed: 8, discarded: 16, disputed: 32, slowest: 64 };
 const columns = () => {
   const { agent, with: other } = chosen();
   const named = [agent, other].filter(Boolean).map((name) => page.agents.indexOf(name)).filter((k) => k >= 0);
@@ -8,9 +8,15 @@ const columns = () => {
 };
 const visibleCards = () => [...document.querySelectorAll("#context-list > details.context")].filter((card) => !card.hidden);
 const known = (entry) => columns().map((k) => entry.ms[k]).filter((value) => value !== null);
-const difference = (entry) => { const both = columns().map((k) => entry.ms[k]); return both.length === 2 && !both.includes(null) ? both[1] - both[0] : null; };
+/* Silence, a reply that began too early and a session that its agent lost are the slowest there is, and no number. */
+const isSlowest = (entry, k) => (Math.max(entry.flags[k], 0) & FLAGS.slowest) > 0;
+const rank = (entry, k) => entry.ms[k] ?? (isSlowest(entry, k) ? Infinity : null);
+const difference = (entry) => {
+  const both = columns().map((k) => rank(entry, k));
+  return both.length === 2 && !both.includes(null) && both.some(Number.isFinite) ? both[1] - both[0] : null;
+};
 const SORTS = {
-  slowest: (entry) => Math.max(-1, ...known(entry)),
+  slowest: (entry) => Math.max(-1, ...columns().map((k) => (isSlowest(entry, k) ? Infinity : entry.slowest_ms[k] ?? -1))),
   quickest: (entry) => -Math.min(1e9, ...known(entry)),
   difference: (entry) => Math.abs(difference(entry) ?? -1),
   disputed: (entry) => entry.disputed,
@@ -22,11 +28,12 @@ const matches = (entry, index, wanted, found) => {
   return (!wanted.subset || entry.subset === wanted.subset) && (!wanted.emotion || entry.emotion === wanted.emotion)
     && (!named || mine.every((k) => entry.flags[k] >= 0)) && (!wanted.flag || (flags & FLAGS[wanted.flag]) > 0) && (found === null || found.has(index));
 };
+const whyNone = (flags) => (flags & FLAGS.silent ? "no reply" : flags & FLAGS.failed ? "failed" : "began too early");
 const figureOf = (entry, wanted) => {
   if (!wanted.agent) return "";
-  const [first, second] = columns().map((k) => ms(entry.ms[k]));
+  const [first, second] = columns().map((k) => (isSlowest(entry, k) && entry.ms[k] === null ? whyNone(entry.flags[k]) : ms(entry.ms[k])));
   const apart = difference(entry);
-  return second === undefined ? first : `${first} against ${second}${apart === null ? "" : ` (${apart > 0 ? "+" : ""}${ms(apart)})`}`;
+  return second === undefined ? first : `${first} against ${second}${Number.isFinite(apart ?? NaN) ? ` (${apart > 0 ? "+" : ""}${ms(apart)})` : ""}`;
 };
 const showTurns = (root = document) => {
   const { agent, with: other } = chosen();
@@ -70,13 +77,18 @@ const compare = async (card) => {
   const entry = page.contexts[card.dataset.index];
   const data = await conversation(card.dataset.index);
   const both = data.judgments.filter((row) => [row.system_a, row.system_b].includes(agent) && [row.system_a, row.system_b].includes(other));
-  const won = both.filter((row) => row.winner !== "tie" && (row.winner === "a" ? row.system_a : row.system_b) === agent).length;
-  const ties = both.filter((row) => row.winner === "tie").length;
   const apart = difference(entry);
   const sooner = apart === null ? "no difference in latency can be told" : apart === 0 ? "both answered after the same time"
-    : `${apart > 0 ? agent : other} answered ${ms(Math.abs(apart))} sooner`;
-  line.replaceChildren(said(sooner), both.length ? `; of ${counted(both.length, "verdict")} ${won} for ` : "; no verdict compares the two.",
-    ...(both.length ? [said(agent), `, ${both.length - won - ties} for `, said(other), ties ? `, ${counted(ties, "tie")}.` : "."] : []));
+    : Number.isFinite(apart) ? `${apart > 0 ? agent : other} answered ${ms(Math.abs(apart))} sooner` : `only ${apart > 0 ? agent : other} gave an answer that counts`;
+  const tally = (rows, words) => {
+    if (!rows.length) return [];
+    const won = rows.filter((row) => row.winner !== "tie" && (row.winner === "a" ? row.system_a : row.system_b) === agent).length;
+    const ties = rows.filter((row) => row.winner === "tie").length;
+    return [`; of ${words} ${won} for `, said(agent), `, ${rows.length - won - ties} for `, said(other), ties ? `, ${counted(ties, "tie")}` : ""];
+  };
+  const [judged, voted] = [both.filter((row) => !row.human), both.filter((row) => row.human)];
+  line.replaceChildren(said(sooner), ...tally(judged, counted(judged.length, "verdict")), ...tally(voted, `${counted(voted.length, "vote")} by people`),
+    both.length ? "." : "; no verdict compares the two.");
 };
 /* The table of all systems, by any of its columns; a figure that is not known goes last, whichever way it is sorted. */
 const sortBoard = (order) => {

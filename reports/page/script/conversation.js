@@ -52,14 +52,15 @@ const turnCard = (turn, index) => {
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),
     turn.stages.length || turn.figures_ms.ttfa !== undefined ? waterfall(turn) : null, figures(turn));
 };
+const verdictsAndVotes = ({ verdicts, votes }) => [verdicts || !votes ? counted(verdicts, "verdict") : null, votes ? `${counted(votes, "vote")} by people` : null].filter(Boolean).join(", ");
 const verdictTable = (data) => {
   if (!data.judgments.length) return el("p", { class: "hint" }, "No verdict on this conversation.");
   const winner = (row) => (row.winner === "tie" ? "same" : (row.winner === "a" ? row.system_a : row.system_b));
   const axes = (row) => Object.entries(row.axes).map(([axis, [who, strength]]) => `${axis}: ${who === "tie" ? "same" : (who === "a" ? row.system_a : row.system_b)} (${strength})`).join("; ");
   const isDisputed = (row) => data.disputed.some((pair) => pair.includes(row.system_a) && pair.includes(row.system_b));
-  return el("details", { class: "more", open: data.disputed.length > 0 && chosen().flag === "disputed" }, el("summary", {}, counted(data.verdicts, "verdict")),
+  return el("details", { class: "more", open: data.disputed.length > 0 && chosen().flag === "disputed" }, el("summary", {}, verdictsAndVotes(data)),
     data.disputed.length ? el("p", { class: "chip warn" }, `Judges disagree on ${counted(data.disputed.length, "pair")}, listed first.`) : null,
-    data.verdicts > data.judgments.length ? el("p", { class: "hint" }, `The first ${data.judgments.length} are shown; all stand in judgments.csv.`) : null,
+    data.verdicts + data.votes > data.judgments.length ? el("p", { class: "hint" }, `The first ${data.judgments.length} are shown; all stand in judgments.csv.`) : null,
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Verdicts" }, el("table", { class: "verdict-row" },
       el("thead", {}, el("tr", {}, ["Pair", "Preferred", "Strength", "Judge", "Shown first", "Why"].map((t) => el("th", { scope: "col" }, t)))),
       el("tbody", {}, data.judgments.map((row) => el("tr", { class: isDisputed(row) ? "disputed" : null },

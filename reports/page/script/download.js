@@ -1,5 +1,5 @@
 /* What the board shows, as a table for other programs: one row a conversation and agent, under the conditions of the run. */
-const FLAG_NAMES = { over_budget: 1, cut_in_or_pause_cut: 2, no_reply: 4, failed: 8, discarded: 16, judges_disagree: 32 };
+const FLAG_NAMES = { over_budget: 1, cut_in_or_pause_cut: 2, no_reply: 4, failed: 8, discarded: 16, judges_disagree: 32, ranks_slowest: 64 };
 const boardRows = () => visibleCards().flatMap((card) => {
   const entry = page.contexts[card.dataset.index];
   return columns().filter((k) => entry.flags[k] >= 0).map((k) => ({

@@ -65,20 +65,21 @@ const player = (turn, line) => {
   const clock = el("span", { class: "clock" });
   const note = el("span", { role: "status" });
   let wanted = 0; /* Where the reader put it: the sound itself is fetched only when it is played. */
+  let placed = false; /* Until the sound is there and stands where the reader put it, its own clock says 0. */
   const show = (at) => {
     line.move(at);
     seek.value = at;
     clock.textContent = `${(at / 1000).toFixed(1)} of ${(line.total / 1000).toFixed(1)} s`;
     seek.setAttribute("aria-valuetext", `${(at / 1000).toFixed(1)} seconds of ${(line.total / 1000).toFixed(1)}: ${soundingAt(turn, at)}`);
   };
-  const tick = () => { wanted = audio.currentTime * 1000; show(wanted); if (!audio.paused) requestAnimationFrame(tick); };
-  const to = (at) => { wanted = Math.max(0, Math.min(line.total, at)); if (audio.readyState > 0) audio.currentTime = wanted / 1000; show(wanted); };
+  const tick = () => { if (placed) wanted = audio.currentTime * 1000; show(wanted); if (!audio.paused) requestAnimationFrame(tick); };
+  const to = (at) => { wanted = Math.max(0, Math.min(line.total, at)); if (placed) audio.currentTime = wanted / 1000; show(wanted); };
   const play = () => audio.play().catch(() => {});
   const label = () => { const on = !audio.paused; button.textContent = on ? "Pause" : "Play"; button.classList.toggle("on", on);
     button.setAttribute("aria-label", `${on ? "Pause" : "Play"} ${turn.agent}`); };
   audio.addEventListener("play", () => { if (playing && playing !== audio) playing.pause(); playing = audio; label(); tick(); });
   audio.addEventListener("pause", label);
-  audio.addEventListener("loadedmetadata", () => { if (wanted > 0) audio.currentTime = wanted / 1000; });
+  audio.addEventListener("loadedmetadata", () => { if (wanted > 0) audio.currentTime = wanted / 1000; placed = true; });
   audio.addEventListener("error", () => { note.textContent = "The audio file is not beside the page."; });
   button.addEventListener("click", () => (audio.paused ? play() : audio.pause()));
   seek.addEventListener("input", () => to(Number(seek.value)));

@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -6,7 +7,10 @@ import pytest
 from harness.errors import UserError
 from harness.ranking import joint, joint_figure
 from harness.ranking.joint import best_within, on_frontier, weighted_quantile
+from harness.ranking.leaderboard import leaderboard
+from harness.ranking.model import Method, RatingModel
 from harness.ranking.percentiles import quantiles_of
+from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 from tests.present import present
 
@@ -119,3 +123,59 @@ def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(sim
         width, tripled = (high - low for low, high in (present(p.latency.p50_interval) for p in (single, triple)))
         assert tripled == pytest.approx(width, rel=0.25)
         assert triple.latency == quantiles_of(thrice[triple.system], 3)
+
+
+def _cancelling(kind: str, contexts: int = 20) -> list[Judgment]:
+    """Four systems of which no verdict, or no two verdicts together, prefer one."""
+    rows = []
+    for c, (one, other) in product(range(contexts), combinations(("s0", "s1", "s2", "s3"), 2)):
+        base = Judgment.model_validate({
+            "context": f"c{c:03}", "subset": "regular", "system_a": one, "system_b": other, "source": "judge", "judge": "j-1",
+            "winner": "tie", "strength": 2, "shown_first": "a",
+        })  # fmt: skip
+        if kind == "ties":
+            rows.append(base)
+        elif kind == "both orders":
+            rows += [base.model_copy(update={"winner": side, "shown_first": side}) for side in "ab"]
+        else:
+            rows += [base.model_copy(update={"winner": side, "judge": f"j-{side}"}) for side in "ab"]
+    return rows
+
+
+@pytest.mark.parametrize("kind", ["ties", "both orders", "opposite judges"])
+@pytest.mark.parametrize("method", ["ordinal", "strength", "rao-kupper", "davidson"])
+def test_verdicts_that_cancel_give_no_share_made_of_rounding(kind: str, method: Method) -> None:
+    rows, model = _cancelling(kind), RatingModel(method)
+    latencies = _latencies({"s0": 300, "s1": 301, "s2": 299, "s3": 302}, 20)
+    figure = joint_figure(rows, latencies, model)
+    assert [(p.p_frontier, p.p_best_within_budget) for p in figure.points] == [(None, None)] * 4
+    assert figure.slope is None
+    board = leaderboard(rows, model, bootstrap_draws=200)
+    assert board.unmoved == {"s0", "s1", "s2", "s3"}
+    for row in board.systems:
+        assert row.bootstrap_interval is None
+        low, high = present(row.interval)
+        assert present(low) < 1_490 < 1_510 < present(high), "independent verdicts would leave this much"
+    assert any("cancel in every conversation" in warning for warning in board.warnings)
+
+
+def test_one_conversation_that_decides_is_resampled_again() -> None:
+    rows = _cancelling("opposite judges")
+    rows[0] = rows[0].model_copy(update={"winner": "b"})
+    board = leaderboard(rows, bootstrap_draws=200)
+    assert board.unmoved == frozenset()
+    assert present(board["s0"].bootstrap_interval)[0] < 1_500
+
+
+def test_equals_share_a_draw_whatever_the_last_digit_says(simulate: Simulate) -> None:
+    elo = np.array([[1_500.0, 1_500.0 + 1e-12, 1_400.0, 1_500.0 - 1e-12], [1_500.0, 1_520.0, 1_520.0, 1_600.0]])
+    ms = np.array([[300.0, 310.0, 200.0, 320.0], [300.0, 310.0, 320.0, 900.0]])
+    assert best_within(elo, ms, 500).tolist() == [[1 / 3, 1 / 3, 0, 1 / 3], [0, 0.5, 0.5, 0]]
+    assert on_frontier(elo, ms).tolist() == [[True, False, True, False], [True, True, False, True]]
+    rows = simulate(20, 3, 2, seed=3)
+    twins = [r.model_copy(update={s: "twin" for s in ("system_a", "system_b") if getattr(r, s) == "s2"}) for r in rows]
+    latencies = _latencies({"s0": 300, "s2": 300}, 20)
+    points = joint([*rows, *twins], {**latencies, "twin": latencies["s2"]}, draws=300)
+    shares = {p.system: present(p.p_best_within_budget) for p in points}
+    assert shares["s2"] == pytest.approx(shares["twin"], abs=1e-9)
+    assert sum(shares.values()) == pytest.approx(1)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.steps.transcribe import TRANSCRIBER
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
@@ -46,7 +47,10 @@ class TestTheMainJob:
             assert agent["ttfa_ms"]["p50"] > agent["ttft_ms"]["p50"] > 0
         assert agent["ttfa_ms"]["p95"] is None, "two turns are too few for a p95"
         assert agent["ttfa_ms"]["p50_interval"] is None
-        for session in RunStore.open(folder).sessions():
+        store = RunStore.open(folder)
+        assert store.manifest.transcriber == TRANSCRIBER
+        assert TRANSCRIBER in store.manifest.models
+        for session in store.sessions():
             assert session.heard_text or session.written_text
             if session.key.agent == "polaris-like":
                 assert session.timing is not None

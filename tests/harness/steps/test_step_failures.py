@@ -21,7 +21,7 @@ from harness.run.sessions import measure_missing
 from harness.scenarios.context import Context
 from harness.steps.retime import retime
 from harness.steps.summarise import summarise
-from harness.steps.transcribe import transcribe_all
+from harness.steps.transcribe import GIVEN, transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
@@ -126,6 +126,7 @@ def test_what_cannot_be_transcribed_is_left_out_by_name(store: RunStore) -> None
     assert [s.heard_text for s in store.sessions()] == ["Hello", None, "Hello"]
     (failure,) = store.step_failures()
     assert failure.step == "transcribing"
+    assert store.manifest.transcriber == GIVEN
 
 
 def test_what_cannot_be_drawn_is_named_on_the_page_and_mended_by_drawing_again(store: RunStore) -> None:

@@ -15,7 +15,7 @@ from harness.reports.tables import tables
 from harness.scenarios.context import Context
 from harness.steps.latency import LatencySummary, summarise_latency
 from harness.steps.summarise import summarise
-from harness.steps.validity import with_validity
+from harness.steps.validity import sessions_at_fault, with_validity
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
@@ -113,6 +113,13 @@ def test_three_of_four_are_an_invalid_run(run: RunStore) -> None:
     summary = summarise(run)
     assert not summary.valid
     assert "a on 3 of 4 turns" in summary.invalid[0]
+
+
+def test_an_invalid_run_names_the_sessions_to_play_again_and_a_valid_one_none(run: RunStore) -> None:
+    starve(run, 2)
+    assert sessions_at_fault(run) == frozenset()
+    starve(run, 3)
+    assert sessions_at_fault(run) == {session.id for session in run.sessions()[:3]}
 
 
 def test_a_run_that_is_measured_again_on_a_machine_that_was_quiet_after_all_is_valid_again(run: RunStore) -> None:

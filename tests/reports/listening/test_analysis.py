@@ -125,10 +125,15 @@ def test_votes_reach_the_report_and_the_rows_with_and_without_the_excluded(
         rater = votes.begin(person, "rater", design.model_dump_json(), (main, check))
         votes.answer(rater, 0, {"choice": choice, "reason": "<script>alert(1)</script>"}, None, 9.0)
         votes.answer(rater, 1, {"choice": choice, "reason": "x"}, passes, 9.0)
+    for person in ("curious", "passing by"):
+        rater = votes.begin(person, "rater", design.model_dump_json(), (check,))
+        votes.answer(rater, 0, {"choice": 2, "reason": "x"}, False, 9.0)
     votes.close()
     (found,) = listening_results(store)
-    assert [q.excluded for q in found.quality] == [False, True]
+    assert [q.excluded for q in found.quality if q.answers] == [False, True]
     rows = human_rows(store)
     assert [(row.winner, row.presentation, row.judge) for row in rows] == [("a", "heard_text", "ab-text-without/rater-0001")]
     page = write_report(store, summary, store.folder).read_text(encoding="utf-8")
     assert "rater-0002 is left out: failed 1 of 1 checks." in page
+    assert "2 raters, 2 votes; 2 more began and rated nothing; 1 rater left out after quality control." in page
+    assert "rater-0003" not in page
