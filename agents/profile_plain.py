@@ -58,6 +58,7 @@ PLAIN: Final[Mapping[str, Form]] = MappingProxyType(
         "tries": Form.NUMBER, "temperature": Form.SETTINGS, "top_p": Form.SETTINGS,
         "turn_detection": Form.SETTINGS, "cascade": Form.SETTINGS, "cascade.llm.base_url": Form.ADDRESS,
         "process.command": Form.COMMAND, "process.cwd": Form.NAME, "process.ready_url": Form.ADDRESS,
+        "process.also": Form.SETTINGS,
         "process.ready_pattern": Form.TEXT, "process.ready_timeout_s": Form.NUMBER, "process.stop_timeout_s": Form.NUMBER,
         "process.nice": Form.NUMBER,
     }

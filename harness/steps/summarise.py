@@ -33,6 +33,7 @@ from harness.steps.summary import (
     WithinBudget,
 )
 from harness.steps.unfit_callers import unfit_callers
+from harness.steps.watched import unwatched
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.manifest import AgentEntry, RunManifest
@@ -300,6 +301,7 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], rated_in: Map
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
+        unwatched=unwatched(manifest.agents, selection.sessions),
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),
         not_calibrated=manifest.not_calibrated,

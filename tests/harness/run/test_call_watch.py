@@ -15,6 +15,7 @@ from harness.errors import UserError
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, load_machine_track, save_machine_track
 from harness.run.call_watch import CallWatch
 from harness.run.quiet import other_work
+from harness.timeline import NS_PER_MS
 from harness.timing.contention import Owed, owed
 
 SPIN = """
@@ -113,6 +114,45 @@ def test_programs_never_use_more_than_there_is() -> None:
     assert work.too_much
     assert work.cores <= work.of_cores * 1.1, "a tick of 10 ms for each processor either way"
     assert sum(cores for _, cores in work.programs) <= work.of_cores * 1.1
+
+
+WORKS = """
+import os, sys, time
+os.sched_setaffinity(0, {%d})
+print("ready", flush=True)
+for _ in sys.stdin:
+    began, ran = time.monotonic_ns(), time.thread_time_ns()
+    while time.thread_time_ns() - ran < 400_000_000:
+        pass
+    print(began, time.monotonic_ns(), time.thread_time_ns() - ran, flush=True)
+"""
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_the_bound_holds_for_work_of_which_the_loss_is_known(others: int) -> None:
+    """One thread with 400 ms to do: whatever it took beyond them, others on its core caused."""
+    core = max(os.sched_getaffinity(0))
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKS % core], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as agent:
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        agent.stdout.readline()
+        with spinning(others, core), CallWatch((agent.pid,), ()) as watch:
+            time.sleep(0.3)
+            agent.stdin.write("go\n")
+            agent.stdin.flush()
+            began_ns, ended_ns, ran_ns = map(int, agent.stdout.readline().split())
+            time.sleep(0.3)
+        agent.stdin.close()
+    assert watch.track is not None
+    lost_ms = (ended_ns - began_ns - ran_ns) / NS_PER_MS
+    found = owed(watch.track, began_ns, ended_ns)
+    assert found is not None
+    assert lost_ms > 200, "others had their share of the core"
+    assert found.at_most_ms > 0.95 * lost_ms - 10
+    # The samples at either side lie up to two looks outside, and the agent sleeps there.
+    assert found.at_most_ms < 1.2 * lost_ms + 100
 
 
 def test_a_track_names_the_processors_that_the_agent_may_use() -> None:

@@ -164,3 +164,22 @@ def test_every_place_that_shows_a_figure_says_what_of_it_could_be_others(run: Ru
     shown = view.contexts[0].turns[0]
     assert "first_substance" not in shown.figures_ms
     assert any("left out: at most 700 ms of it others'" in label for label in shown.labels)
+
+
+def test_of_a_run_that_watched_less_it_is_said(run: RunStore) -> None:
+    older = Contention(others_cores=0.01, waited_cores=0.1, stolen_cores=0.0)
+    for session, lost in zip(run.sessions(), (None, None, older, QUIET), strict=True):
+        run.set_timing(session.id, (replace(TURN, contention=lost),))
+    here = [entry.model_copy(update={"runs_here": True}) for entry in run.manifest.agents]
+    run.set_manifest(run.manifest.model_copy(update={"agents": here}))
+    (told,) = (c.text for c in summarise(run).cautions if c.code == "unwatched")
+    assert "On 2 of 4 turns of a it was not measured" in told
+    assert "On 1 of 4 turns of a that was counted over all cores of the machine and without quotas" in told
+
+
+def test_of_an_agent_elsewhere_nobody_expects_that(run: RunStore) -> None:
+    for session in run.sessions():
+        run.set_timing(session.id, (replace(TURN, contention=None),))
+    far = [entry.model_copy(update={"runs_here": False}) for entry in run.manifest.agents]
+    run.set_manifest(run.manifest.model_copy(update={"agents": far}))
+    assert "unwatched" not in {c.code for c in summarise(run).cautions}
