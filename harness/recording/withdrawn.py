@@ -11,7 +11,14 @@ from typing import Final
 from harness.timeline import NS_PER_MS
 
 UNDERSTOOD_MS: Final = 200.0
-"""GATING"""
+"""Shorter sound than this was not understood when it was taken back.
+
+A listener who knows what is talked of recognises a word from its first 199 ms on average, without that from 333 (Grosjean 1980,
+*Perception & Psychophysics* 28); a syllable of English conversation lasts 200 ms on average (Greenberg 1999, *Speech
+Communication* 29). Of nine answers of one word or two in the voice that ships the shortest, "Oh.", lasts 228 ms. Of 20 replies
+of that voice, cut off so long after their onset, Whisper base had the first word right: after 50 ms none, 100 ms 4, 150 ms 10,
+200 ms 14, 250 ms 16, 300 ms 17, 600 ms all. So below it much of what was begun is a guess and no whole word is lost; what lasts
+longer counts, though it was taken back."""
 TAKEN_BACK_MS: Final = 20.0
 """A `clear` this long after the last sound still took it back: an agent that sends in real time has one frame under way."""
 

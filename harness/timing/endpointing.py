@@ -14,7 +14,7 @@ one wait), so that an agent as deployed can be laid beside detectors alone.
 * A *decision* counts for the end when it came after the last pause and its 300 ms. One that foresaw the end there is right, and
   negative. Of several the last before the reply is the one that led to it.
 
-The method has a version of its own, since it changes none of the figures of `timing-4`, by which machines are calibrated.
+The method has a version of its own, since it changes none of the figures of `timing-6`, by which machines are calibrated.
 """
 
 from collections.abc import Sequence

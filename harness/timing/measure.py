@@ -20,16 +20,15 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
 from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
-from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
-from harness.timing.line import line_quality, line_refused, network_share
+from harness.timing.line import line_quality, network_share
 from harness.timing.pacing import pacing
 from harness.timing.reported import REPORTED
-from harness.timing.told import told_marks
+from harness.timing.stamps import Told, told_in
 from harness.timing.traced import TRACED
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
@@ -49,10 +48,7 @@ class _Session:
     sounds: tuple[Sound, ...]
     clears: tuple[int, ...]
     """Samples of the heard track at which the agent dropped what it had sent."""
-    stamps: Stamps
-    clock: ClockOffset
-    refused: tuple[str, ...]
-    """By name, marks and words of the line that cannot be true."""
+    told: Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +96,10 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
         raise UserError(str(error)) from error
     track = heard(recording)
     track = replace(track, samples=without_echo(track, recording.caller))
-    clock = estimate(recording.marks, recording.caller)
-    said = believed(recording.marks, recording.caller, clock)
-    told = told_marks(said.marks, recording.arrivals)
-    # Those are on the caller's clock already.
-    stamps = Stamps((*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told)), clock.offset_ns)
+    told = told_in(recording)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
-    sounds = find_sounds(track, detector, clears, beside)
-    session = _Session(recording, track, sounds, clears, stamps, clock, (*said.refused, *line_refused(recording)))
+    session = _Session(recording, track, find_sounds(track, detector, clears, beside), clears, told)
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -171,10 +162,10 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses
     )
     audible = _audible(session, answer, times) if answer else None
-    reply = heard_reply(session.stamps, audible[1].arrival_ns, begin_ns) if audible else None
+    reply = heard_reply(session.told.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
     paced = pacing(caller)
-    streamed = _streaming(session.stamps, reply)
+    streamed = _streaming(session.told.stamps, reply)
     return TurnTiming(
         method=METHOD,
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
@@ -201,7 +192,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         tts_real_time_factor=streamed.get("real_time_factor"),
         **_source(reply),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
-        refused=(*(reply.refused if reply else ()), *session.refused),
+        refused=(*(reply.refused if reply else ()), *session.told.refused),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
@@ -230,7 +221,7 @@ def _endpointing(
         if end <= 0
     ]
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
-    stamped = [s.at_ns for s in session.stamps.all if s.name == marks.TURN_DECIDED]
+    stamped = [s.at_ns for s in session.told.stamps.all if s.name == marks.TURN_DECIDED]
     decisions = [times.of_ns(ns) for ns in stamped if ns >= begin_ns and (until_ns is None or ns < until_ns)]
     utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
     answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
@@ -338,7 +329,7 @@ def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | Non
     lead_ns = min(lead_ns, max(0, onset_ns - begun.arrival_ns))
     ends = waterfall.Audible(times.spoken_end_ns, onset_ns, begun.arrival_ns, lead_ns)
     share = network_share(recording, piece.arrival_ns)
-    return waterfall.build(ends, reply, session.stamps, session.clock.uncertainty_ns / NS_PER_MS, share)
+    return waterfall.build(ends, reply, session.told.stamps, session.told.clock.uncertainty_ns / NS_PER_MS, share)
 
 
 def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:

@@ -201,7 +201,7 @@ def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: 
     for sound in reversed(sounds):
         leads_into = found[-1] if found and sound.kind == "breath" else None
         of_its_own = [c for c in clears if not any(sound.start <= at < c for at in interrupted)]
-        taken_back = is_withdrawn(*map(_ns, (sound.start, sound.end)), map(_ns, of_its_own))
+        taken_back = is_withdrawn(_ns(sound.start), _ns(sound.end), map(_ns, of_its_own))
         if taken_back or (leads_into is not None and leads_into.kind == "withdrawn"):
             sound = replace(sound, kind="withdrawn")
         found.append(sound)

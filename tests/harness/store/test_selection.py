@@ -14,7 +14,7 @@ from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, NOT_TIMED, Selection
+from harness.store.selection import HEARD, NOT_TIMED, Selection, is_agents_fault
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
 
@@ -220,3 +220,15 @@ def test_no_reader_of_the_store_picks_sessions_by_itself() -> None:
         if PICKS.search(text) or (".sessions()" in text and name not in QUEUES):
             found.append(name)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "agents"),
+    [
+        *((k, True) for k in ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died")),
+        ("endpoint_timeout", True),
+        *((k, False) for k in ("no_history", "codec", "no_media", "defect", "caller_died", "recording_unreadable", None)),
+    ],
+)
+def test_whose_fault_a_failure_is(kind: str | None, agents: bool) -> None:
+    assert is_agents_fault(kind) == agents

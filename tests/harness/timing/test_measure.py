@@ -120,3 +120,23 @@ def test_a_recording_of_a_call_that_never_began_holds_no_turn() -> None:
     recording = make_recording().recording
     caller = replace(recording.caller, turns=(), speech_start_sample=0, speech_end_sample=0)
     assert measure_turns(replace(recording, caller=caller)) == ()
+
+
+@pytest.mark.parametrize(("at_s", "answered"), [(14.9, True), (15.1, False)])
+def test_what_begins_after_15_s_is_no_answer(at_s: float, answered: bool) -> None:
+    timing = measure(make_recording(Said(at_s, voice(1.0)), total_s=20).recording)
+    assert timing.no_reply != answered
+    assert (timing.ttfa_ms is not None) == answered
+    assert timing.endpointing is not None
+    assert (timing.endpointing.dead_air_ms is not None) == answered
+
+
+@pytest.mark.parametrize("silence_s", [0.2, 1.0])
+def test_silence_behind_the_caller_s_words_is_no_speech(silence_s: float) -> None:
+    """The turn's end is where it was rendered to; the wait begins where its speech ends."""
+    plain = make_recording(Said(1.5, voice(1.0))).recording
+    turn = plain.caller.turns[0]
+    longer = replace(turn, end_sample=turn.end_sample + round(silence_s * plain.caller.rate_hz))
+    with_tail = replace(plain, caller=replace(plain.caller, turns=(longer,)))
+    assert measure(with_tail).spoken_end_ms == measure(plain).spoken_end_ms
+    assert measure(with_tail).ttfa_ms == measure(plain).ttfa_ms

@@ -1,0 +1,29 @@
+"""Everything that an agent stamped or told of itself in a session, on the caller's clock; by name, what cannot be true."""
+
+from dataclasses import dataclass, replace
+
+from harness.recording.record import Recording
+from harness.timing.chain import Stamps
+from harness.timing.clock_offset import ClockOffset, believed, estimate
+from harness.timing.line import line_refused
+from harness.timing.told import told_marks
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The stamps of one session."""
+
+    stamps: Stamps
+    clock: ClockOffset
+    refused: tuple[str, ...]
+    """By name, marks and words of the line that cannot be true."""
+
+
+def told_in(recording: Recording) -> Told:
+    """The agent's own marks, or such as are made of its reports and spans where it stamps none."""
+    clock = estimate(recording.marks, recording.caller)
+    said = believed(recording.marks, recording.caller, clock)
+    told = told_marks(said.marks, recording.arrivals)
+    # Those are on the caller's clock already.
+    on_one_clock = (*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told))
+    return Told(Stamps(on_one_clock, clock.offset_ns), clock, (*said.refused, *line_refused(recording)))
