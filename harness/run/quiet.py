@@ -13,6 +13,7 @@ from typing import Final
 
 import psutil
 
+from harness.agents.printable import printable
 from harness.run.kernel_counters import ProcessCounters, machine_counters
 
 LOOK_S: Final = 0.3
@@ -85,6 +86,6 @@ def _times_s() -> dict[tuple[int, float], tuple[str, float]]:
         with suppress(psutil.Error, AttributeError, TypeError):
             facts = process.info
             if facts["pid"] != me:
-                name = "".join(c for c in facts["name"] if c.isprintable())
+                name = printable(facts["name"], one_line=True)
                 found[facts["pid"], facts["create_time"]] = name, facts["cpu_times"].user + facts["cpu_times"].system
     return found
