@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 from harness.agents import supervise
 from harness.agents.loopback import is_loopback
+from harness.agents.printable import printable
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
 
@@ -330,7 +331,7 @@ def _last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
     except OSError:
         return ()
     lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
-    return tuple("".join(c if c.isprintable() or c == "\t" else "·" for c in line)[:400] for line in lines[-count:])
+    return tuple(printable(line)[:400] for line in lines[-count:])
 
 
 class _NewLines:

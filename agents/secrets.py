@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any, Final, TextIO
 from urllib.parse import unquote
 
+from harness.agents.printable import for_terminal, printable
 from harness.agents.secret_places import (
     LEAST_CHARACTERS,
     in_environment,
@@ -130,8 +131,8 @@ def redact(text: str) -> str:
 
 
 def redact_foreign(text: str) -> str:
-    """As `redact`, for words that an agent or an endpoint wrote."""
-    return _encodable(redactor().foreign(text))
+    """As `redact`, for words that an agent or an endpoint wrote: without control characters, too."""
+    return printable(redactor().foreign(text))
 
 
 class RedactedLines:
@@ -169,8 +170,8 @@ class RedactedOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, masked."""
-        self._stream.write(redact(text))
+        """Write the text, masked, and without control characters but those of progress and colours."""
+        self._stream.write(for_terminal(redact(text)))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

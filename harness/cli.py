@@ -13,6 +13,7 @@ from typing import Annotated, Final, TextIO, cast
 import typer
 from typer.exceptions import TyperException
 
+from harness.agents.printable import printable
 from harness.agents.secrets import RedactedOutput
 from harness.commands import (
     agents,
@@ -141,7 +142,7 @@ def _fail(code: int, kind: str, message: str, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"error": {"kind": kind, "message": line}}))
     else:
-        print(f"harness: {line}", file=sys.stderr)
+        print(f"harness: {printable(line)}", file=sys.stderr)
     return code
 
 

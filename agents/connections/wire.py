@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from harness.agents.connection import Capabilities, ConnectionFailed, Event
 from harness.agents.message import Message
+from harness.agents.printable import printable
 
 Outgoing = str | bytes
 
@@ -139,4 +140,4 @@ def shown(text: str | bytes, limit: int = 60) -> str:
     """The beginning of something untrusted, safe to print on one line."""
     whole = text if isinstance(text, str) else text[: 4 * limit].decode("utf-8", "replace")
     cut = whole[:limit] + ("…" if len(whole) > limit else "")
-    return "".join(c if c.isprintable() else "·" for c in cut)
+    return printable(cut, one_line=True)

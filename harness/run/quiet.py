@@ -18,6 +18,7 @@ from typing import Final
 
 import psutil
 
+from harness.agents.printable import printable
 from harness.run.cpu_times import allowed_cpus, busy_ms, cpu_times
 from harness.run.kernel_counters import ProcessCounters
 
@@ -106,7 +107,7 @@ def _seen() -> dict[tuple[int, float], _Seen]:
         with suppress(psutil.Error, AttributeError, TypeError):
             facts = process.info
             if facts["pid"] != me:
-                name = "".join(c for c in facts["name"] if c.isprintable())
+                name = printable(facts["name"], one_line=True)
                 times = process.cpu_times()
                 found[facts["pid"], facts["create_time"]] = _Seen(name, times.user + times.system, time.monotonic())
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
+from harness.agents.printable import printable
 from harness.errors import UserError
 
 Step = Literal["timing", "transcribing", "judging", "drawing", "pacing"]
@@ -57,5 +58,4 @@ def _where(error: Exception) -> str:
 
 
 def _line(words: str) -> str:
-    line = " ".join(words.split())
-    return "".join(c if c.isprintable() else "·" for c in line)[:LONGEST_DETAIL]
+    return printable(" ".join(words.split()), one_line=True)[:LONGEST_DETAIL]

@@ -319,7 +319,16 @@ async def _json(request: Request, largest: int = LARGEST_ANSWER) -> Body | None:
         found = json.loads(bytes(body))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return _whole_characters(found) if isinstance(found, dict) else None
+
+
+def _whole_characters(value: Any) -> Any:
+    """What was sent, with a mark for each half of a character: JSON can say one, and nothing can store it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_whole_characters(name): _whole_characters(inner) for name, inner in value.items()}
+    return [_whole_characters(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _flac(path: Path | None) -> Response:

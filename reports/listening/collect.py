@@ -15,11 +15,12 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import soundfile
 import soxr
+from numpy.typing import NDArray
 
 from harness.reports.listening import sound
 from harness.reports.listening.answers import Rater, VoteStore
@@ -31,6 +32,11 @@ POOL = 12
 MOST_WORDS = 80
 """About twice the paper's 40 words; 1–3 sentences are asked for."""
 SHORTEST_S, LONGEST_S = 0.8, 60.0
+_HOW_LONG: Final = f"Please speak for between one and {LONGEST_S:.0f} seconds."
+LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4_000, 192_000
+MOST_CHANNELS = 8
+BLOCK_FRAMES = 65_536
+"""2 MB at eight channels: what is decoded before anything is known of the length."""
 RECORDINGS = "completions"
 SPOKEN = "(spoken)"
 """The text of a recorded reply until it has been transcribed (see `harness.reports.listening.people`)."""
@@ -110,14 +116,11 @@ class Collection:
 
     def _keep_recording(self, encoded: str) -> str:
         try:
-            samples, rate_hz = soundfile.read(
-                io.BytesIO(base64.b64decode(encoded, validate=True)), dtype="float32", always_2d=True
-            )
+            mono, rate_hz = _decoded(base64.b64decode(encoded, validate=True))
         except (binascii.Error, soundfile.LibsndfileError) as error:
             raise Refused("The recording cannot be read; please record again.") from error
-        mono = samples.mean(axis=1)
-        if not SHORTEST_S <= len(mono) / rate_hz <= LONGEST_S:
-            raise Refused(f"Please speak for between one and {LONGEST_S:.0f} seconds.")
+        if len(mono) < SHORTEST_S * rate_hz:
+            raise Refused(_HOW_LONG)
         if float(np.sqrt(np.mean(mono**2))) < 1e-4:
             raise Refused("The recording is silent; please check the microphone.")
         even = soxr.resample(mono, rate_hz, sound.RATE_HZ, quality="HQ").astype(np.float32)
@@ -125,6 +128,28 @@ class Collection:
         name = f"{secrets.token_hex(12)}.flac"
         (self._folder / name).write_bytes(sound.flac(even))
         return name
+
+
+def _decoded(raw: bytes) -> tuple[NDArray[np.float32], int]:
+    """One channel of a recording, and its rate; decoded in blocks, and no further than a reply may last. A few hundred
+    kilobytes of FLAC can hold hours, and what a header says of its length is only what the sender says.
+
+    Raises:
+        Refused: it goes on for too long, or has a rate or channels that no microphone has.
+        LibsndfileError: it is no recording.
+    """
+    with soundfile.SoundFile(io.BytesIO(raw)) as file:
+        if not LOWEST_RATE_HZ <= file.samplerate <= HIGHEST_RATE_HZ or file.channels > MOST_CHANNELS:
+            raise Refused("The recording has a rate or channels that cannot be read; please record again.")
+        most = round(LONGEST_S * file.samplerate)
+        blocks: list[NDArray[np.float32]] = []
+        frames = 0
+        while len(block := file.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
+            frames += len(block)
+            if frames > most:
+                raise Refused(_HOW_LONG)
+            blocks.append(block.mean(axis=1))
+        return np.concatenate(blocks) if blocks else np.zeros(0, np.float32), file.samplerate
 
 
 def _check_text(text: str) -> None:

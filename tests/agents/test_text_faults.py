@@ -152,6 +152,20 @@ def test_a_fault_has_a_name_and_an_end(profile: TextProfile, name: str) -> None:
     assert KEY not in str(caught.value)
 
 
+def test_an_error_cannot_write_on_the_terminal(profile: TextProfile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULTY_KEY", "sk-planted-4711-planted")
+
+    def hostile(handler: Faulty) -> None:
+        handler.send_response(400)
+        handler.end_headers()
+        handler.wfile.write(json.dumps({"error": {"message": "no \x1b[2J\x1b]0;title\x07 model \ud83d"}}).encode())
+
+    Faulty.fault = hostile
+    with pytest.raises(TextFailed, match="model") as caught:
+        complete(profile, HISTORY)
+    assert str(caught.value).isprintable()
+
+
 def test_a_key_that_can_be_none_is_said_and_not_shown(profile: TextProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     Faulty.fault = refusing(401)
     monkeypatch.setenv("FAULTY_KEY", "sk-planted\u2026\n4711")

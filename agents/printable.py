@@ -1,0 +1,34 @@
+"""Text by others, fit for a terminal: an escape sequence in an endpoint's error must not move the cursor, colour a line, ring
+the bell or set a window's title, and half a character of UTF-16 must not stop the line from being written.
+
+The one place that says what may be shown; used wherever words of an agent, an endpoint or another program are printed or kept
+to be printed. The standard library alone, because secrets are masked with it in the supervisor of an agent.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+DOT: Final = "·"
+_OWN_COLOURS: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def printable(text: str, *, one_line: bool = False) -> str:
+    """The text with a dot for each control, formatting or half character; line breaks and tabs stay unless `one_line`."""
+    if text.isprintable():
+        return text
+    kept = "" if one_line else "\n\t"
+    return "".join(c if c in kept or c.isprintable() or unicodedata.category(c) == "Zs" else DOT for c in text)
+
+
+def for_terminal(text: str) -> str:
+    """What this program writes itself, progress and colours included, with a dot for every other control character: the last
+    door, for words that came here unseen."""
+    if _UNSEEN.search(text) is None:
+        return text
+    pieces, last = [], 0
+    for own in _OWN_COLOURS.finditer(text):
+        pieces += [_UNSEEN.sub(DOT, text[last : own.start()]), own[0]]
+        last = own.end()
+    return "".join([*pieces, _UNSEEN.sub(DOT, text[last:])])
