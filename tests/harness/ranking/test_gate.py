@@ -185,3 +185,43 @@ def test_what_is_settled_needs_no_more() -> None:
     for hits, verdict in ((0, "pass"), (60, "fail")):
         decision = decide(share(hits, 60), "at_most", 0.2, 0.01)
         assert (decision.verdict, decision.more_needed) == (verdict, None)
+
+
+def test_how_many_more_are_named_from_the_fewest_that_tell_anything_to_the_most_that_anybody_would_play() -> None:
+    few = decide(turns([100.0] * 4), "at_most", 500, 0.4)
+    assert (few.verdict, few.more_needed) == ("cannot tell", 4)
+    near = decide(share(26, 40), "at_least", 0.63, 0.01).more_needed
+    assert near is not None
+    assert 2_000 < near < 20_000
+    assert decide(share(26, 40), "at_least", 0.648, 0.01).more_needed is None
+
+
+def test_a_limit_that_a_share_seems_to_miss_needs_as_many_more_as_one_that_it_seems_to_keep() -> None:
+    kept = decide(share(10, 40), "at_most", 0.4, 0.01).more_needed
+    missed = decide(share(30, 40), "at_most", 0.6, 0.01).more_needed
+    assert kept == missed
+    assert kept is not None
+
+
+def test_none_at_all_is_no_certainty_that_none_will_come() -> None:
+    more = decide(share(0, 40), "at_most", 0.05, 0.01).more_needed
+    assert more is not None
+    assert 40 + more > np.log(0.01) / np.log(0.95), "even if none comes it takes so many"
+
+
+@pytest.mark.parametrize(("tail", "least"), [(0.01, 1.2), (0.0005, 1.2)])
+def test_the_further_conversations_of_an_elo_shrink_its_interval_as_their_root(
+    simulate: Simulate, tail: float, least: float
+) -> None:
+    board = leaderboard(simulate(contexts=40, systems=3))
+    evidence = EloOverReference(board, "s2", "s0", 40)
+    low, _ = evidence.bounds(tail)
+    half = evidence.value - low
+    limit = evidence.value - half / 2
+    decision = decide(evidence, "at_least", limit, tail)
+    assert decision.verdict == "cannot tell"
+    assert decision.more_needed is not None
+    deviations = stats.norm.isf(tail)
+    wanted = (half * (deviations + stats.norm.ppf(0.8)) / deviations / (half / 2)) ** 2
+    assert 40 + decision.more_needed == pytest.approx(40 * wanted, abs=1)
+    assert wanted > least
