@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening
+from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening, share_of_flags
 from harness.ranking.clustered_share import clopper_pearson
 from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
@@ -225,3 +225,32 @@ def test_the_further_conversations_of_an_elo_shrink_its_interval_as_their_root(
     wanted = (half * (deviations + stats.norm.ppf(0.8)) / deviations / (half / 2)) ** 2
     assert 40 + decision.more_needed == pytest.approx(40 * wanted, abs=1)
     assert wanted > least
+
+
+def test_seven_conversations_give_a_share_no_bound_and_eight_do() -> None:
+    assert share(0, 7).bounds(0.05) == NO_BOUNDS
+    assert share(0, 8).bounds(0.05)[1] < 1
+
+
+def test_a_baseline_costs_half_the_error_on_each_side() -> None:
+    one, two = share(40, 100), share(20, 100)
+    low, high = Worsening(one, two, lower_is_better=True).bounds(0.01)
+    assert low == pytest.approx(one.bounds(0.005)[0] - two.bounds(0.005)[1])
+    assert high == pytest.approx(one.bounds(0.005)[1] - two.bounds(0.005)[0])
+    assert Worsening(share(1, 40), share(1, 9), lower_is_better=True).contexts == 9
+
+
+def test_silence_is_infinitely_worse_than_a_reply_and_no_worse_than_silence() -> None:
+    silent, quick = turns([float("inf")] * 12), turns([400.0] * 12)
+    assert Worsening(silent, quick, lower_is_better=True).value == float("inf")
+    assert Worsening(silent, silent, lower_is_better=True).value == 0.0
+
+
+def test_a_share_of_flags_counts_what_happened() -> None:
+    found = share_of_flags({"a": [1.0, 0.0, 0.5], "b": [], "c": [0.0]})
+    assert found is not None
+    assert (found.hits.tolist(), found.of.tolist()) == ([1.5, 0.0], [3.0, 1.0])
+
+
+def test_a_turn_exactly_at_the_limit_is_within_it() -> None:
+    assert turns([400.0, 500.0, 600.0]).under(500.0).hits.tolist() == [1.0, 1.0, 0.0]

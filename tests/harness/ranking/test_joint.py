@@ -119,3 +119,10 @@ def test_repeats_are_replicates_of_their_context_and_the_point_is_the_tables(sim
         width, tripled = (high - low for low, high in (present(p.latency.p50_interval) for p in (single, triple)))
         assert tripled == pytest.approx(width, rel=0.25)
         assert triple.latency == quantiles_of(thrice[triple.system], 3)
+
+
+def test_equal_points_do_not_beat_one_another_and_a_budget_just_reached_is_kept() -> None:
+    elo, ms = np.array([[1500.0, 1500.0, 1400.0, 1600.0]]), np.array([[400.0, 400.0, 400.0, np.inf]])
+    assert on_frontier(elo, ms).tolist() == [[True, True, False, False]]
+    assert on_frontier(np.array([[1500.0, 1500.0]]), np.array([[400.0, 500.0]])).tolist() == [[True, False]]
+    assert best_within(elo, ms, 400.0).tolist() == [[True, True, False, False]]
