@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening
+from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening, share_of_flags
 from harness.ranking.clustered_share import clopper_pearson
 from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
@@ -185,3 +185,72 @@ def test_what_is_settled_needs_no_more() -> None:
     for hits, verdict in ((0, "pass"), (60, "fail")):
         decision = decide(share(hits, 60), "at_most", 0.2, 0.01)
         assert (decision.verdict, decision.more_needed) == (verdict, None)
+
+
+def test_how_many_more_are_named_from_the_fewest_that_tell_anything_to_the_most_that_anybody_would_play() -> None:
+    few = decide(turns([100.0] * 4), "at_most", 500, 0.4)
+    assert (few.verdict, few.more_needed) == ("cannot tell", 4)
+    near = decide(share(26, 40), "at_least", 0.63, 0.01).more_needed
+    assert near is not None
+    assert 2_000 < near < 20_000
+    assert decide(share(26, 40), "at_least", 0.648, 0.01).more_needed is None
+
+
+def test_a_limit_that_a_share_seems_to_miss_needs_as_many_more_as_one_that_it_seems_to_keep() -> None:
+    kept = decide(share(10, 40), "at_most", 0.4, 0.01).more_needed
+    missed = decide(share(30, 40), "at_most", 0.6, 0.01).more_needed
+    assert kept == missed
+    assert kept is not None
+
+
+def test_none_at_all_is_no_certainty_that_none_will_come() -> None:
+    more = decide(share(0, 40), "at_most", 0.05, 0.01).more_needed
+    assert more is not None
+    assert 40 + more > np.log(0.01) / np.log(0.95), "even if none comes it takes so many"
+
+
+@pytest.mark.parametrize(("tail", "least"), [(0.01, 1.2), (0.0005, 1.2)])
+def test_the_further_conversations_of_an_elo_shrink_its_interval_as_their_root(
+    simulate: Simulate, tail: float, least: float
+) -> None:
+    board = leaderboard(simulate(contexts=40, systems=3))
+    evidence = EloOverReference(board, "s2", "s0", 40)
+    low, _ = evidence.bounds(tail)
+    half = evidence.value - low
+    limit = evidence.value - half / 2
+    decision = decide(evidence, "at_least", limit, tail)
+    assert decision.verdict == "cannot tell"
+    assert decision.more_needed is not None
+    deviations = stats.norm.isf(tail)
+    wanted = (half * (deviations + stats.norm.ppf(0.8)) / deviations / (half / 2)) ** 2
+    assert 40 + decision.more_needed == pytest.approx(40 * wanted, abs=1)
+    assert wanted > least
+
+
+def test_seven_conversations_give_a_share_no_bound_and_eight_do() -> None:
+    assert share(0, 7).bounds(0.05) == NO_BOUNDS
+    assert share(0, 8).bounds(0.05)[1] < 1
+
+
+def test_a_baseline_costs_half_the_error_on_each_side() -> None:
+    one, two = share(40, 100), share(20, 100)
+    low, high = Worsening(one, two, lower_is_better=True).bounds(0.01)
+    assert low == pytest.approx(one.bounds(0.005)[0] - two.bounds(0.005)[1])
+    assert high == pytest.approx(one.bounds(0.005)[1] - two.bounds(0.005)[0])
+    assert Worsening(share(1, 40), share(1, 9), lower_is_better=True).contexts == 9
+
+
+def test_silence_is_infinitely_worse_than_a_reply_and_no_worse_than_silence() -> None:
+    silent, quick = turns([float("inf")] * 12), turns([400.0] * 12)
+    assert Worsening(silent, quick, lower_is_better=True).value == float("inf")
+    assert Worsening(silent, silent, lower_is_better=True).value == 0.0
+
+
+def test_a_share_of_flags_counts_what_happened() -> None:
+    found = share_of_flags({"a": [1.0, 0.0, 0.5], "b": [], "c": [0.0]})
+    assert found is not None
+    assert (found.hits.tolist(), found.of.tolist()) == ([1.5, 0.0], [3.0, 1.0])
+
+
+def test_a_turn_exactly_at_the_limit_is_within_it() -> None:
+    assert turns([400.0, 500.0, 600.0]).under(500.0).hits.tolist() == [1.0, 1.0, 0.0]

@@ -179,3 +179,10 @@ def test_equals_share_a_draw_whatever_the_last_digit_says(simulate: Simulate) ->
     shares = {p.system: present(p.p_best_within_budget) for p in points}
     assert shares["s2"] == pytest.approx(shares["twin"], abs=1e-9)
     assert sum(shares.values()) == pytest.approx(1)
+
+
+def test_equal_points_do_not_beat_one_another_and_a_budget_just_reached_is_kept() -> None:
+    elo, ms = np.array([[1500.0, 1500.0, 1400.0, 1600.0]]), np.array([[400.0, 400.0, 400.0, np.inf]])
+    assert on_frontier(elo, ms).tolist() == [[True, True, False, False]]
+    assert on_frontier(np.array([[1500.0, 1500.0]]), np.array([[400.0, 500.0]])).tolist() == [[True, False]]
+    assert best_within(elo, ms, 400.0).tolist() == [[0.5, 0.5, 0, 0]]
