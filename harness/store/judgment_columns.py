@@ -1,11 +1,11 @@
-"""Reading files of very many judgments, one row at a time, into columns.
+"""Very many judgments, one row at a time, into columns: from a file, from a run's store, or from rows that are there already.
 
 A row that is plainly right is taken as numbers, and its object dropped. Any other is read by the strict reader of judgment
 files, which accepts it or says in one line what is wrong with it; so this reader has no rules of its own.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,9 @@ _SHOWN: Final = {"a": 1, "b": -1, None: 0}
 _SOURCE: Final = {"judge": 0, "human": 1}
 _PURPOSE: Final = {"main": 0, "swapped": 1, "repeat": 2}
 _READ: Final = frozenset((*files.NEEDED, "strength", "shown_first", "presentation", "rationale", "repeat", "condition", "axes"))
-"""Columns of a row that may be taken without the strict reader."""
+"""Columns of a row of a file that may be taken without the strict reader."""
+_STORED: Final = frozenset(Judgment.model_fields)
+"""The same of a row of a store, which was written by that very model."""
 _UNMARKED: Final = (NOT_MARKED,) * len(AXES)
 _Form = tuple[int, int, int, int, int, int, int, int, int, int, int]
 """Of a row, what few rows have of their own, as in `_FORM`."""
@@ -42,7 +44,8 @@ class _Filling:
     """Rows so far. Values that go together (judge, verdict, order, …) are few, so each combination is read strictly once and
     known by its values afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, readable: frozenset[str] = _READ) -> None:
+        self._readable = readable
         kinds = ("context", "system", "judge", "subset", "presentation", "condition")
         self._names: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
         self._forms: dict[_Form, int] = {}
@@ -59,7 +62,7 @@ class _Filling:
         shape = tuple(given)
         known = self._shapes.get(shape)
         if known is None:
-            known = self._shapes[shape] = _READ.issuperset(shape) and set(files.NEEDED).issubset(shape)
+            known = self._shapes[shape] = self._readable.issuperset(shape) and set(files.NEEDED).issubset(shape)
         if not known:
             return False
         try:
@@ -86,8 +89,8 @@ class _Filling:
         self._add(context, one, other, form, marks, repeat)
         return True
 
-    def add(self, row: Judgment, given: Mapping[str, Any]) -> None:
-        """Take a row that the strict reader made of `given`."""
+    def add(self, row: Judgment, given: Mapping[str, Any] | None = None) -> None:
+        """Take a row, which the strict reader made of `given` where it comes from a text."""
         names = self._names
 
         def code(kind: str, name: str) -> int:
@@ -99,7 +102,7 @@ class _Filling:
             int(row.own_family), _PURPOSE[row.purpose], _numbered(row.replicate),
         )  # fmt: skip
         known = self._forms.setdefault(form, len(self._forms))
-        if _READ.issuperset(given):
+        if given is not None and self._readable.issuperset(given):
             self._known[_values(given)] = known
         marks = list(_UNMARKED)
         for axis, mark in row.axes.items():
@@ -143,6 +146,7 @@ def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         given["source"], given["winner"], given.get("strength", 1), given.get("shown_first"),
         given.get("presentation", "written"), given.get("condition", ""), given["subset"], given["judge"],
+        given.get("own_family", False), given.get("purpose", "main"), given.get("replicate", 0),
     )  # fmt: skip
 
 
@@ -173,6 +177,28 @@ def lines_in(path: Path) -> int:
             return sum(part.count(b"\n") for part in iter(lambda: file.read(2**20), b""))
     except OSError:
         return 0
+
+
+def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
+    """Rows that are there already, in their order; an empty table of none."""
+    filling = _Filling()
+    for row in rows:
+        filling.add(row)
+    return filling.table()
+
+
+def stored_table(stored: Iterable[dict[str, Any]], votes: Iterable[Judgment] = ()) -> JudgmentTable:
+    """Rows of a store, then people's votes that are kept beside it, in their order; an empty table of none.
+
+    Raises ValueError: a stored row is no judgment.
+    """
+    filling = _Filling(_STORED)
+    for given in stored:
+        if not filling.take(given):
+            filling.add(Judgment.model_validate(given), given)
+    for row in votes:
+        filling.add(row)
+    return filling.table()
 
 
 def read_table(path: Path) -> JudgmentTable:
