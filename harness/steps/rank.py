@@ -25,8 +25,9 @@ from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.judgment_columns import lines_in, read_table, table_of
+from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.timing.figures import BUDGET_MS

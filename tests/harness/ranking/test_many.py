@@ -15,7 +15,8 @@ from harness.ranking.ranking import as_object, rank
 from harness.steps import rank as step
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
-from harness.store.judgment_columns import read_table, stored_table, table_of
+from harness.store.judgment_columns import stored_table, table_of
+from harness.store.judgment_table_file import read_table
 from tests.harness.conftest import Simulate
 
 
