@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+from harness.ranking.many import MANY
 from harness.ranking.percentiles import Quantiles
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
@@ -83,8 +84,8 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
             _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in page_runs.contexts
         ),
         cautions=summary.cautions,
-        agreement=audits.agreements(everything),
-        audits=audits.audits(everything, reply_texts(page_runs)),
+        agreement=audits.agreements(everything) if len(everything) <= MANY else (),
+        audits=audits.audits(everything, reply_texts(page_runs)) if len(everything) <= MANY else (),
         strategies=strategies.used(page_runs),
         listening=_listening(page_runs),
         telemetry=_telemetry(page_runs),

@@ -11,9 +11,15 @@ from harness.ranking.agreement import agreement
 from harness.ranking.ballot_figures import Figure
 from harness.ranking.beside_people import BesidePeople, beside_people
 from harness.ranking.clustered import clustered_share
+from harness.ranking.many import MANY
 from harness.ranking.verdicts import Texts
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import AXES, Judgment
+
+
+def compared_in_pairs_words(rows: int) -> str:
+    """Why a page of so many verdicts has no agreement and no audits; nothing where it has them."""
+    return f"Left out with over {MANY:,} verdicts, like all that compares them in pairs." if rows > MANY else ""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:

@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from harness.reports import endpointing, events, payload
+from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, method_words
 from harness.reports.cautions import cautions, in_one_line, merged
 from harness.reports.charts import elo_latency, joint_picture, theme
@@ -88,6 +89,7 @@ def render(view: PageView) -> str:
             drawings=Markup(packed(drawings)),
             marker=_marker,
             verdicts=verdicts(view),
+            left_out=compared_in_pairs_words(view.verdicts + view.votes),
             boards={(condition, subset): board(view, condition, subset) for condition in view.conditions for subset in SUBSETS},
             subsets=_subsets(view),
             method_words=method_words(view),

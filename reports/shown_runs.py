@@ -97,8 +97,10 @@ def _unsaid(conditions: Sequence[str]) -> str | None:
 
 def part(store: RunStore, summary: RunSummary, label: str, names: Names) -> Part:
     """A run with its agents called by their names on the page."""
-    selection = Selection(store, human_rows(store))
-    every = Selection(store, human_rows(store), keep_excluded=True)
+    votes = human_rows(store)
+    selection = Selection(store, votes)
+    # Read once: of a long run these are hundreds of megabytes.
+    every = _renamed(Selection(store, votes, keep_excluded=True).verdicts, names)
     return Part(
         store=store,
         selection=selection,
@@ -106,21 +108,17 @@ def part(store: RunStore, summary: RunSummary, label: str, names: Names) -> Part
         label=label,
         names=names,
         sessions=tuple(replace(s, key=replace(s.key, agent=names.of(s.key.agent, s.key.condition))) for s in store.sessions()),
-        judgments=_renamed(every.verdicts, names),
-        counted=_renamed(selection.verdicts, names),
+        judgments=every,
+        counted=tuple(row for row in every if row.judge not in selection.excluded_judges),
     )
 
 
 def _renamed(rows: Sequence[Judgment], names: Names) -> tuple[Judgment, ...]:
-    return tuple(
-        row.model_copy(
-            update={
-                "system_a": names.of(row.system_a, row.condition),
-                "system_b": names.of(row.system_b, row.condition),
-            }
-        )
-        for row in rows
-    )
+    return tuple(_as_on_page(row, names.of(row.system_a, row.condition), names.of(row.system_b, row.condition)) for row in rows)
+
+
+def _as_on_page(row: Judgment, a: str, b: str) -> Judgment:
+    return row if (a, b) == (row.system_a, row.system_b) else row.model_copy(update={"system_a": a, "system_b": b})
 
 
 def quoted_rows(part: Part) -> list[Judgment]:
@@ -128,14 +126,14 @@ def quoted_rows(part: Part) -> list[Judgment]:
     return [
         row
         for condition in part.selection.conditions
-        for row in board_rows(part.counted, condition, part.selection.quoted(condition))
+        for row in board_rows(part.counted, condition, part.summary.quoted(condition))
     ]
 
 
 def quoted_on_page(parts: Sequence[Part], condition: str) -> Presentation:
     """The presentation that a page of all these runs quotes in one condition."""
     having = [each for each in parts if condition in each.selection.conditions]
-    return quoted_presentation({p for each in having for p in each.selection.presentations(condition)})
+    return quoted_presentation({b.presentation for each in having for b in each.summary.boards if b.condition == condition})
 
 
 def measured_on_page(

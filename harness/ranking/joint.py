@@ -19,13 +19,14 @@ import numpy as np
 from harness.errors import UserError
 from harness.ranking.board import Board, Ends, Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.columns import CountedBoard
 from harness.ranking.fits import refits
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.leaderboard import count, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
-from harness.ranking.verdicts import each_once, parts, select
+from harness.ranking.verdicts import each_once, select
 from harness.store.judgment import Judgment
 from harness.timing.figures import BUDGET_MS
 
@@ -137,19 +138,31 @@ def resample(
     selected = select(given, presentation=presentation)
     if any(row.presentation == "audio_with_delay" for row in selected):
         raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
-    rated = board or leaderboard(selected, model)
-    tables = list(latencies)
+    counted = count(each_once(selected), model)
+    return resample_counted(counted, latencies, model, board=board or rate_counted(counted, model), draws=draws, seed=seed)
+
+
+def resample_counted(
+    counted: CountedBoard,
+    latencies: Iterable[Latencies],
+    model: RatingModel = PRIMARY,
+    *,
+    board: Board,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Resampled:
+    """`resample` of verdicts that are counted already; `board` is theirs."""
+    rated, tables = board, list(latencies)
     timed = tuple(row.system for row in rated.systems if any(table.get(row.system) for table in tables))
-    rows = model.rows(each_once(selected))
-    mine = next((part for part in parts(rows) if {s for r in part for s in (r.system_a, r.system_b)} >= set(timed)), None)
-    judged = {row.context for row in mine or rows}
+    mine = next((part for part in counted.parts if set(part.votes.systems) >= set(timed)), None)
+    judged = set((mine or counted.whole).votes.contexts)
     contexts = sorted(judged | {c for table in tables for s in timed for c in table.get(s, {})})
     often = draw_contexts(len(contexts), draws, np.random.default_rng(seed))
     # A draw without one judged context has no rating; with eight contexts or more this is next to impossible.
     often = often[(often[:, np.isin(contexts, sorted(judged))] > 0).any(axis=1)]
     spread = None
     if mine is not None and not rated.unmoved >= set(timed):
-        votes = model.votes(mine, contexts=contexts)
+        votes = mine.votes.among(contexts)
         spread = to_elo(refits(votes, model.method, often))[:, [votes.systems.index(s) for s in timed]]
     return Resampled(rated, tuple(contexts), often, timed, seed, spread)
 

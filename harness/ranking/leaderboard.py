@@ -5,42 +5,23 @@ One door for every vote: judges or people or both, speech or text, regular or ad
 `warnings`, in words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking import bradley_terry, edge, reach
+from harness.ranking import bradley_terry, columns, edge, reach
 from harness.ranking.board import Board, Ends, Interval, SystemRating
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.counts import axis_win_rates, win_rates
+from harness.ranking.chosen import Source
+from harness.ranking.columns import Counted, CountedBoard
 from harness.ranking.fits import Fitted, fit_votes, refits
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
-from harness.ranking.verdicts import Source, Votes, axis_rows, each_once, parts, select
+from harness.ranking.verdicts import Votes, axis_rows, each_once, select
 from harness.store.judgment import Judgment
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """Rows as a rating reads them: the verdicts, and the plain shares that stand beside."""
-
-    votes: Votes
-    presentation: str
-    shares: Mapping[str, float]
-    """System → share won."""
-    axes: Mapping[str, Mapping[str, float]]
-    """System → axis → share won."""
-    own_family: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedBoard:
-    """All rows of a board, and the same by sets of systems that met, largest first."""
-
-    whole: Counted
-    parts: tuple[Counted, ...]
+from harness.store.judgment_columns import table_of
 
 
 def leaderboard(
@@ -94,14 +75,7 @@ def count(rows: Sequence[Judgment], model: RatingModel) -> CountedBoard:
     rows = model.rows(rows)
     if not rows:
         model.votes(rows)
-    each = parts(rows)
-    whole = _counted(rows, model)
-    return CountedBoard(whole, (whole,) if len(each) == 1 else tuple(_counted(part, model) for part in each))
-
-
-def _counted(rows: Sequence[Judgment], model: RatingModel) -> Counted:
-    votes = model.votes(rows)
-    return Counted(votes, rows[0].presentation, win_rates(rows), axis_win_rates(rows), sum(row.own_family for row in rows))
+    return columns.count(table_of(rows), model.lengths if model.method == "ordinal" else None)
 
 
 def rate_counted(

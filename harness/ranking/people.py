@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.board import Ends
-from harness.ranking.counts import win_rates
-from harness.ranking.leaderboard import rate
+from harness.ranking.leaderboard import count, rate
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT
@@ -111,7 +110,7 @@ def _picks(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> dict[st
         by_context[row.context].append(row)
     found = {}
     for context, here in by_context.items():
-        shares = {s: share for s, share in win_rates(here).items() if is_human(s)}
+        shares = {s: share for s, share in count(here, PRIMARY).whole.shares.items() if is_human(s)}
         if shares:
             # Equal shares go to the first name: an arbitrary choice that looks at no further vote.
             found[context] = max(sorted(shares), key=lambda s: shares[s])

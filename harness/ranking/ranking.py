@@ -20,7 +20,7 @@ from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board, Ends
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
-from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, lay_over, resample
+from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
 from harness.ranking.leaderboard import rate, repeats_in_notes
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
@@ -117,13 +117,10 @@ def rank(
     rows = each_once(chosen)
     board = rate(rows, model, notes=repeats_in_notes(chosen, rows), bootstrap_draws=draws, seed=seed)
     lengths = lengths_of(texts or {})
-    figure, figures = None, []
-    known = {row.system for row in board.systems}
-    others = {name: given for name, given in (other_latencies or {}).items() if any(given.get(s) for s in known)}
-    if latencies and any(latencies.get(s) for s in known) and board.presentation != "audio_with_delay":
-        drawn = resample(rows, [latencies, *others.values()], model, board=board, draws=draws, seed=seed)
-        figure = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
-        figures = [lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items()]
+    figure, *figures = joint_figures(
+        lambda tables: resample(rows, tables, model, board=board, draws=draws, seed=seed),
+        board, latencies or {}, other_latencies or {}, cut_ins, budget_ms,
+    ) or (None,)  # fmt: skip
     return Ranking(
         board=board,
         variants=variants(rows, model, primary=board, lengths=lengths),
@@ -139,6 +136,25 @@ def rank(
         reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
         checks=checks or {},
     ).with_notes(_unmeasured(rows, checks or {}))
+
+
+def joint_figures(
+    drawn_with: Callable[[Sequence[Latencies]], Resampled],
+    board: Board,
+    latencies: Latencies,
+    other_latencies: Mapping[str, Latencies],
+    cut_ins: Events | None,
+    budget_ms: float,
+) -> tuple[JointFigure, ...]:
+    """The joint figure of a board on its first latency, then on each other one, all over the same draws; none where no system
+    of the board has that latency, or where the board holds the latency itself."""
+    known = {row.system for row in board.systems}
+    others = {name: given for name, given in other_latencies.items() if any(given.get(s) for s in known)}
+    if not any(latencies.get(s) for s in known) or board.presentation == "audio_with_delay":
+        return ()
+    drawn = drawn_with([latencies, *others.values()])
+    first = lay_over(drawn, latencies, others=others, cut_ins=cut_ins, budget_ms=budget_ms)
+    return first, *(lay_over(drawn, given, name=name, budget_ms=budget_ms) for name, given in others.items())
 
 
 def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> list[str]:

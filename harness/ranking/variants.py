@@ -12,9 +12,10 @@ from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
+from harness.ranking.chosen import Source
 from harness.ranking.leaderboard import count, leaderboard, rate_counted, repeats_in_notes
 from harness.ranking.model import PRIMARY, Method, RatingModel
-from harness.ranking.verdicts import Lengths, Source, each_once, select
+from harness.ranking.verdicts import Lengths, each_once, select
 from harness.store.judgment import Judgment
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}

@@ -1,25 +1,22 @@
 """Judgment rows as arrays: the one form that every fit reads.
 
 A verdict is a signed level: its sign says who won, its size how clearly (1–5), and 0 is a tie. Judges and people give the
-same rows. What may never share a fit is the *presentation*: a reply that was read and one that was heard with its delay
-are two different objects, and a rating made of both would put latency on the quality axis (HEART harness design). So the
-presentation is chosen here, once, and rows of several are refused.
+same rows. Which of them make a board is `chosen`'s to say.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
+from harness.ranking import chosen
+from harness.ranking.chosen import Source
 from harness.ranking.scale import Floats, Ints
-from harness.store.judgment import AXES, Judgment, is_rule
+from harness.store.judgment import AXES, Judgment
+from harness.store.judgment_columns import table_of
 
 SOURCES = ("judge", "human")
-Source = Literal["judge", "human"]
 Texts = Mapping[tuple[str, str, int], str]
 """(context, system, repeat) → the reply as judged."""
 Lengths = Mapping[tuple[str, str, int], int]
@@ -54,6 +51,12 @@ class Votes:
     def __len__(self) -> int:
         return int(self.first.size)
 
+    def among(self, contexts: Sequence[str]) -> "Votes":
+        """The same verdicts, their contexts numbered as in `contexts`, which may hold others too."""
+        place = {name: k for k, name in enumerate(contexts)}
+        at = np.array([place[name] for name in self.contexts], dtype=np.int64)
+        return replace(self, contexts=tuple(contexts), context=at[self.context])
+
 
 def select(
     judgments: Iterable[Judgment],
@@ -70,61 +73,17 @@ def select(
 
     Raises UserError when rows of several presentations or conditions are given and none is chosen.
     """
-    rows = [
-        row
-        for row in judgments
-        if row.purpose == "main"
-        and (presentation is None or row.presentation == presentation)
-        and (condition is None or row.condition == condition)
-        and (subset is None or row.subset == subset)
-    ]
+    given = list(judgments)
+    table = table_of(given)
+    kept = chosen.of_one_board(table, presentation, condition, subset)
     if source is not None:
-        rows = _of_source(rows, source)
-    over = sorted({row.condition for row in rows if row.condition})
-    if len(over) > 1:
-        raise UserError(
-            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a board of its own: choose one"
-        )
-    seen = sorted({row.presentation for row in rows})
-    if len(seen) > 1:
-        raise UserError(
-            f"the judgments hold several presentations ({', '.join(seen)}), which never share a ranking: choose one"
-        )
-    return rows
-
-
-def _of_source(rows: Sequence[Judgment], source: Source) -> list[Judgment]:
-    own = [row for row in rows if row.source == source]
-    if source == "judge":
-        return own
-    rules = sorted({row.judge for row in rows if is_rule(row.judge)})
-    voted = {row.context for row in own}
-    return own + [row for row in rows if rules and row.judge == rules[0] and row.context in voted]
+        kept[kept] = chosen.of_source(table.where(kept), source)
+    return [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
 
 
 def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
-    """The rows without exact repeats: one voter cannot give the very same verdict on one pair twice, so a file did."""
-    return list({_identity(row): row for row in reversed(rows)}.values())[::-1]
-
-
-def _identity(row: Judgment) -> tuple[object, ...]:
-    marks = tuple(sorted((axis, mark.winner, mark.strength) for axis, mark in row.axes.items())) if row.axes else ()
-    who = (row.context, row.system_a, row.system_b, row.source, row.judge, row.presentation, row.condition, row.replicate)
-    return (*who, row.repeat, row.purpose, row.winner, row.strength, row.shown_first, marks)
-
-
-def parts(rows: Sequence[Judgment]) -> list[list[Judgment]]:
-    """The rows of each set of systems that met, directly or by a chain of opponents: the set with most systems first."""
-    names = sorted({s for row in rows for s in (row.system_a, row.system_b)})
-    at = {name: k for k, name in enumerate(names)}
-    met = ([at[row.system_a] for row in rows], [at[row.system_b] for row in rows])
-    count, label = connected_components(csr_array((np.ones(len(rows)), met), shape=(len(names), len(names))), directed=False)
-    sets: list[list[Judgment]] = [[] for _ in range(count)]
-    for row in rows:
-        sets[label[at[row.system_a]]].append(row)
-    size = np.bincount(label, minlength=count)
-    # Names are sorted, so labels are by first name already, and equal sizes keep that order.
-    return [sets[k] for k in sorted(range(count), key=lambda k: -int(size[k]))]
+    """The rows without exact repeats."""
+    return [row for row, stays in zip(rows, chosen.each_once(table_of(rows)).tolist(), strict=True) if stays]
 
 
 def axis_rows(judgments: Iterable[Judgment], axis: str) -> list[Judgment]:

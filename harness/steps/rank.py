@@ -10,19 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from harness.errors import UserError
+from harness.ranking import chosen, columns
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
-from harness.ranking.leaderboard import leaderboard
+from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample_counted
+from harness.ranking.leaderboard import rate_counted, repeats_in_words
 from harness.ranking.many import MANY, rank_many
-from harness.ranking.model import RatingModel
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.steps.latency import FIGURES, latency_values
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
-from harness.store.judgment_columns import lines_in, read_table
+from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.timing.figures import BUDGET_MS
@@ -90,24 +95,41 @@ def contexts_of(selection: Selection, place: Place) -> Contexts:
 def rated(selection: Selection, place: Place) -> Rated:
     """One board with its joint points, by the same model and the same latency table as `rank_condition`."""
     inside = contexts_of(selection, place)
-    rows = [row for row in selection.rows(place.condition, place.presentation) if row.context in inside]
     found = measured(selection, place.condition, place.presentation, inside)
     manifest = selection.manifest
-    return rated_rows(rows, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid)
+    table = board_table(selection, place, inside)
+    return _rated(table, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid)
+
+
+def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
+    """The verdicts of one board, as columns."""
+    table = selection.table
+    mine = (table["purpose"] == 0) & table.named("condition", place.condition) & table.named("presentation", place.presentation)
+    known = np.array([name in inside for name in table.contexts], dtype=bool)
+    return table.where(mine & known[table["context"]] if known.size else mine)
 
 
 def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
     """The board of some verdicts and the points of those of its systems that have a latency. `valid`: of sound runs alone."""
-    if not rows:
+    return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed, valid=valid)
+
+
+def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+    given = table.where(chosen.of_one_board(table))
+    if not len(given):
         return Rated(None, {})
-    board = leaderboard(rows, seed=seed)
-    adjusted = leaderboard(rows, RatingModel(lengths=lengths_of(found.texts)), seed=seed)
+    once = given.where(chosen.each_once(given))
+    notes = [repeats_in_words(len(given) - len(once), len(given))] if len(once) < len(given) else []
+    counted = columns.count(once)
+    board = rate_counted(counted, PRIMARY, notes=notes)
+    lengths = lengths_of(found.texts)
+    adjusted = rate_counted(columns.count(once, lengths), RatingModel(lengths=lengths), notes=notes)
     with_length = adjusted if "length" in adjusted.terms else None
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
     if not ttfa or board.presentation == "audio_with_delay":
         return Rated(board, {}, with_length)
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
-    drawn = resample(rows, found.latencies.values(), board=board, seed=seed)
+    drawn = resample_counted(counted, found.latencies.values(), board=board, seed=seed)
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
     points = figure.points if valid else [point.without_chances for point in figure.points]
     return Rated(board, {point.system: point for point in points}, with_length)
@@ -130,24 +152,30 @@ def rank_condition(
     checks = {check.judge: check for check in store.judge_checks()}
     families = {judge: check.family for judge, check in checks.items()}
     families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
-    rows = [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation]
+    common: dict[str, Any] = {
+        "other_latencies": {name: values for name, values in found.latencies.items() if name != "ttfa"},
+        "cut_ins": found.cut_ins,
+        "budget_ms": budget_ms or selection.manifest.budgets_ms["ttfa"],
+        "presentation": presentation,
+        "texts": found.texts,
+        "external": table.scores,
+        "checks": checks,
+    }
+    ttfa = found.latencies.get("ttfa", {})
+    if len(selection.table) > MANY:
+        ranking = rank_many(selection.table, condition=condition, latencies=ttfa, **common, **options)
+    else:
+        ranking = rank(
+            [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation],
+            ttfa,
+            is_human=lambda name: authors.get(name, name).startswith("human:"),
+            families={**families, **table.families},
+            **common,
+            **options,
+        )
     invalid = selection.manifest.invalid
-    ranking = rank(
-        rows,
-        found.latencies.get("ttfa", {}),
-        other_latencies={name: values for name, values in found.latencies.items() if name != "ttfa"},
-        cut_ins=found.cut_ins,
-        budget_ms=budget_ms or selection.manifest.budgets_ms["ttfa"],
-        presentation=presentation,
-        texts=found.texts,
-        is_human=lambda name: authors.get(name, name).startswith("human:"),
-        families={**families, **table.families},
-        external=table.scores,
-        checks=checks,
-        **options,
-    )
     ranking = ranking.without_chances if invalid else ranking
-    notes = _notes(store.folder, selection.verdicts, condition, presentation)
+    notes = _notes(store.folder, selection.table, condition, presentation)
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
@@ -221,7 +249,7 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
     failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
-    if failed and store.judgments():
+    if failed and store.judgment_count():
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
             "judge with another, or rank all the same with --keep-excluded"
@@ -229,18 +257,19 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     return f"{path}: the run holds no judgments yet; judge it with: harness judge {path}"
 
 
-def _notes(path: Path, rows: Sequence[Judgment], condition: str, presentation: Presentation) -> list[str]:
+def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:
     """How judging ended, and votes that another ranking would hold."""
     from harness.judging.record import read_records, stops_in_words  # loads the judges, whom a file of judgments does not need
 
-    here = [row for row in rows if row.condition == condition]
-    judges = {row.judge for row in here if row.presentation == presentation}
+    here = table.where(table.named("condition", condition))
+    judges = {here.judges[k] for k in np.unique(here["judge"][here.named("presentation", presentation)])}
     records = [
         record
         for record in read_records(path)
         if record.presentation == presentation and record.judge in judges and record.condition in (condition, "")
     ]
-    elsewhere = Counter(row.presentation for row in here if row.source == "human" and row.presentation != presentation)
+    people = here["presentation"][(here["human"] == 1) & ~here.named("presentation", presentation)]
+    elsewhere = Counter(here.presentations[k] for k in people.tolist())
     return stops_in_words(records) + [
         f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
         for name, count in sorted(elsewhere.items())

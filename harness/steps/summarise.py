@@ -5,8 +5,10 @@ travel with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from harness.judging.trust import trust_in
 from harness.ranking import Board
@@ -36,6 +38,7 @@ from harness.steps.unfit_callers import unfit_callers
 from harness.steps.watched import unwatched
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
+from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns, reply_of
@@ -54,7 +57,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     manifest = store.manifest
     boards = {place: rated(selection, place) for place in _places(selection)}
     quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
-    main = [row for condition in quoted for row in selection.rows(condition, selection.quoted(condition))]
+    main = _quoted_rows(selection, quoted)
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -81,6 +84,15 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         ]
         + _told(store.step_failures(), selection.sessions),
     )
+
+
+def _quoted_rows(selection: Selection, conditions: Iterable[str]) -> JudgmentTable:
+    """The verdicts of the boards that the run is quoted on."""
+    table = selection.table
+    kept = np.zeros(len(table), dtype=bool)
+    for condition in conditions:
+        kept |= table.named("condition", condition) & table.named("presentation", selection.quoted(condition))
+    return table.where(kept & (table["purpose"] == 0))
 
 
 def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:
@@ -238,9 +250,10 @@ def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selec
     }
 
 
-def _judges(store: RunStore, rows: Sequence[Judgment]) -> list[JudgeSummary]:
-    counts = Counter(row.judge for row in rows)
-    own = Counter(row.judge for row in rows if row.own_family)
+def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
+    counts = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(rows["judge"], return_counts=True), strict=True)})
+    own_rows = rows["judge"][rows["own_family"] != 0]
+    own = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(own_rows, return_counts=True), strict=True)})
     return [
         JudgeSummary(
             id=check.judge,
@@ -265,9 +278,9 @@ def _pacing(manifest: RunManifest) -> PacingSummary:
     return PacingSummary(p99_error_ms=manifest.pacing.p99_error_ms, realtime_ratio=manifest.pacing.realtime_ratio)
 
 
-def _circumstances(selection: Selection, rows: Sequence[Judgment], rated_in: Mapping[str, Rated]) -> Circumstances:
+def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[str, Rated]) -> Circumstances:
     manifest, contexts = selection.manifest, selection.contexts
-    verdicts = [row.context for row in selection.store.judgments() if row.purpose == "main"]
+    verdicts = selection.store.judged_contexts()
     merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
     contexts_planned = manifest.planned_contexts if merged else manifest.context_ids
     planned = len(contexts_planned) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
@@ -281,9 +294,9 @@ def _circumstances(selection: Selection, rows: Sequence[Judgment], rated_in: Map
         contexts=frozenset(context.id for context in contexts),
         played=frozenset(s.key.context_id for s in selection.sessions),
         judged=frozenset(verdicts),
-        verdicts=len(verdicts),
+        verdicts=sum(verdicts.values()),
         ranking=tuple(f"{name}: {text}" if several else text for name, board in quoted.items() for text in board.warnings),
-        silent=sum(is_rule(row.judge) for row in rows),
+        silent=int(np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]).sum()),
         idle_percent=manifest.idle_cpu_percent,
         unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
         merged=frozenset({str(selection.store.folder)}) if merged else frozenset(),

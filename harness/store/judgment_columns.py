@@ -1,19 +1,15 @@
-"""Reading files of very many judgments, one row at a time, into columns.
+"""Very many judgments, one row at a time, into columns: from a run's store, from a file, or from rows that are there already.
 
-A row that is plainly right is taken as numbers, and its object dropped. Any other is read by the strict reader of judgment
-files, which accepts it or says in one line what is wrong with it; so this reader has no rules of its own.
+A row that is plainly right is taken as numbers, and its object dropped; any other is read by the model itself, or by the strict
+reader of files (`judgment_table_file`). So columns have no rules of their own, and nothing here touches a file.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
-from pydantic_core import from_json
 
-from harness.errors import UserError
-from harness.store import judgment_files as files
 from harness.store.judgment import AXES, Judgment
 from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 
@@ -21,8 +17,9 @@ _WINNER: Final = {"a": 1, "b": -1, "tie": 0}
 _SHOWN: Final = {"a": 1, "b": -1, None: 0}
 _SOURCE: Final = {"judge": 0, "human": 1}
 _PURPOSE: Final = {"main": 0, "swapped": 1, "repeat": 2}
-_READ: Final = frozenset((*files.NEEDED, "strength", "shown_first", "presentation", "rationale", "repeat", "condition", "axes"))
-"""Columns of a row that may be taken without the strict reader."""
+_NEEDED: Final = frozenset(name for name, field in Judgment.model_fields.items() if field.is_required())
+_STORED: Final = frozenset(Judgment.model_fields)
+"""Columns of a row that may be taken without a strict reader: of a store all, for that very model wrote them."""
 _UNMARKED: Final = (NOT_MARKED,) * len(AXES)
 _Form = tuple[int, int, int, int, int, int, int, int, int, int, int]
 """Of a row, what few rows have of their own, as in `_FORM`."""
@@ -38,11 +35,12 @@ _KIND: Final[Mapping[str, type[np.signedinteger[Any]]]] = {
 """Of columns whose values need more than a byte."""
 
 
-class _Filling:
+class Filling:
     """Rows so far. Values that go together (judge, verdict, order, …) are few, so each combination is read strictly once and
     known by its values afterwards."""
 
-    def __init__(self) -> None:
+    def __init__(self, readable: frozenset[str] = _STORED) -> None:
+        self._readable = readable
         kinds = ("context", "system", "judge", "subset", "presentation", "condition")
         self._names: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
         self._forms: dict[_Form, int] = {}
@@ -59,7 +57,7 @@ class _Filling:
         shape = tuple(given)
         known = self._shapes.get(shape)
         if known is None:
-            known = self._shapes[shape] = _READ.issuperset(shape) and set(files.NEEDED).issubset(shape)
+            known = self._shapes[shape] = self._readable.issuperset(shape) and _NEEDED.issubset(shape)
         if not known:
             return False
         try:
@@ -86,8 +84,8 @@ class _Filling:
         self._add(context, one, other, form, marks, repeat)
         return True
 
-    def add(self, row: Judgment, given: Mapping[str, Any]) -> None:
-        """Take a row that the strict reader made of `given`."""
+    def add(self, row: Judgment, given: Mapping[str, Any] | None = None) -> None:
+        """Take a row, which the strict reader made of `given` where it comes from a text."""
         names = self._names
 
         def code(kind: str, name: str) -> int:
@@ -99,7 +97,7 @@ class _Filling:
             int(row.own_family), _PURPOSE[row.purpose], _numbered(row.replicate),
         )  # fmt: skip
         known = self._forms.setdefault(form, len(self._forms))
-        if _READ.issuperset(given):
+        if given is not None and self._readable.issuperset(given):
             self._known[_values(given)] = known
         marks = list(_UNMARKED)
         for axis, mark in row.axes.items():
@@ -143,6 +141,7 @@ def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         given["source"], given["winner"], given.get("strength", 1), given.get("shown_first"),
         given.get("presentation", "written"), given.get("condition", ""), given["subset"], given["judge"],
+        given.get("own_family", False), given.get("purpose", "main"), given.get("replicate", 0),
     )  # fmt: skip
 
 
@@ -166,46 +165,23 @@ def _marks(axes: Any) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-def lines_in(path: Path) -> int:
-    """How many lines a file has, at the speed of the disk; 0 for one that cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return sum(part.count(b"\n") for part in iter(lambda: file.read(2**20), b""))
-    except OSError:
-        return 0
+def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
+    """Rows that are there already, in their order; an empty table of none."""
+    filling = Filling()
+    for row in rows:
+        filling.add(row)
+    return filling.table()
 
 
-def read_table(path: Path) -> JudgmentTable:
-    """All rows of a file, as `judgment_files.read` would accept them, one at a time.
+def stored_table(stored: Iterable[dict[str, Any]], votes: Iterable[Judgment] = ()) -> JudgmentTable:
+    """Rows of a store, then people's votes that are kept beside it, in their order; an empty table of none.
 
-    Raises UserError: as `judgment_files.read`.
+    Raises ValueError: a stored row is no judgment.
     """
-    filling = _Filling()
-    try:
-        for given, where in _csv_rows(path) if path.suffix.lower() == ".csv" else _json_rows(path):
-            if not filling.take(given):
-                filling.add(files.row_of(given, where), given)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as UTF-8 text ({' '.join(str(error).split())})") from None
-    found = filling.table()
-    if not len(found):
-        raise UserError(f"{path}: holds no judgments")
-    return found
-
-
-def _json_rows(path: Path) -> Iterator[tuple[Any, str]]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if not text.strip():
-                continue
-            try:
-                given = from_json(text, allow_inf_nan=False)
-            except ValueError:
-                given = files.object_of(text.decode("utf-8"), f"{path}, line {number}")
-            yield given, f"{path}, line {number}"
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[Any, str]]:
-    with path.open(encoding="utf-8-sig", newline="") as text:
-        yield from files.csv_rows(text, path)
+    filling = Filling(_STORED)
+    for given in stored:
+        if not filling.take(given):
+            filling.add(Judgment.model_validate(given), given)
+    for row in votes:
+        filling.add(row)
+    return filling.table()

@@ -7,7 +7,7 @@ Reasons in words are not kept.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ class JudgmentTable:
 
     def __getitem__(self, column: str) -> Column:
         return self.columns[column]
+
+    def named(self, column: Literal["context", "judge", "subset", "presentation", "condition"], name: str) -> NDArray[np.bool_]:
+        """(n,): which rows have this name in a column of names; none has one that no row knows."""
+        names: tuple[str, ...] = getattr(self, f"{column}s")
+        return np.asarray(self.columns[column] == (names.index(name) if name in names else -1), dtype=np.bool_)
 
     def where(self, kept: NDArray[np.bool_]) -> "JudgmentTable":
         """The rows that are kept, with all names."""

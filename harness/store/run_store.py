@@ -13,7 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from pydantic_core import from_json
 
 from harness.agents.secrets import redact, redact_foreign
 from harness.errors import StorageError, UserError
@@ -349,6 +351,28 @@ class RunStore:
         """Every verdict of every judge and rater, in the order given."""
         rows = self._db.execute("SELECT json FROM judgments ORDER BY id").fetchall()
         return [Judgment.model_validate_json(text) for (text,) in rows]
+
+    def stored_judgments(self) -> Iterator[dict[str, Any]]:
+        """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be held at once."""
+        try:
+            for (text,) in self._db.execute("SELECT json FROM judgments ORDER BY id"):
+                yield from_json(text)
+        except DAMAGE as error:
+            raise damaged(self.folder, error) from error
+
+    @_reads
+    def judgment_count(self) -> int:
+        """How many verdicts there are, of every judge and purpose."""
+        (count,) = self._db.execute("SELECT COUNT(*) FROM judgments").fetchone()
+        return int(count)
+
+    @_reads
+    def judged_contexts(self) -> dict[str, int]:
+        """Context → its verdicts that answer the main question, of every judge."""
+        rows = self._db.execute(
+            "SELECT context, COUNT(*) FROM judgments WHERE json_extract(json, '$.purpose') = 'main' GROUP BY context"
+        )
+        return dict(rows.fetchall())
 
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""

@@ -16,14 +16,18 @@ The rules, once for all boards and tables:
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, Literal, cast
+from typing import Any, Final, Literal, cast
+
+import numpy as np
 
 from harness.scenarios.context import Context
 from harness.scenarios.spoken import spoken_indices
 from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.judgment_columns import stored_table
+from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
@@ -178,14 +182,29 @@ class Selection:
             return tuple(row for row in rows if row.condition)
         return tuple(row if row.condition else row.model_copy(update={"condition": self.conditions[0]}) for row in rows)
 
+    @cached_property
+    def table(self) -> JudgmentTable:
+        """The very rows of `verdicts`, as columns: what everything that only counts and fits them reads."""
+        only = self.conditions[0] if len(self.conditions) == 1 else ""
+        votes = (v for v in self._votes if v.judge not in self.excluded_judges and (v.condition or only))
+        return stored_table(self._stored(only), (v if v.condition else v.model_copy(update={"condition": only}) for v in votes))
+
+    def _stored(self, only: str) -> Iterator[dict[str, Any]]:
+        for row in self.store.stored_judgments():
+            condition = row.get("condition") or only
+            if condition and row["judge"] not in self.excluded_judges:
+                row["condition"] = condition
+                yield row
+
     def rows(self, condition: str, presentation: Presentation) -> list[Judgment]:
         """The verdicts that a board of one condition and presentation is made of."""
         return board_rows(self.verdicts, condition, presentation)
 
     def presentations(self, condition: str) -> tuple[Presentation, ...]:
         """What was judged in this condition."""
-        seen = {row.presentation for row in self.verdicts if row.condition == condition and row.purpose == "main"}
-        return tuple(sorted(seen))
+        here = self.table.named("condition", condition) & (self.table["purpose"] == 0)
+        seen = {self.table.presentations[k] for k in np.unique(self.table["presentation"][here])}
+        return tuple(cast(Presentation, name) for name in sorted(seen))
 
     def quoted(self, condition: str) -> Presentation:
         """The presentation whose board stands for this condition wherever one figure is shown."""

@@ -15,7 +15,8 @@ from harness.ranking.ranking import as_object, rank
 from harness.steps import rank as step
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
-from harness.store.judgment_columns import read_table
+from harness.store.judgment_columns import stored_table, table_of
+from harness.store.judgment_table_file import read_table
 from tests.harness.conftest import Simulate
 
 
@@ -134,3 +135,19 @@ def test_a_table_takes_a_fraction_of_what_objects_take(simulate: Simulate, tmp_p
     taken = sum(column.nbytes for column in table.columns.values()) + table.axes.nbytes
     assert taken / len(table) < 64
     assert np.array_equal(table["winner"], [{"a": 1, "b": -1, "tie": 0}[row.winner] for row in files.read(path)])
+
+
+def test_rows_of_a_store_and_rows_that_are_objects_give_the_columns_of_their_file(simulate: Simulate, tmp_path: Path) -> None:
+    rows = simulate(12, 4, 2, seed=3, ties=0.4, axes=True)
+    rows[3] = rows[3].model_copy(update={"own_family": True, "purpose": "swapped", "replicate": 2})
+    stored = stored_table(json.loads(row.model_dump_json()) for row in rows[:-2])
+    with_votes = stored_table((json.loads(row.model_dump_json()) for row in rows[:-2]), rows[-2:])
+    files.write(rows, tmp_path / "rows.jsonl")
+    read = read_table(tmp_path / "rows.jsonl")
+    assert len(stored) == len(rows) - 2
+    for table in (with_votes, table_of(rows)):
+        assert (table.contexts, table.systems, table.judges, table.subsets) == (
+            read.contexts, read.systems, read.judges, read.subsets,
+        )  # fmt: skip
+        assert all((table[name] == read[name]).all() for name in read.columns)
+        assert (table.axes == read.axes).all()

@@ -1,0 +1,76 @@
+"""Which judgments a board is made of: one presentation and condition, no audits, each verdict once, of whom.
+
+The rules are written once, over columns; rows that are objects are chosen by the same (`harness.ranking.verdicts`). What may
+never share a fit is the *presentation*: a reply that was read and one that was heard with its delay are two different objects,
+and a rating made of both would put latency on the quality axis (HEART harness design). So rows of several are refused.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.ranking.scale import Bools
+from harness.store.judgment import is_rule
+from harness.store.judgment_table import JudgmentTable
+
+Source = Literal["judge", "human"]
+
+
+def of_one_board(
+    table: JudgmentTable, presentation: str | None = None, condition: str | None = None, subset: str | None = None
+) -> Bools:
+    """(n,): the rows of one presentation and condition, and on request of one subset; audits of a judge are left out.
+
+    Raises UserError when rows of several presentations or conditions are there and none is chosen.
+    """
+    kept = table["purpose"] == 0
+    for column, names, value in (
+        ("presentation", table.presentations, presentation), ("condition", table.conditions, condition),
+        ("subset", table.subsets, subset),
+    ):  # fmt: skip
+        if value is not None:
+            kept &= table[column] == (names.index(value) if value in names else -1)
+    over = [name for k in np.unique(table["condition"][kept]) if (name := table.conditions[k])]
+    if len(over) > 1:
+        raise UserError(
+            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a board of its own: choose one"
+        )
+    seen = [table.presentations[k] for k in np.unique(table["presentation"][kept])]
+    if len(seen) > 1:
+        raise UserError(
+            f"the judgments hold several presentations ({', '.join(seen)}), which never share a ranking: choose one"
+        )
+    return np.asarray(kept, dtype=bool)
+
+
+def of_source(table: JudgmentTable, source: Source | None) -> Bools:
+    """(n,): the rows of one source, or all.
+
+    A comparison that a rule decided, because one side gave no reply, stands on people's board as well, where they voted:
+    silence must not pay there either.
+    """
+    if source is None:
+        return np.ones(len(table), dtype=bool)
+    own = table["human"] == (source == "human")
+    if source == "judge":
+        return np.asarray(own, dtype=bool)
+    rules = [k for k in np.unique(table["judge"]) if is_rule(table.judges[k])]
+    voted = np.isin(table["context"], np.unique(table["context"][own]))
+    return np.asarray(own | ((table["judge"] == rules[0]) & voted) if rules else own, dtype=bool)
+
+
+def each_once(table: JudgmentTable) -> Bools:
+    """(n,): the first of rows that repeat each other exactly: one voter cannot give the very same verdict on one pair twice, so
+    a file did."""
+    columns = [table[name] for name in table.columns if name not in ("subset", "own_family")] + list(table.axes.T)
+    key = np.zeros(len(table), dtype=np.int64)
+    for column in columns:
+        values, code = np.unique(column, return_inverse=True)
+        if values.size > 1:
+            # Numbered anew each time, so that the product never leaves 63 bits.
+            key = np.unique(key, return_inverse=True)[1] * values.size + code
+    _, first = np.unique(key, return_index=True)
+    kept = np.zeros(len(table), dtype=bool)
+    kept[first] = True
+    return kept

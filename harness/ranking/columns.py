@@ -1,0 +1,121 @@
+"""Judgments as columns: in which parts they fall, and what is counted of them.
+
+This is the one home of these rules for rows of any number. A handful of rows becomes a table first, because a rule that is
+written twice, once for objects and once for columns, is in the end two rules.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from harness.errors import UserError
+from harness.ranking.scale import Bools, Floats, Ints
+from harness.ranking.verdicts import Lengths, Votes
+from harness.store.judgment import AXES
+from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Rows as a rating reads them: the verdicts, and the plain shares that stand beside."""
+
+    votes: Votes
+    presentation: str
+    shares: Mapping[str, float]
+    """System → share won."""
+    axes: Mapping[str, Mapping[str, float]]
+    """System → axis → share won."""
+    own_family: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedBoard:
+    """All rows of a board, and the same by sets of systems that met, largest first."""
+
+    whole: Counted
+    parts: tuple[Counted, ...]
+
+
+def count(rows: JudgmentTable, lengths: Lengths | None = None) -> CountedBoard:
+    """Rows as every model reads them; `lengths`: words of each reply, for a model with a length term.
+
+    Raises UserError: a row sets a system against itself.
+    """
+    same = np.flatnonzero(rows["first"] == rows["second"])
+    if same.size:
+        context, system = rows.contexts[rows["context"][same[0]]], rows.systems[rows["first"][same[0]]]
+        raise UserError(f"context {context}: {system} is set against itself")
+    each = _parts(rows)
+    whole = _counted(rows, lengths or {})
+    if len(each) == 1:
+        return CountedBoard(whole, (whole,))
+    return CountedBoard(whole, tuple(_counted(rows.where(part), lengths or {}) for part in each))
+
+
+def _parts(rows: JudgmentTable) -> list[Bools]:
+    """The rows of each set of systems that met, directly or by a chain of opponents: the largest set first."""
+    size = len(rows.systems)
+    pairs = np.unique(rows["first"].astype(np.int64) * size + rows["second"])
+    met = csr_array((np.ones(pairs.size), (pairs // size, pairs % size)), shape=(size, size))
+    _, label = connected_components(met, directed=False)
+    here = label[np.unique(np.concatenate([rows["first"], rows["second"]]))]
+    sizes = {int(k): int((here == k).sum()) for k in dict.fromkeys(here.tolist())}
+    return [label[rows["first"]] == k for k in sorted(sizes, key=lambda k: -sizes[k])]
+
+
+def _counted(rows: JudgmentTable, lengths: Lengths) -> Counted:
+    first, systems = _narrowed(np.concatenate([rows["first"], rows["second"]]), rows.systems)
+    context, contexts = _narrowed(rows["context"], rows.contexts)
+    judge, judges = _narrowed(rows["judge"], rows.judges)
+    n = len(rows)
+    level = (rows["winner"] * rows["strength"]).astype(np.int64)
+    votes = Votes(
+        systems, contexts, judges, first[:n], first[n:], level, context, judge, rows["human"].astype(np.int64),
+        rows["shown"].astype(np.int64), _longer(rows, lengths),
+    )  # fmt: skip
+    shares = _shares(votes, rows["winner"])
+    marked = rows.axes != NOT_MARKED
+    any_mark = marked.any(axis=1)
+    axes: dict[str, dict[str, float]] = {}
+    for k, axis in enumerate(AXES):
+        if marked[:, k].any():
+            # A judge who marked other axes and not this one saw a tie.
+            points = np.where(marked[:, k], np.sign(rows.axes[:, k]), 0)
+            for system, share in _shares(votes, points, any_mark).items():
+                axes.setdefault(system, {})[axis] = share
+    presentation = rows.presentations[int(rows["presentation"][0])]
+    return Counted(votes, presentation, shares, axes, int(rows["own_family"].sum()))
+
+
+def _longer(rows: JudgmentTable, lengths: Lengths) -> Floats:
+    """log((1 + words of first) / (1 + words of second)) of each row; 0 where one is not known."""
+    n = len(rows)
+    if not lengths:
+        return np.zeros(n)
+    columns = [np.concatenate([rows[name], rows[name]]) for name in ("context", "replicate")]
+    replies = np.stack([columns[0], np.concatenate([rows["first"], rows["second"]]), columns[1]], axis=1).astype(np.int64)
+    each, at = np.unique(replies, axis=0, return_inverse=True)
+    known = [lengths.get((rows.contexts[c], rows.systems[s], int(k))) for c, s, k in each]
+    words = np.array([np.nan if found is None else np.log1p(found) for found in known])[at.reshape(-1)]
+    return np.asarray(np.nan_to_num(words[:n] - words[n:]), dtype=np.float64)
+
+
+def _narrowed(index: Column, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
+    """The index among those names alone that occur."""
+    used, place = np.unique(index, return_inverse=True)
+    return place.astype(np.int64), tuple(names[k] for k in used)
+
+
+def _shares(
+    votes: Votes, winner: np.ndarray[tuple[int, ...], np.dtype[np.integer]], kept: Bools | None = None
+) -> dict[str, float]:
+    """System → share of its comparisons won, a tie half."""
+    kept = np.ones(len(votes), dtype=bool) if kept is None else kept
+    points = (winner[kept] + 1) / 2
+    size = len(votes.systems)
+    won = np.bincount(votes.first[kept], points, size) + np.bincount(votes.second[kept], 1 - points, size)
+    met = np.bincount(votes.first[kept], minlength=size) + np.bincount(votes.second[kept], minlength=size)
+    return {name: float(won[k] / met[k]) for k, name in enumerate(votes.systems) if met[k]}
