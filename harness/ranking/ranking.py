@@ -78,8 +78,8 @@ class Ranking:
     @property
     def without_chances(self) -> "Ranking":
         """The same of a run whose figures may not be quoted."""
-        strip = {"joint": self.joint and _without_chances(self.joint)}
-        return replace(self, **strip, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
+        joint = self.joint and _without_chances(self.joint)
+        return replace(self, joint=joint, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
 
     def with_notes(self, notes: Sequence[str]) -> "Ranking":
         """The same, with more to say beside the board."""

@@ -15,8 +15,8 @@ def row(name: str) -> str:
 
 @pytest.mark.parametrize("name", ["piper-tts", "praat-parselmouth", "krippendorff"])
 def test_a_package_under_the_gpl_is_listed_as_such(name: str) -> None:
-    told = distribution(name).metadata
-    said = " ".join([told.get("License-Expression") or "", told.get("License") or "", *(told.get_all("Classifier") or [])])
+    facts = distribution(name).metadata
+    said = " ".join(text for field in ("License-Expression", "License", "Classifier") for text in facts.get_all(field) or [])
     assert "GPL" in said
     assert "GPL" in row(name)
 

@@ -110,7 +110,7 @@ def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_oth
         victim = store.sessions()[3]
         began = {s.id: s.started_ns for s in store.sessions()}
         recording = store.recording(victim)
-        recording_files.save(replace(recording, loop_lag_ms=[*recording.loop_lag_ms, 500.0]), victim.folder)
+        recording_files.save(replace(recording, loop_lag_ms=(*recording.loop_lag_ms, 500.0)), victim.folder)
         store.set_manifest(with_validity(store))
         store.close()
         seen = harness_command("check", run, "--budgets", limits, "--json")
