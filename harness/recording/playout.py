@@ -174,7 +174,8 @@ def _drop(pieces: list[Piece], clear_ns: int, rate_hz: int) -> None:
     while pieces:
         last = pieces[-1]
         keep = max(0, (clear_ns - last.start_ns) * rate_hz // NS_PER_S)
-        if keep >= last.count_samples:
+        # An empty message behind the clear keeps nothing that was sent before it.
+        if keep >= last.count_samples and (last.count_samples or last.start_ns < clear_ns):
             return
         pieces.pop()
         if keep:

@@ -29,6 +29,7 @@ from harness.timing.breath import breath_before
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
 """−65 dB of full scale; the rounding of 16 bits lies at −98, a whisper above −50."""
+ROUNDING_POWER: Final = 10 ** (-98 / 10)
 UTTERANCE_GAP_S: Final = 0.5
 """Pauses inside an utterance are shorter: between sentences synthesisers leave 200–400 ms."""
 REGION_GAP_S: Final = 0.3
@@ -84,6 +85,8 @@ def first_sound(track: HeardTrack, from_sample: int) -> int | None:
     """Start of the first sound of any kind, at least 30 ms long and 10 dB over the floor, from a sample onwards."""
     block = round(HEARD_RATE_HZ * BLOCK_S)
     level = block_power(track.samples[from_sample:], block)
+    # Silence after the agent's last sound says nothing of the floor under it, nor does what a resampler rings on.
+    level = np.trim_zeros(np.where(level < ROUNDING_POWER, 0.0, level), "b")
     heard = level[level > 0]
     floor = float(np.percentile(heard, 10)) if len(heard) and len(heard) == len(level) else 0.0
     loud = level >= max(AUDIBLE_POWER, floor * 10)

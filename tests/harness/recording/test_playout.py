@@ -60,6 +60,13 @@ def test_a_clear_drops_what_has_not_been_heard_and_frees_the_player() -> None:
     assert track.underruns == ()
 
 
+def test_an_empty_message_keeps_nothing_from_a_clear() -> None:
+    with_empty = _recording((100, 40), (101, 1_000), (102, 0), clears_ms=(300,))
+    assert [p.count_samples * 1000 / RATE for p in lay_out(with_empty)] == pytest.approx([40, 160])
+    before = _recording((100, 40), (101, 0), (400, 40), clears_ms=(300,))
+    assert [p.count_samples * 1000 / RATE for p in lay_out(before)] == pytest.approx([40, 0, 40])
+
+
 def test_a_clear_after_everything_was_heard_drops_nothing() -> None:
     assert heard(_recording((100, 40), clears_ms=(500,))).dropped_samples == 0
 

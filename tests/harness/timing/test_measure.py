@@ -140,3 +140,10 @@ def test_silence_behind_the_caller_s_words_is_no_speech(silence_s: float) -> Non
     with_tail = replace(plain, caller=replace(plain.caller, turns=(longer,)))
     assert measure(with_tail).spoken_end_ms == measure(plain).spoken_end_ms
     assert measure(with_tail).ttfa_ms == measure(plain).ttfa_ms
+
+
+@pytest.mark.parametrize("ends_with_the_call", [True, False])
+def test_a_floor_that_never_rises_is_no_sound_however_long_the_silence_behind_it(ends_with_the_call: bool) -> None:
+    seconds = 8.5 if ends_with_the_call else 5.0
+    recording = make_recording(Said(-2.4, noise(seconds, -50.0)), total_s=8.0).recording
+    assert measure(recording).first_sound_ms is None
