@@ -9,7 +9,7 @@ moment the bytes are read, and leaves playout, timing and every judgement to lat
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from harness.agents.message import Message
 
@@ -57,6 +57,10 @@ class LineReport:
     sent_lost: int | None = None
     """Packets of the caller that did not reach the agent, since the line was opened."""
     sent_jitter_ms: float | None = None
+
+
+NO_TIME_NS: Final = -1
+"""`Mark.at_ns` where the agent stamped a time that no clock gives (negative, not finite, or beyond 64 bits)."""
 
 
 @dataclass(frozen=True, slots=True)

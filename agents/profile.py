@@ -1,7 +1,7 @@
 """An agent's profile: everything that decides how it behaves, in one TOML file with a hash.
 
 A rating belongs to one exact configuration, so a profile is closed (an unknown key is an error, not a silent no-op) and
-hashed, and runs keep it as written. Errors are one line that names file, line and field, because profiles are written
+hashed, and runs keep what of it is plain. Errors are one line that names file, line and field, because profiles are written
 by hand. Keys and tokens never stand in a profile: it names environment variables.
 """
 

@@ -6,19 +6,33 @@ The kinds are in `harness.agents.profile_kinds`; `harness.agents.profile` reads 
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
 
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.secrets import redact_settings
+from harness.agents.profile_plain import as_toml, compared, shown
+from harness.agents.this_machine import is_this_machine, local_ports
 
 _SECRET: Final = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)S?$", re.IGNORECASE)
+_SHIPPED: Final = Path(__file__).resolve().parent / "profiles"
 
 AgentName = Annotated[str, StringConstraints(min_length=1, max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+ProgramName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\s/]+$")]
 
 
 class NotSpokenTo(Exception):
@@ -39,7 +53,11 @@ class ProcessSettings(ProfileSettings):
     neither, it prints one JSON line `{"event": "ready", "url": "ws://…"}`.
     """
 
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    command: tuple[str, ...] = ()
+    """Empty only beside `also` alone: of an agent that runs already."""
+    also: tuple[Port | ProgramName, ...] = ()
+    """What works for the agent and is not started by it (`"ollama"`, or the port that it serves): its work on this machine is
+    the agent's own, and not that of others."""
     cwd: str = "."
     """Working folder, relative to the profile's own."""
     env: dict[str, str] = Field(default_factory=dict)
@@ -51,8 +69,18 @@ class ProcessSettings(ProfileSettings):
     """How long the agent has to end by itself after SIGTERM before it is killed."""
     nice: Annotated[int, Field(ge=0, le=19)] = 0
 
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A profile that names no companions has the hash of one written before there were any."""
+        content: dict[str, Any] = write(self)
+        if not self.also:
+            content.pop("also", None)
+        return content
+
     @model_validator(mode="after")
     def _can_be_started(self) -> Self:
+        if not self.command and (not self.also or self.model_fields_set != {"also"}):
+            raise ValueError("command is needed to start the agent; of one that runs already give `also` alone")
         if self.ready_url is not None and self.ready_pattern is not None:
             raise ValueError("give ready_url or ready_pattern, not both")
         if self.ready_url is not None and not re.match(r"^(https?|wss?|tcp)://\S+$", self.ready_url):
@@ -99,8 +127,11 @@ class AgentProfile(ProfileSettings):
 
     @property
     def shown_text(self) -> str:
-        """The file as it can be kept and shown."""
-        return redact_settings(self._source_text)
+        """The file as it can be kept and shown: its settings, of which `harness.agents.profile_plain` hides what is not
+        plain. A profile that ships is public, and is shown as it is written."""
+        if self._source is not None and self._source.parent == _SHIPPED:
+            return self._source_text
+        return as_toml(shown(tomllib.loads(self._source_text)))
 
     @property
     def folder(self) -> Path:
@@ -109,8 +140,9 @@ class AgentProfile(ProfileSettings):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of every setting with its value (comments, order, description and the file's place do not count)."""
-        content = self.model_dump(mode="json", exclude={"description"})
+        """SHA-256 of every setting (comments, order, description and the file's place do not count). Of settings that are not
+        plain it holds a short hash only, since who knows all others could else check guesses of a password against it."""
+        content = compared(self.model_dump(mode="json", exclude={"description"}))
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     @property
@@ -130,8 +162,18 @@ class AgentProfile(ProfileSettings):
 
     @property
     def runs_here(self) -> bool:
-        """Whether the harness starts it, so that it computes on this machine."""
-        return self.process_settings is not None or self.running_url is None
+        """Whether it computes on this machine: the harness starts it, or it answers at an address of this machine."""
+        return self.process_settings is not None or self.running_url is None or is_this_machine(self.running_url)
+
+    @property
+    def also(self) -> tuple[int | str, ...]:
+        """Programs, by name, and ports that work for the agent without being started by it."""
+        return ()
+
+    @property
+    def spoken_ports(self) -> frozenset[int]:
+        """The ports of this machine that it is said to answer at or to speak to, in any address of its settings."""
+        return local_ports(self.model_dump(mode="json", exclude={"description", "name"}))
 
     @property
     def threads(self) -> Mapping[str, int]:

@@ -54,7 +54,7 @@ class PluginProfile(PcmBot):
 
     @property
     def running_url(self) -> str | None:
-        return self.url or (None if self.process else "")
+        return self.url or (None if self.process_settings else "")
 
     @model_validator(mode="after")
     def _is_installed(self) -> Self:

@@ -24,7 +24,7 @@ class SpokenElsewhere(AgentProfile):
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
-        if self.url is None and self.process is None and self.kind != "plugin":
+        if self.url is None and self.process_settings is None and self.kind != "plugin":
             raise ValueError("give url (of a running agent) or a [process] table (to have it started)")
         if self.url is None and self.process is not None and (self.process.ready_url or self.process.ready_pattern):
             raise ValueError("url is needed with ready_url or ready_pattern: only a JSON ready line brings its own")
@@ -32,7 +32,11 @@ class SpokenElsewhere(AgentProfile):
 
     @property
     def process_settings(self) -> ProcessSettings | None:
-        return self.process
+        return self.process if self.process is not None and self.process.command else None
+
+    @property
+    def also(self) -> tuple[int | str, ...]:
+        return self.process.also if self.process is not None else ()
 
     @property
     def running_url(self) -> str | None:

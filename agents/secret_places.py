@@ -1,8 +1,10 @@
 """Where secrets stand: which variables, fields, flags, headers and parts of an address hold one.
 
-A key cannot be told from any other string by its looks, so it is known by its place: by the name beside it, or because a
-whole place is private (the user and query of a URL, headers, a call's parameters). A short or plain word in such a place
-is taken for a setting (`language = "english"`): masking it wherever it occurs would falsify what agents say.
+Few keys show by their looks (`harness.agents.secret_shapes`), so they are known by their place: by the name beside them, or
+because a whole place is private (the user and query of a URL, headers, a call's parameters). A short or plain word in such a
+place is taken for a setting (`language = "english"`): masking it wherever it occurs would falsify what agents say. Under a
+name that holds nothing but secrets (`DB_PASS`, `--password`) a word from 8 letters is looked for everywhere, too, and a
+shorter one is masked where it stands.
 
 Pure functions of the standard library alone, so that the supervisor of an agent can use them.
 """
@@ -19,20 +21,41 @@ LEAST_CHARACTERS: Final = 6
 LEAST_IN_ENVIRONMENT: Final = 8
 """Of a variable that only looks secret by its name."""
 PLAIN_WORD_CHARACTERS: Final = 15
-"""Letters, dashes and underscores up to this length are a word (`none`, `not-needed`), and no key."""
+"""Letters, dashes and underscores up to this length are a word (`english`), and no key, but under a name of a password."""
 
-_WORDS: Final = frozenset(("auth", "authorization", "bearer", "cookie", "credential", "passphrase", "passwd", "signature"))
-_ENDINGS: Final = ("key", "token", "secret", "password")
+_WORDS: Final = frozenset(
+    ("auth", "authorization", "bearer", "cookie", "credential", "dsn", "header", "jwt", "pass", "pat", "pin", "signature")
+)
+_ENDINGS: Final = ("key", "token", "secret", "password", "passphrase", "passwd", "passcode", "pwd")
+_PASSWORDS: Final = ("password", "passphrase", "passwd", "passcode", "pwd", "secret")
+_PASSWORD_WORDS: Final = frozenset(("pass", "pat", "jwt", "pin", "dsn"))
+"""Names that hold nothing but secrets, so that even a plain word behind them is one; a `key` may be of a table, a `token` one
+that was counted."""
+_WORKING_FOLDERS: Final = frozenset(("PWD", "OLDPWD", "INIT_CWD"))
+_NO_SECRETS: Final = frozenset(
+    ("anonymous", "changeme", "default", "disabled", "enabled", "false", "language", "none", "not-needed", "null", "optional",
+     "password", "postgres", "required", "secret", "true", "undefined", "unset")
+)  # fmt: skip
+"""What stands under a secret's name where there is none, or one that everybody knows."""
 _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers", "additional_headers", "parameters"))
 _NOT_THE_VALUE: Final = ("env", "file", "path", "argument")
 """Last words of names that say where a secret is, and hold none (`api_key_env`)."""
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>\\]+")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
-_ASSIGNED: Final = re.compile(
-    r"(?<![\w.-])([A-Za-z][\w.-]{0,60}+)[\"']?[ \t]{0,3}+[:=][ \t]{0,3}+(?:Bearer +|Basic +)?[\"']?([^\s\"',;&{}\\]{8,}+)"
+_NAMED: Final = re.compile(
+    r"(?<![\w.-])(-{0,2}+[A-Za-z][\w.-]{0,60}+)[\"']?[ \t]{0,3}+([:=])[ \t]{0,3}+(?:Bearer +|Basic +)?([\"']?)"
 )
-"""Tried once a word: logs are hostile text, and a pattern that backs up through a long line would hold the agent up."""
+"""Up to where a value begins. Tried once a word: logs are hostile text, and a pattern that backs up through a long line would
+hold the agent up."""
+_VALUE: Final = re.compile(r"[^\s\"',;&{}\\]++")
+_QUOTED: Final = re.compile(r"[^\s\"'\\]++")
+_AFTER_FLAG: Final = re.compile(
+    r"(?<![\w-])(--?[A-Za-z][\w-]{0,40}+)(?:[ \t]{1,3}+|[\"'],[ \t]{0,2}+)[\"']?([^\s\"',;&{}\\-][^\s\"',;&{}\\]*+)"
+)
+"""`--pin 4711`, and `'--pin', '4711'` as a list of words prints."""
+_USER_FLAGS: Final = frozenset(("-u", "--user", "--proxy-user", "-U"))
+"""Of curl, wget and their kind: a name, a colon, a password."""
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?$", re.DOTALL)
 _KEY_LIKE: Final = re.compile(r"(?=.*[A-Za-z])(?=.*\d)|.*[^A-Z\W][A-Z]", re.DOTALL)
 """Letters and digits, or capitals inside: neither a word nor a number."""
@@ -41,22 +64,70 @@ _KEY_LIKE: Final = re.compile(r"(?=.*[A-Za-z])(?=.*\d)|.*[^A-Z\W][A-Z]", re.DOTA
 def looks_secret(name: str) -> bool:
     """Whether a variable, field, flag or header of this name holds a secret."""
     parts = [part.lower() for part in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if part]
-    if not parts or parts[-1] in _NOT_THE_VALUE:
+    if not parts or parts[-1] in _NOT_THE_VALUE or name in _WORKING_FOLDERS:
         return False
-    bare = [part.rstrip("0123456789").removesuffix("s") for part in parts]
+    bare = [form for part in parts for form in _one_and_many(part)]
     return any(part in _WORDS or part.endswith(_ENDINGS) for part in bare)
+
+
+def _one_and_many(part: str) -> tuple[str, str]:
+    """A part of a name without its number, and what it is one of (`keys`: `key`; but `pass` is `pass`)."""
+    bare = part.rstrip("0123456789")
+    return bare, bare.removesuffix("s")
+
+
+def holds_only_secrets(name: str) -> bool:
+    """Whether a name can hold nothing but a secret, so that a plain word or a short number under it is one, too."""
+    if not looks_secret(name):
+        return False
+    parts = [part.lower() for part in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if part]
+    bare = parts[-1].rstrip("0123456789")
+    return bare in _PASSWORD_WORDS or bare.endswith(_PASSWORDS) or parts[-2:] == ["api", "key"]
 
 
 def assigned(text: str) -> Iterator[str]:
     """Values in free text that stand behind a secret's name (`api_key=…`, `X-Api-Key: …`) and are no mere word or number."""
-    for found in _ASSIGNED.finditer(text):
-        if looks_secret(found[1]) and _KEY_LIKE.match(found[2]):
-            yield found[2]
+    for start, end in _assigned(text):
+        if end - start >= LEAST_IN_ENVIRONMENT and _KEY_LIKE.match(text, start, end):
+            yield text[start:end]
 
 
 def mask_assigned(text: str, mask: str) -> str:
-    """The text with what `assigned` finds masked in its place."""
-    return _ASSIGNED.sub(lambda found: _without(found, 2, mask) if looks_secret(found[1]) else found[0], text)
+    """The text with what `assigned` finds masked in its place, and with every value of a setting or a flag that can hold
+    nothing but a secret, be it a word or four digits."""
+    pieces, last = [], 0
+    for start, end in _assigned(text):
+        pieces += [text[last:start], mask]
+        last = end
+    text = "".join([*pieces, text[last:]]) if pieces else text
+    return _AFTER_FLAG.sub(lambda found: _without_argument(found, mask), text) if "-" in text else text
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Where values stand that are secret by the name before them. `pin = 4711` and `"pin": "4711"` are written as settings
+    are; `password: required` is a sentence, and only a value that is no word counts there."""
+    if "=" not in text and ":" not in text:
+        return
+    reached = 0
+    while (name := _NAMED.search(text, reached)) is not None:
+        reached = name.end()
+        flag = name[1].startswith("-")
+        if not looks_secret(name[1]) and name[1] not in _USER_FLAGS:
+            continue
+        found = (_QUOTED if name[3] else _VALUE).match(text, name.end())
+        if found is None:
+            continue
+        reached = found.end()
+        if _is_none(found[0]):
+            continue
+        if name[1] in _USER_FLAGS:
+            if (behind := _password_of(found[0])) is not None:
+                yield found.end() - len(behind), found.end()
+            continue
+        as_setting = name[2] == "=" or bool(name[3])
+        only_secrets = holds_only_secrets(name[1]) or (flag and not _is_count(name[1], found[0]))
+        if (as_setting and only_secrets) or (len(found[0]) >= LEAST_IN_ENVIRONMENT and _KEY_LIKE.match(found[0])):
+            yield found.span()
 
 
 def mask_behind_scheme(text: str, mask: str) -> str:
@@ -64,11 +135,36 @@ def mask_behind_scheme(text: str, mask: str) -> str:
     return _SCHEME.sub(lambda found: _without(found, 1, mask), text)
 
 
-def _without(found: re.Match[str], group: int, mask: str) -> str:
-    if not _KEY_LIKE.match(found[group]):
-        return found[0]
+def _without_argument(found: re.Match[str], mask: str) -> str:
+    if found[1] in _USER_FLAGS:
+        behind = _password_of(found[2])
+        return found[0] if behind is None else found[0][: -len(behind)] + mask
+    secret = found[1].startswith("--") and looks_secret(found[1]) and not _is_count(found[1], found[2])
+    return _in_place(found, 2, mask) if secret and not _is_none(found[2]) else found[0]
+
+
+def _password_of(value: str) -> str | None:
+    """The password of `user:password`; None where there is none, or both are numbers (of a user and a group)."""
+    user, _, password = value.partition(":")
+    numbers = user.isdigit() and password.isdigit()
+    return None if not password or _is_none(password) or password.startswith("//") or numbers else password
+
+
+def _is_count(name: str, value: str) -> bool:
+    return value.isdigit() and not holds_only_secrets(name)
+
+
+def _is_none(value: str) -> bool:
+    return value.strip("[]<>()").casefold() in _NO_SECRETS or set(value) <= set("*.<>")
+
+
+def _in_place(found: re.Match[str], group: int, words: str) -> str:
     start, end = (place - found.start() for place in found.span(group))
-    return found[0][:start] + mask + found[0][end:]
+    return found[0][:start] + words + found[0][end:]
+
+
+def _without(found: re.Match[str], group: int, mask: str) -> str:
+    return _in_place(found, group, mask) if _KEY_LIKE.match(found[group]) else found[0]
 
 
 def in_environment(environment: Mapping[str, str]) -> Iterator[str]:
@@ -76,8 +172,8 @@ def in_environment(environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in environment.items():
         if "://" in value:
             yield from in_text(value)
-        elif looks_secret(name) and len(value) >= LEAST_IN_ENVIRONMENT and not os.path.exists(value):
-            yield from _whole(value)
+        if looks_secret(name) and len(value) >= LEAST_IN_ENVIRONMENT and not os.path.exists(value):
+            yield from _whole(value, holds_only_secrets(name))
 
 
 def in_settings(data: Any, environment: Mapping[str, str], name: str = "") -> Iterator[str]:
@@ -96,7 +192,7 @@ def in_settings(data: Any, environment: Mapping[str, str], name: str = "") -> It
     elif isinstance(data, str):
         yield from in_text(data)
         if looks_secret(name) or name in _PRIVATE_TABLES:
-            yield from _whole(data)
+            yield from _whole(data, holds_only_secrets(name))
 
 
 def in_text(text: str) -> Iterator[str]:
@@ -109,16 +205,22 @@ def in_text(text: str) -> Iterator[str]:
 
 
 def worth_masking(value: str) -> bool:
-    """Whether a value is long and odd enough to be looked for everywhere."""
-    plain = len(value) <= PLAIN_WORD_CHARACTERS and re.fullmatch(r"[A-Za-z _-]*", value)
-    return len(value) >= LEAST_CHARACTERS and not plain
+    """Whether a value is long enough to be looked for everywhere, and none that everybody uses."""
+    return len(value) >= LEAST_CHARACTERS and value.casefold() not in _NO_SECRETS
 
 
 def _in_command(words: Sequence[str]) -> Iterator[str]:
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in zip(words, [*words, ""][1:], strict=True):
         flag = _FLAG.match(word)
         if flag and looks_secret(flag[1]):
-            yield from _whole(following if flag[2] is None else flag[2])
+            yield from _whole(following if flag[2] is None else flag[2], holds_only_secrets(flag[1]))
+        name, separator, value = word.partition("=")
+        if separator and not flag and re.fullmatch(r"[A-Za-z]\w*", name) and looks_secret(name):
+            yield from _whole(value, holds_only_secrets(name))
+        user, _, password = (following if word in _USER_FLAGS else "").partition(":")
+        if password and not password.startswith("//"):
+            yield from _whole(password, certain=True)
+            yield from _whole(f"{user}:{password}")
         if len(inner := _shell_words(word)) > 1:
             yield from _in_command(inner)
         name, separator, value = word.partition(":")
@@ -149,8 +251,11 @@ def _in_url(url: str) -> Iterator[str]:
             yield from _whole(value)
 
 
-def _whole(value: str) -> Iterator[str]:
-    """A secret and its parts that are secrets alone: behind `Bearer`, in a cookie, the lines of a PEM block."""
-    for piece in {value, value.strip(), *re.split(r"[\s;]+", value), *(p.partition("=")[2] for p in value.split(";"))}:
-        if worth_masking(piece):
+def _whole(value: str, certain: bool = False) -> Iterator[str]:
+    """A secret and its parts that are secrets alone: behind `Bearer`, in a cookie, among OTLP's headers, the lines of a PEM
+    block. `certain`: by its name it can be nothing else, so that a word from 8 letters is one, too."""
+    pieces = {value, value.strip(), *re.split(r"[\s;,]+", value), *(p.partition("=")[2] for p in re.split("[;,]", value))}
+    for piece in pieces | {bare for p in pieces if (bare := re.sub("(?i)^(?:bearer|basic)(?: |%20)+", "", unquote(p))) != p}:
+        plain = len(piece) <= PLAIN_WORD_CHARACTERS and re.fullmatch(r"[A-Za-z _-]*", piece)
+        if worth_masking(piece) and (not plain or (certain and len(piece) >= LEAST_IN_ENVIRONMENT)):
             yield piece

@@ -13,25 +13,32 @@ import html
 import json
 import os
 import re
+import struct
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, TextIO
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
 
 from harness.agents.secret_places import (
+    LEAST_CHARACTERS,
     in_environment,
     in_settings,
     in_text,
-    looks_secret,
     mask_assigned,
     mask_behind_scheme,
     worth_masking,
 )
+from harness.agents.secret_shapes import mask_shapes
 
 MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024
 """Of a line that has not ended yet."""
+MOST_ESCAPED: Final = 10
+"""Characters that one byte can become (`\\\\\\\\u002f`): as many are held back of a line that has not ended yet."""
+LEAST_IN_BASE64: Final = 8
+"""Characters of a key amid other base64: a form that is looked for must not occur by chance, and 8 are 48 bits."""
 _USER: Final = re.compile(r"(://)[^/@\s\"'<>\\]+(@)")
 _QUERY: Final = re.compile(r"([?&][\w.\[\]%-]+=)[^\s&\"'<>#\\]+")
 
@@ -42,12 +49,13 @@ class Redactor:
 
     values: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
+    """The values and what base64 makes of them, before `written` lets each character be escaped."""
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Redactor":
         """One that masks these values."""
         known = tuple(sorted({value for value in values if worth_masking(value)}))
-        forms = {form for value in known for form in _forms(value) if len(form) >= 6}
+        forms = {form for value in known for form in _forms(value) if len(form) >= LEAST_CHARACTERS}
         return cls(known, tuple(sorted(forms, key=lambda form: (-len(form), form))))
 
     def with_more(self, values: Iterable[str]) -> "Redactor":
@@ -57,19 +65,28 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         """The text without any known secret, and without user, password and query of any address."""
-        for form in self.forms:
-            if form in text:
-                # A number may stand inside a longer one, which is a time and no secret.
-                text = re.sub(rf"(?<![\d.]){form}(?![\d.])", MASK, text) if form.isdigit() else text.replace(form, MASK)
+        text = self.without_values(text)
         if "://" in text:
             text = _USER.sub(rf"\1{MASK}\2", text)
         if "=" in text:
             text = _QUERY.sub(rf"\1{MASK}", text)
         return mask_behind_scheme(text, MASK)
 
+    def without_values(self, text: str) -> str:
+        """The text without any known secret, addresses left as they are."""
+        for form in self.forms:
+            if _needle(form) in text:
+                text = _pattern(form).sub(MASK, text)
+        return text
+
+    def finds(self, text: str) -> bool:
+        """Whether a known secret is in the text."""
+        return any(_needle(form) in text and _pattern(form).search(text) is not None for form in self.forms)
+
     def foreign(self, text: str) -> str:
-        """As a call, and also what stands behind a secret's name: for words that others wrote (logs, errors, profiles)."""
-        return mask_assigned(self(text), MASK)
+        """As a call, and also what stands behind a secret's name or shows by its shape: for words that others wrote (logs,
+        errors, profiles)."""
+        return mask_shapes(mask_assigned(self(text), MASK), MASK)
 
 
 _current: Redactor | None = None
@@ -117,26 +134,13 @@ def redact_foreign(text: str) -> str:
     return _encodable(redactor().foreign(text))
 
 
-def redact_settings(text: str) -> str:
-    """A TOML text fit to be kept: as `redact_foreign`, and every string under a secret's name, however short."""
-    text = redact_foreign(text)
-    try:
-        short = set(_strings_of_secrets(tomllib.loads(text)))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return text
-    for value in short - {MASK, ""}:
-        for mark in "\"'":
-            text = text.replace(f"{mark}{value}{mark}", f"{mark}{MASK}{mark}")
-    return text
-
-
 class RedactedLines:
     """A stream of bytes, masked line by line, so that no secret slips through where two pieces meet."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._held = b""
-        self._margin = max((len(form.encode()) for form in redactor.forms), default=1)
+        self._margin = max((len(form.encode()) * MOST_ESCAPED for form in redactor.forms), default=1)
 
     def feed(self, piece: bytes) -> bytes:
         """What can be written now: whole lines, or the front of one that grows past all measure."""
@@ -178,32 +182,62 @@ class RedactedOutput:
         return getattr(self._stream, name)
 
 
-def _strings_of_secrets(data: object, secret: bool = False) -> Iterator[str]:
-    if isinstance(data, Mapping):
-        for name, value in data.items():
-            yield from _strings_of_secrets(value, secret or looks_secret(str(name)))
-    elif isinstance(data, list):
-        for value in data:
-            yield from _strings_of_secrets(value, secret)
-    elif isinstance(data, str) and secret:
-        yield data
-
-
 def _encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands, and as addresses, JSON, HTML, `repr` and basic authentication carry it."""
-    yield value
-    yield unquote(value)
-    yield quote(value)
-    yield quote(value, safe="")
-    yield quote_plus(value)
-    for ascii_only in (True, False):
-        yield json.dumps(value, ensure_ascii=ascii_only)[1:-1]
-    yield html.escape(value)
-    yield repr(value)[1:-1]
-    raw = value.encode("utf-8", "surrogateescape")
-    yield base64.b64encode(raw).decode().rstrip("=")
-    yield base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    """A value as it stands, without the escapes that it may itself have come with, and as base64 of either."""
+    for bare in {value, unquote(value)}:
+        yield bare
+        yield from _base64_forms(bare.encode("utf-8", "surrogateescape"))
+
+
+@cache
+def _needle(form: str) -> str:
+    """A part of the form that nobody escapes: only where it occurs is the form looked for in earnest."""
+    return max((str(part) for part in re.findall(r"[A-Za-z0-9]*", form)), key=len)
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    pattern = "".join(map(_written, form))
+    # A number may stand inside a longer one, which is a time and no secret.
+    return re.compile(rf"(?<![\d.]){pattern}(?![\d.])" if form.isdigit() else pattern)
+
+
+@cache
+def _written(character: str) -> str:
+    """A pattern of one character as addresses (also within addresses), JSON (also within JSON, and as PHP, Go, Java and .NET
+    write it), HTML and `repr` carry it."""
+    if character.isascii() and character.isalnum():
+        return character
+    raw = character.encode("utf-8", "surrogateescape")
+    percent = "".join(f"%(?:25)?{byte:02x}" for byte in raw)
+    units = [f"{unit:04x}" for (unit,) in struct.iter_unpack("<H", character.encode("utf-16-le", "surrogatepass"))]
+    forms = [
+        rf"\\{{0,4}}{re.escape(character)}",
+        f"(?i:{percent})",
+        "(?i:" + "".join(rf"\\{{1,4}}u{unit}" for unit in units) + ")",
+        "(?i:" + "".join(rf"\\{{1,4}}x{byte:02x}" for byte in raw) + ")",
+        rf"(?i:&\#x0{{0,4}}{ord(character):x};|&\#0{{0,4}}{ord(character)};)",
+    ]
+    forms += [re.escape(named)] if (named := html.escape(character)) != character else []
+    forms += [rf"\\{{1,4}}{short[1:]}"] if len(short := json.dumps(character)[1:-1]) == 2 and short[1].isalpha() else []
+    forms += [rf"\\{{1,4}}x{ord(character):02x}"] if 0x80 <= ord(character) <= 0xFF or character < " " else []
+    forms += [r"\+"] if character == " " else []
+    return f"(?:{'|'.join(forms)})"
+
+
+def _base64_forms(raw: bytes) -> Iterator[str]:
+    """Alone, with and without its padding, in both alphabets; and behind one or two more bytes, as `user:key` has them. Of
+    three bytes four characters are made, so that what comes before moves the key to one of three places, and the characters
+    that it shares with its neighbours say nothing that could be looked for."""
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        yield encode(raw).decode()
+        yield encode(raw).decode().rstrip("=")
+        for before in range(3):
+            whole = encode(bytes(before) + raw).decode()
+            own = whole[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+            if len(own) >= LEAST_IN_BASE64:
+                yield own

@@ -12,22 +12,30 @@ it can be. Far from its limits a sound agent fails more rarely still.
     python benchmarks/gate.py power --draws 400 --seed 2
     python benchmarks/gate.py looks --draws 1000 --seed 3
     python benchmarks/gate.py elo --draws 1000 --seed 4
+    python benchmarks/gate.py alike --draws 4000 --seed 5
+    python benchmarks/gate.py invalid --draws 500 --seed 6
+
+`alike` asks of one limit how its promise fares when turns of a conversation resemble each other: an intraclass
+correlation (ICC) of 0 to 0.9, by a beta law for events and a normal one for latencies, also with unequal numbers of turns.
+`invalid` asks what becomes of a gate where the harness is at fault in a share of the sessions, played again or not.
 
 Each prints the rows of a table of docs/gate.md.
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit
 
-from harness.ranking.bounds import EloOverReference, Evidence, Percentile, Share
+from harness.ranking.bounds import EloOverReference, Percentile, Share
+from harness.ranking.clustered_share import stays_under
 from harness.ranking.gate import Rule, Verdict, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
@@ -42,6 +50,10 @@ WORDS, WER, LOST_CONTEXTS = 25, 0.10, 0.02
 TURNS: Final = {"seeded": 1, "replay": 4}
 TRUTH_CONTEXTS: Final = 500_000
 LOOKS: Final = 10
+ICCS: Final = (0.0, 0.3, 0.6, 0.9)
+JUDGES: Final = ("j1", "j2", "j3")
+FALTERS: Final = (0.005, 0.02, 0.05)
+"""The share of sessions in which the harness or its machine is at fault."""
 RARE: Final = ("cut-ins", "no reply", "pauses cut", "WER")
 MARGINS: Final = ((0.1, 0.2, 0.3), (0.5, 1.0, 2.0))
 """By how much of the figure its limit lies off, ordinary figures and shares of what is rare."""
@@ -90,7 +102,7 @@ def play(contexts: int, turns: int, rng: np.random.Generator) -> Played:
     )
 
 
-def figures(played: Played) -> dict[str, tuple[Evidence, Rule]]:
+def figures(played: Played) -> dict[str, tuple[Share | Percentile, Rule]]:
     """The ten figures of one agent, and which side of a limit each should keep."""
     contexts, turns = played.ttfa_ms.shape
     of = np.full(contexts, float(turns))
@@ -111,7 +123,7 @@ def figures(played: Played) -> dict[str, tuple[Evidence, Rule]]:
         "no reply": (share_of("no_reply"), "at_most"),
         "win rate": (share_of("win"), "at_least"),
         "pauses cut": (Share(played.pauses_cut.sum(axis=1), PAUSES * of), "at_most"),
-        "WER": (Share(played.word_errors.sum(axis=1), WORDS * of, one_a_context=True), "at_most"),
+        "WER": (Share(played.word_errors.sum(axis=1), WORDS * of), "at_most"),
     }
 
 
@@ -132,10 +144,35 @@ def limit_at(rule: Rule, true: float, margin: float) -> float:
     return true * (1 + margin) if rule == "at_most" else true * (1 - margin)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A limit as a question about shares: hits of trials by conversation, and the share that is allowed."""
+
+    hits: Floats
+    of: Floats
+    allowed: float
+
+    def verdict(self, tail: float) -> Verdict:
+        """What the bounds at `tail` would say, without finding them."""
+        if stays_under(self.allowed, self.hits, self.of, tail):
+            return "pass"
+        return "fail" if stays_under(1 - self.allowed, self.of - self.hits, self.of, tail) else "cannot tell"
+
+
+def asked_of(evidence: Share | Percentile, rule: Rule, limit: float) -> Asked:
+    """A limit on a figure; on a percentile it is one on the share of turns beyond it."""
+    if isinstance(evidence, Percentile):
+        over = evidence.under(limit).missed
+        return Asked(over.hits, over.of, 1 - evidence.share)
+    if rule == "at_most":
+        return Asked(evidence.hits, evidence.of, limit)
+    return Asked(evidence.missed.hits, evidence.of, 1 - limit)
+
+
 def suite(agents: list[Played], turns: int, margin: float, tail: float) -> dict[tuple[int, str], Verdict]:
     """The verdict on every limit of a suite."""
     return {
-        (k, name): verdict_of(evidence.bounds(tail), rule, limit_at(rule, truth(turns)[name], margin))
+        (k, name): asked_of(evidence, rule, limit_at(rule, truth(turns)[name], margin)).verdict(tail)
         for k, played in enumerate(agents)
         for name, (evidence, rule) in figures(played).items()
     }
@@ -163,7 +200,7 @@ def errors(draws: int, seed: int) -> Iterator[str]:
             for _ in range(draws):
                 evidence, rule = figures(play(contexts, turns, rng))["ttfa p50"]
                 limit = limit_at(rule, truth(turns)["ttfa p50"], margin)
-                alone.append([verdict_of(evidence.bounds(tail_of(1, None)), rule, limit)])
+                alone.append([asked_of(evidence, rule, limit).verdict(tail_of(1, None))])
             yield _errors_row(f"{contexts} {mode}", "1 (ttfa p50)", margin, alone)
 
 
@@ -187,10 +224,11 @@ def power(draws: int, seed: int) -> Iterator[str]:
             rng = np.random.default_rng((seed, contexts))
             for _ in range(draws):
                 for name, (evidence, rule) in figures(play(contexts, 1, rng)).items():
-                    bounds = evidence.bounds(tail_of(limits, None))
                     for margin in MARGINS[name in RARE]:
                         limit = limit_at(rule, truth(1)[name], margin)
-                        passed[name, contexts, margin] += verdict_of(bounds, rule, limit) == "pass"
+                        passed[name, contexts, margin] += (
+                            asked_of(evidence, rule, limit).verdict(tail_of(limits, None)) == "pass"
+                        )
         for name in truth(1):
             shown = [" / ".join(f"{100 * passed[name, n, m] / draws:.0f}" for m in MARGINS[name in RARE]) for n in sizes]
             yield f"| {name} | {limits} | {' | '.join(shown)} |"
@@ -215,38 +253,113 @@ def looks(draws: int, seed: int) -> Iterator[str]:
 
 
 def elo(draws: int, seed: int) -> Iterator[str]:
-    """One limit on Elo over a reference: an agent that stands on it, and one 100 Elo above."""
-    yield "| conversations | gap | fails | passes |"
+    """One limit on Elo over a reference, three judges a conversation: an agent that stands on it, and one 100 Elo above."""
+    yield "| conversations | ICC | gap | fails | passes |"
     for contexts in (30, 60, 120):
-        for gap in (0.0, 100.0):
-            rng = np.random.default_rng((seed, contexts))
-            found: Counter[Verdict] = Counter()
-            for _ in range(draws):
-                board = leaderboard(_judged(contexts, gap, rng), seed=1)
-                bounds = EloOverReference(board, "agent", "ref:good").bounds(tail_of(1, None))
-                # Of the ordinal fit: what it gives on conversations without end is the truth, and at a gap of 0 that is 0.
-                found[verdict_of(bounds, "at_least", 0.0)] += 1
-            yield f"| {contexts} | {gap:.0f} | {100 * found['fail'] / draws:.1f} % | {100 * found['pass'] / draws:.1f} % |"
+        for icc in ICCS:
+            for gap in (0.0, 100.0):
+                rng = np.random.default_rng((seed, contexts, int(10 * icc)))
+                found: Counter[Verdict] = Counter()
+                for _ in range(draws):
+                    board = leaderboard(_judged(contexts, gap, icc, rng), seed=1)
+                    bounds = EloOverReference(board, "agent", "ref:good", contexts).bounds(tail_of(1, None))
+                    # Of the ordinal fit: what it gives on conversations without end is the truth, and at a gap of 0 that is 0.
+                    found[verdict_of(bounds, "at_least", 0.0)] += 1
+                shares = f"{100 * found['fail'] / draws:.1f} % | {100 * found['pass'] / draws:.1f} %"
+                yield f"| {contexts} | {icc:.1f} | {gap:.0f} | {shares} |"
 
 
-def _judged(contexts: int, gap: float, rng: np.random.Generator) -> list[Judgment]:
+def _judged(contexts: int, gap: float, icc: float, rng: np.random.Generator) -> list[Judgment]:
+    """`icc`: of the log-odds of two verdicts on one pair of one conversation."""
     systems = {"agent": gap / ELO_PER_LOGIT, "ref:good": 0.0, "ref:plain": -0.5}
+    sd = np.sqrt(icc / (1 - icc) * np.pi**2 / 3 / 2)
     rows = []
     for c in range(contexts):
-        lean = {name: theta + rng.normal(0, 0.5) for name, theta in systems.items()}
+        lean = {name: theta + rng.normal(0, sd) for name, theta in systems.items()}
         for one, two in (("agent", "ref:good"), ("agent", "ref:plain"), ("ref:good", "ref:plain")):
-            y = lean[one] - lean[two] + rng.logistic()
-            rows.append(
-                Judgment(
-                    context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge="j",
-                    winner="a" if y > 0 else "b", strength=1 + int(np.searchsorted([0.5, 1.0, 1.8, 3.0], abs(y))),
-                    shown_first="a" if rng.random() < 0.5 else "b",
-                )
-            )  # fmt: skip
+            for judge in JUDGES:
+                y = lean[one] - lean[two] + rng.logistic()
+                rows.append(
+                    Judgment(
+                        context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge=judge,
+                        winner="a" if y > 0 else "b", strength=1 + int(np.searchsorted([0.5, 1.0, 1.8, 3.0], abs(y))),
+                        shown_first="a" if rng.random() < 0.5 else "b",
+                    )
+                )  # fmt: skip
     return rows
 
 
-TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {"errors": errors, "power": power, "looks": looks, "elo": elo}
+def alike(draws: int, seed: int) -> Iterator[str]:
+    """How often a limit on which the truth lies passes or fails, by ICC, each promised at 1 %; and one kept by far passes."""
+    yield "| figure | conversations | turns | ICC | passes on its limit | fails on its limit | passes where kept by far |"
+    for name, true, kept in (("2 % no reply, limit 10 %", 0.02, 0.10), ("8 % cut-ins, limit 24 %", 0.08, 0.24)):
+        for contexts, ends in ((24, (4, 4)), (60, (4, 4)), (60, (1, 8)), (240, (4, 4))):
+            for icc in ICCS:
+                rng = np.random.default_rng((seed, contexts, int(10 * icc)))
+                found = [_events(true, kept, icc, contexts, ends, rng) for _ in range(draws)]
+                yield _alike_row(name, contexts, ends, icc, found)
+    for share in (0.5, 0.95):
+        for contexts in (60, 240):
+            for icc in ICCS:
+                rng = np.random.default_rng((seed, contexts, int(10 * icc), int(100 * share)))
+                found = [_latencies(icc, contexts, share, rng) for _ in range(draws)]
+                yield _alike_row(f"p{100 * share:.0f}, limit at 1.3 of it", contexts, (4, 4), icc, found)
+
+
+def _events(
+    true: float, kept: float, icc: float, contexts: int, ends: tuple[int, int], rng: np.random.Generator
+) -> tuple[Asked, Asked]:
+    of = rng.integers(ends[0], ends[1] + 1, contexts)
+    lean = rng.beta(true * (1 / icc - 1), (1 - true) * (1 / icc - 1), contexts) if icc else np.full(contexts, true)
+    hits = rng.binomial(of, lean).astype(np.float64)
+    return Asked(hits, of.astype(np.float64), true), Asked(hits, of.astype(np.float64), kept)
+
+
+def _latencies(icc: float, contexts: int, share: float, rng: np.random.Generator) -> tuple[Asked, Asked]:
+    common, own = np.sqrt(icc) * rng.normal(size=(contexts, 1)), np.sqrt(1 - icc) * rng.normal(size=(contexts, 4))
+    ms = np.exp(TTFA_SD * (common + own))
+    true = float(np.exp(TTFA_SD * stats.norm.ppf(share)))
+    on, within = ((ms > limit).sum(axis=1).astype(np.float64) for limit in (true, 1.3 * true))
+    of = np.full(contexts, 4.0)
+    return Asked(on, of, 1 - share), Asked(within, of, 1 - share)
+
+
+def _alike_row(what: str, contexts: int, turns: tuple[int, int], icc: float, found: Sequence[tuple[Asked, Asked]]) -> str:
+    tail = tail_of(1, None)
+    count = Counter(on.verdict(tail) for on, _ in found)
+    kept = sum(stays_under(far.allowed, far.hits, far.of, tail) for _, far in found)
+    shares = " | ".join(f"{100 * n / len(found):.2f} %" for n in (count["pass"], count["fail"], kept))
+    return f"| {what} | {contexts} | {'–'.join(str(n) for n in dict.fromkeys(turns))} | {icc:.1f} | {shares} |"
+
+
+def invalid(draws: int, seed: int) -> Iterator[str]:
+    """Runs in which the harness falters in some sessions, as they stand and when those are played again.
+
+    Faltering hangs on the machine and not on the agent, so a session that is played again is one more of the same kind.
+    """
+    yield "| conversations | sessions at fault | rounds played again | agent | fails | passes | cannot tell |"
+    for contexts in (60, 240):
+        for share in FALTERS:
+            for rounds in (0, 1, 2):
+                for name, margin in (("sound", 0.3), ("over its limit", -0.25)):
+                    rng = np.random.default_rng((seed, contexts, int(1000 * share)))
+                    found = Counter(_faltering(contexts, share, rounds, margin, rng) for _ in range(draws))
+                    shares = " | ".join(f"{100 * found[verdict] / draws:.1f} %" for verdict in ("fail", "pass", "cannot tell"))
+                    yield f"| {contexts} | {100 * share:.1f} % | {rounds} | {name} | {shares} |"
+
+
+def _faltering(contexts: int, share: float, rounds: int, margin: float, rng: np.random.Generator) -> Verdict:
+    faults = rng.binomial(contexts, share)
+    for _ in range(rounds):
+        faults = rng.binomial(faults, share)
+    evidence, rule = figures(play(contexts, 1, rng))["ttfa p50"]
+    verdict = asked_of(evidence, rule, limit_at(rule, truth(1)["ttfa p50"], margin)).verdict(tail_of(1, None))
+    return "cannot tell" if faults else verdict
+
+
+TABLES: Final[dict[str, Callable[[int, int], Iterator[str]]]] = {
+    "errors": errors, "power": power, "looks": looks, "elo": elo, "alike": alike, "invalid": invalid,
+}  # fmt: skip
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -24,7 +24,7 @@ from scipy.stats import spearmanr
 
 from harness import models
 from harness.judging.embedded import load_head
-from harness.judging.peoples_labels import CLEAR
+from harness.judging.peoples_labels import CLEAR, UNKIND
 from harness.judging.reply_features import reply_features
 from harness.judging.sentence_encoder import SentenceEncoder
 from harness.scenarios.context import Turn
@@ -52,11 +52,16 @@ class Layout:
     dimensions: Mapping[str, int]
 
 
+def signed(*dimensions: str) -> Mapping[str, int]:
+    """Each dimension with +1, or -1 where the harness counts it for unkind."""
+    return {name: -1 if name in UNKIND else 1 for name in dimensions}
+
+
 LAYOUTS = (
     Layout(
         "lend_an_ear", "sample_lend_an_ear_annotations.csv", "conversation_id", (1, 5),
-        {"validating_emotions": 1, "encouraging_elaboration": 1, "demonstrating_understanding": 1,
-         "self_oriented": -1, "dismissing_emotions": -1, "advice_giving": -1},
+        signed("validating_emotions", "encouraging_elaboration", "demonstrating_understanding", "self_oriented",
+               "dismissing_emotions", "advice_giving"),
     ),
     Layout("empatheticdialogues", "sample_empatheticdialogues.csv", "conv_id", (1, 5), {"empathy": 1, "relevance": 1}),
     Layout(

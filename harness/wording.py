@@ -18,6 +18,11 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1_000:.2f} s".replace("-", "−")
 
 
+def of_it_others(owed_ms: float | None) -> str:
+    """`at most 22 ms of it others'`: what stands beside a latency; nothing where that is under 1 ms, or was not measured."""
+    return f"at most {milliseconds(owed_ms)} of it others'" if owed_ms is not None and owed_ms >= 1 else ""
+
+
 def share(value: float | None) -> str:
     """A share as a whole percentage."""
     return UNKNOWN_TEXT if value is None else f"{100 * value:.0f} %"

@@ -140,6 +140,7 @@ def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> Agent
         own_family_judgments=sum(row.own_family for row in of_judges),
         total_judgments=len(of_judges),
         common_opening=whole.common_opening,
+        valid=whole.valid,
         against=preferences(whole.agent, mine),
     )
 
@@ -186,11 +187,13 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
 
 def _quantiles(found: Quantiles) -> LatencyView:
     return LatencyView(
-        p50=UNKNOWN if found.p50_over_limit else Estimate.of(found.p50, found.p50_interval),
+        p50=Estimate.of(None if found.p50_over_limit else found.p50, found.p50_interval or (found.p50_at_least, None)),
         p95=UNKNOWN if found.p95_over_limit else Estimate.of(found.p95, found.p95_interval),
         p50_over=found.p50_over_limit,
         p95_over=found.p95_over_limit,
         n=found.n,
+        p50_others_ms=found.p50_others_ms,
+        p95_others_ms=found.p95_others_ms,
     )
 
 

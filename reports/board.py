@@ -1,13 +1,15 @@
 """The table under the joint chart: every system on the board, best first, with what stands behind each figure."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 from harness.ranking.ranking import LENGTH_WORDS
 from harness.reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
-from harness.wording import UNKNOWN_TEXT, counted, share
+from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
+
+INVALID: Final = "INVALID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,39 +77,49 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         ttfa_tone = "good" if ttfa.p50.value <= view.budget_ttfa_ms else "bad"
     elif ttfa is not None and ttfa.p50_over:
         ttfa_tone = "bad"
+    cells = (
+        Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo), value=part.rating.elo.value),
+        Cell(share(part.rating.win_rate), value=part.rating.win_rate),
+        _latency_cell(ttfa, "p50", ttfa_tone),
+        _latency_cell(ttfa, "p95"),
+        _latency_cell(ttft, "p50"),
+        Cell(
+            share(part.within_ttfa),
+            f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else "",
+            value=part.within_ttfa,
+        ),
+        Cell(share(part.cut_in_rate), value=part.cut_in_rate),
+        Cell(pauses, value=part.pauses_cut / part.pauses_marked if part.pauses_marked else None),
+        Cell(
+            str(part.no_reply),
+            f"{part.failed} failed" if part.failed else "",
+            "bad" if part.no_reply else "",
+            part.no_reply,
+        ),
+        Cell(share(part.p_frontier), value=part.p_frontier),
+    )
     return Row(
         name=agent.name,
         note=", ".join(note for note in notes if note),
         reference=False,
-        cells=(
-            Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo), value=part.rating.elo.value),
-            Cell(share(part.rating.win_rate), value=part.rating.win_rate),
-            _latency_cell(ttfa, "p50", ttfa_tone),
-            _latency_cell(ttfa, "p95"),
-            _latency_cell(ttft, "p50"),
-            Cell(
-                share(part.within_ttfa),
-                f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else "",
-                value=part.within_ttfa,
-            ),
-            Cell(share(part.cut_in_rate), value=part.cut_in_rate),
-            Cell(pauses, value=part.pauses_cut / part.pauses_marked if part.pauses_marked else None),
-            Cell(
-                str(part.no_reply),
-                f"{part.failed} failed" if part.failed else "",
-                "bad" if part.no_reply else "",
-                part.no_reply,
-            ),
-            Cell(share(part.p_frontier), value=part.p_frontier),
-        ),
+        cells=cells if agent.valid else tuple(_not_to_be_quoted(cell) for cell in cells),
     )
+
+
+def _not_to_be_quoted(cell: Cell) -> Cell:
+    """A figure of an invalid run says so itself, for a figure is read and copied alone."""
+    if cell.text == UNKNOWN_TEXT:
+        return cell
+    return replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")
 
 
 def _latency_cell(figure: LatencyView | None, percentile: Literal["p50", "p95"], tone: str = "") -> Cell:
     if figure is None:
         return Cell(UNKNOWN_TEXT)
     estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
-    return Cell(latency(figure, percentile), latency_interval(estimate), tone, NO_REPLY_MS if over else estimate.value)
+    small = [latency_interval(estimate), of_it_others(figure.p50_others_ms if percentile == "p50" else figure.p95_others_ms)]
+    words = "; ".join(part for part in small if part)
+    return Cell(latency(figure, percentile), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
 def _reference(reference: ReferenceView, subset: Subset) -> Row:

@@ -117,6 +117,7 @@ def _turn(turn: TurnView) -> Json:
         "written": turn.written, "heard": turn.heard, "understood": turn.understood,
         "audio": turn.audio, "replayed": [list(said) for said in turn.replayed],
         "figures_ms": {name: round(value, 1) for name, value in turn.figures_ms.items()},
+        "others_ms": {name: round(value, 1) for name, value in turn.others_ms.items()},
         "spoken_end_ms": turn.spoken_end_ms, "caller": _spans(turn.caller), "pauses": _spans(turn.pauses),
         "agent_spans": _spans(turn.agent_spans), "stages": _spans(turn.stages), "hidden": _spans(turn.hidden),
         "stages_note": turn.stages_note,

@@ -64,6 +64,7 @@ def _systems(view: PageView) -> Iterator[Row]:
                 "kind": "agent",
                 "condition": agent.condition,
                 "subset": subset,
+                "valid": agent.valid,
                 "turns": part.turns,
                 **_rating(part.rating),
             }
@@ -71,6 +72,8 @@ def _systems(view: PageView) -> Iterator[Row]:
                 figure = part.latency.get(metric)
                 row |= _spread(f"{metric}_p50_ms", figure.p50 if figure else Estimate())
                 row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
+                row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms) if figure else None
+                row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms) if figure else None
             row["p_frontier"] = part.p_frontier
             row["p_best_within_budget"] = part.p_best_within_budget
             if subset == "all":
@@ -121,6 +124,7 @@ def _turns(view: PageView) -> Iterator[Row]:
                 "pauses_cut": turn.pauses_cut, "pauses_marked": turn.pauses_marked,
                 "discarded": turn.discarded,
                 **{f"{name}_ms": _rounded(turn.figures_ms.get(name)) for name in _OF_A_TURN},
+                **{f"{name}_others_ms": _rounded(turn.others_ms.get(name)) for name in METRICS},
                 **{f"stage_{stage.name}_ms": _rounded(stage.end_ms - stage.start_ms) for stage in turn.stages},
                 "written": turn.written, "heard": turn.heard,
             }  # fmt: skip

@@ -186,6 +186,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                     measured_on_page(parts, condition, inside),
                     budget_ms=base.budgets_ms["ttfa"],
                     seed=base.seed,
+                    valid=all(p.summary.valid for p in parts),
                 )
     cells = []
     for p in parts:
@@ -238,6 +239,8 @@ def _by_names(part: Part) -> cautions.Circumstances:
         update={
             "idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()},
             "reported_stages": {part.names.of(n, only): found for n, found in known.reported_stages.items()},
+            "throttled": {part.names.of(n, only): turns for n, turns in known.throttled.items()},
+            "unwatched": {part.names.of(n, only): turns for n, turns in known.unwatched.items()},
             "unsure_clocks": {part.names.of(n, only): found for n, found in known.unsure_clocks.items()},
         }
     )

@@ -18,6 +18,7 @@ from harness.store.selection import is_agents_fault
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
+from harness.wording import of_it_others
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield", "greeting")
 """Shown with a turn, not offered as an axis of the joint chart."""
@@ -76,6 +77,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         understood=session.understood_text,
         audio=sound,
         figures_ms=_figures(timing),
+        others_ms=_others(timing),
         spoken_end_ms=timing.spoken_end_ms if timing is not None else None,
         caller=drawn.caller if drawn is not None else (),
         pauses=_pauses(drawn, timing),
@@ -101,7 +103,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
         no_reply=timing.no_reply and not timing.contended,
         slowest=ranks_slowest(timing),
         discarded=_left_out(timing),
-        labels=(*timing.labels, *_greeting(timing)),
+        labels=(*timing.labels, *_greeting(timing), *_withdrawn(timing), *_dropped(timing)),
         pacing_p99_error_ms=timing.pacing_p99_error_ms,
         loop_lag_max_ms=timing.loop_lag_max_ms,
         pauses_marked=timing.pauses_marked,
@@ -129,6 +131,12 @@ def _greeting(timing: TurnTiming) -> tuple[str, ...]:
     return (f"greeted after {timing.greeting.latency_ms:,.0f} ms{over}",)
 
 
+def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
+    if timing.withdrawn_ms is None:
+        return ()
+    return (f"took back {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
+
+
 def _left_out(timing: TurnTiming) -> str:
     """Why the turn gives no figure, and what it would have been where only the machine was to blame."""
     why = timing.left_out or ""
@@ -140,8 +148,20 @@ def _left_out(timing: TurnTiming) -> str:
 def _figures(timing: TurnTiming | None) -> dict[str, float]:
     if timing is None or timing.contended:
         return {}
-    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE)}
+    found = {name: getattr(timing, f"{name}_ms") for name in (*METRICS, *_BESIDE) if not timing.owes_too_much(name)}
     return {name: float(value) for name, value in found.items() if value is not None}
+
+
+def _others(timing: TurnTiming | None) -> dict[str, float]:
+    """What of each figure others could at most have caused, of those that are dropped for it too."""
+    found = {name: timing.owed_ms(name) for name in METRICS if getattr(timing, f"{name}_ms") is not None} if timing else {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _dropped(timing: TurnTiming) -> tuple[str, ...]:
+    """Figures of a turn that stays, each with why it is not among them."""
+    late = [name for name in METRICS if not timing.contended and timing.owes_too_much(name)]
+    return tuple(f"{METRICS[name]} left out: {of_it_others(timing.owed_ms(name))}" for name in late)
 
 
 def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...]:

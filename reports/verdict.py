@@ -12,7 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from harness.reports.view import AgentView, Estimate, JudgeView, LatencyView, PageView, Preference, ReferenceView
+from harness.reports.view import (
+    AgentView,
+    Estimate,
+    JudgeView,
+    LatencyView,
+    PageView,
+    Preference,
+    RatingView,
+    ReferenceView,
+)
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
@@ -21,6 +30,7 @@ from harness.wording import counted, milliseconds, share
 
 Answer = Literal["yes", "no", "unclear", "not validated"]
 NO_INTERVAL = "too few conversations for an interval"
+INVALID = "INVALID RUN, not to be quoted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,7 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
             if view.onset_error is not None
             else "measurement error not calibrated"
         )
-    if agent.whole.rating.elo.value is not None:
+    if _judged(agent.whole.rating):
         parts.append(_judge_words(view))
     return Verdict(
         agent.name,
@@ -84,19 +94,29 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
 def fast(agent: AgentView, view: PageView) -> Half:
     """Whether the median TTFA (TTFT of a text endpoint) is within the budget."""
     figure = _figure(agent)
-    if figure.p50_over:
-        return Half("no", latency(figure), "on at least half of its turns")
-    if figure.p50.value is None:
-        return Half("unclear", "not measured", "")
+    if figure.p50.value is None and not figure.p50_over:
+        return Half("unclear", "not measured", "" if agent.valid else INVALID)
+    if not agent.valid:
+        return Half("unclear", latency(figure), INVALID)
     budget = view.budget_ttfa_ms if agent.spoken else view.budget_ttft_ms
     beyond = Estimate(figure.p50.value, *(None if end is None else end - budget for end in (figure.p50.low, figure.p50.high)))
     return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(figure.p50) or NO_INTERVAL)
 
 
+def _judged(rating: RatingView) -> bool:
+    """Whether anybody judged its replies; a rating may be too little known to be quoted all the same."""
+    return rating.elo.value is not None or rating.win_rate is not None or rating.judgments > 0
+
+
 def kind(agent: AgentView, view: PageView) -> Half:
     """Whether its replies are preferred to the bar, on the word of somebody who counts."""
+    found = _kind(agent, view)
+    return found if agent.valid else Half("unclear", found.figure, INVALID)
+
+
+def _kind(agent: AgentView, view: PageView) -> Half:
     rating = agent.whole.rating
-    if rating.elo.value is None:
+    if not _judged(rating):
         return Half("unclear", "not judged", "")
     bar = the_bar(agent, view)
     if bar is None:
@@ -108,14 +128,15 @@ def kind(agent: AgentView, view: PageView) -> Half:
         figure = f"{share(people.of_people.value)} of {counted(people.votes, 'vote')} by people over “{_short(bar)}”"
         return Half(_side(of_half, up="yes", down="no"), figure, band or NO_INTERVAL)
     over = rating.over.get(bar.name or bar.system, Estimate())
-    figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"never met “{_short(bar)}”"
+    met = "too little known against" if (bar.name or bar.system) in rating.over else "never met"
+    figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"{met} “{_short(bar)}”"
     answer = _side(over, up="yes", down="no") if _believed(view) else "not validated"
     return Half(answer, figure, _signed_interval(over) or NO_INTERVAL)
 
 
 def the_bar(agent: AgentView, view: PageView) -> ReferenceView | None:
     """A person's reply, else the one meant to be best, else the best rated, of those on this agent's board."""
-    rated = [r for r in view.references if r.condition == agent.condition and _elo_of(r) is not None]
+    rated = [r for r in view.references if r.condition == agent.condition and "all" in r.ratings]
     people = [r for r in rated if any(by_a_person(author) for author in r.author.split(", "))]
     return max(people or rated, key=lambda r: (r.quality or 0.0, _elo_of(r) or 0.0), default=None)
 
@@ -176,7 +197,7 @@ def _in_time(agent: AgentView, view: PageView) -> str:
 
 def _against_references(agent: AgentView, view: PageView) -> str:
     rating = agent.whole.rating
-    if rating.elo.value is None:
+    if not _judged(rating):
         return "nobody judged its replies"
     bar = the_bar(agent, view)
     mine = [r for r in view.references if r.condition == agent.condition and (r.name or r.system) in rating.over]
@@ -186,6 +207,8 @@ def _against_references(agent: AgentView, view: PageView) -> str:
         places.setdefault(_place(rating.over[reference.name or reference.system]), []).append(f"“{_short(reference)}”")
     words = [f"{where} {' and '.join(names)}" for where, names in places.items()]
     found = f"rated {', '.join(words)}" if words else "no reference competes with it"
+    if rating.elo.value is None:
+        found = "too few conversations to rate it"
     against = agent.against.get(bar.name or bar.system) if bar is not None else None
     if bar is None or against is None:
         return found
@@ -223,7 +246,7 @@ def _speed_words(agent: AgentView, view: PageView) -> str:
 def _rating_words(agent: AgentView) -> str:
     rating = agent.whole.rating
     if rating.elo.value is None:
-        return "not rated"
+        return "too few conversations for an Elo" if _judged(rating) else "not rated"
     band = elo_interval(rating.elo)
     return f"Elo {elo(rating.elo.value)} ({band if band else 'too few conversations for a band'})"
 

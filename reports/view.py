@@ -68,6 +68,9 @@ class LatencyView:
     """The percentile falls on a turn without reply; it is printed as "> 15 s" and has no place on an axis."""
     p95_over: bool = False
     n: int = 0
+    p50_others_ms: float | None = None
+    """What of the percentile others on the agent's machine could at most have caused; None: not measured."""
+    p95_others_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,8 @@ class AgentView:
     total_judgments: int = 0
     common_opening: tuple[int, int] | None = None
     """Replies that begin with this agent's commonest three words, and replies that were heard: stock openings buy a TTFA."""
+    valid: bool = True
+    """Whether its run is sound; where it is not, no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)
     """Reference → how often this agent was preferred to it."""
 
@@ -214,6 +219,8 @@ class TurnView:
     """Path of the stereo mix relative to the page: caller left, agent right."""
     figures_ms: Mapping[str, float] = field(default_factory=dict)
     """By metric name, relative to the spoken end; also `signed`, `first_byte`, `yield`."""
+    others_ms: Mapping[str, float] = field(default_factory=dict)
+    """By metric name, what of a figure others could at most have caused; without those that nobody watched."""
     spoken_end_ms: float | None = None
     caller: tuple[Span, ...] = ()
     pauses: tuple[Span, ...] = ()

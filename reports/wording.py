@@ -14,7 +14,9 @@ def latency(figure: LatencyView, percentile: str = "p50") -> str:
 
 
 def latency_interval(estimate: Estimate) -> str:
-    """`430–520 ms`, `1.35–1.55 s`, or nothing where there is no interval."""
+    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` where it reaches into "no reply", or nothing where there is no interval."""
+    if estimate.low is not None and estimate.high is None:
+        return f"≥ {milliseconds(estimate.low)}"
     if estimate.low is None or estimate.high is None:
         return ""
     if estimate.low >= 0 and estimate.high < 1_000:

@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connection import NO_TIME_NS, AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import Limits, WebSocketConnection
 from harness.agents.connections.wire import (
@@ -103,13 +103,18 @@ def transcript_of(data: Mapping[str, Any], arrival_ns: int) -> Transcript:
 def mark_of(data: Mapping[str, Any], arrival_ns: int) -> Event:
     """The mark of a message with `name`, `at_ns` and perhaps `detail`.
 
+    A time that no clock gives is no fault of the call: timing refuses such a mark by name.
+
     Raises:
         Garbage: name or time is missing or of the wrong type.
     """
-    name, at_ns, detail = data.get("name"), data.get("at_ns"), data.get("detail")
-    if not isinstance(name, str) or not isinstance(at_ns, int) or isinstance(at_ns, bool) or not 0 <= at_ns < 2**63:
-        raise Garbage(f"a mark without name and at_ns: {shown(repr(dict(data)))}")
-    return Mark(name=name, at_ns=at_ns, arrival_ns=arrival_ns, detail=detail if isinstance(detail, dict) else {})
+    name, at_ns, detail = data.get("name"), data.get("at_ns", ""), data.get("detail")
+    if not isinstance(name, str):
+        raise Garbage(f"a mark without a name: {shown(repr(dict(data)))}")
+    if isinstance(at_ns, bool) or not isinstance(at_ns, int | float | None):
+        raise Garbage(f"a mark whose at_ns is no number of nanoseconds: {shown(repr(dict(data)))}")
+    stamped_ns = NO_TIME_NS if at_ns is None or not 0 <= at_ns < 2**63 else round(at_ns)
+    return Mark(name=name, at_ns=stamped_ns, arrival_ns=arrival_ns, detail=detail if isinstance(detail, dict) else {})
 
 
 class RawPcmProfile(PcmBot):

@@ -191,7 +191,7 @@ class WebRtcConnection:
                 if row.type == "remote-inbound-rtp" and row.roundTripTime is not None:
                     return LineReport(
                         arrival_ns=time.monotonic_ns(),
-                        round_trip_ms=max(0.0, row.roundTripTime * 1000),
+                        round_trip_ms=row.roundTripTime * 1000,
                         sent_lost=max(0, int(row.packetsLost)),
                         sent_jitter_ms=row.jitter * 1000 / opus.CLOCK_HZ,
                     )

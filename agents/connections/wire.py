@@ -5,6 +5,7 @@ call and by arbitrary bytes in a property test. `harness.agents.connections.webs
 """
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -68,14 +69,14 @@ class Wire(Protocol):
 def parse_object(text: str | bytes) -> dict[str, Any]:
     """A JSON object whose strings and numbers can be written again.
 
-    Python's parser lets through what later breaks a file: `NaN` and deep nesting, which are refused, and half of a
-    surrogate pair, which is replaced.
+    Python's parser lets through what later breaks a file: deep nesting, which is refused, half of a surrogate pair, which is
+    replaced, and numbers that are not finite (`NaN`, `1e999`), which become null, as JavaScript writes them.
 
     Raises:
         Garbage: it is anything else.
     """
     try:
-        parsed = json.loads(text, parse_constant=_no_constant)
+        parsed = json.loads(text, parse_constant=_finite, parse_float=_finite)
         if not isinstance(parsed, dict):
             raise Garbage(f"a JSON message that is not an object: {shown(text)}")
         if not _shallow(parsed, MAX_DEPTH):
@@ -83,7 +84,7 @@ def parse_object(text: str | bytes) -> dict[str, Any]:
         written = json.dumps(parsed, ensure_ascii=False)
         if not written.isascii():
             whole = written.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            parsed = parsed if whole == written else json.loads(whole)
+            parsed = parsed if whole == written else json.loads(whole, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Garbage(f"a message that is not JSON: {shown(text)}") from error
     return dict(parsed)
@@ -97,8 +98,9 @@ def _shallow(value: Any, depth: int) -> bool:
     return True
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
+def _finite(written: str) -> float | None:
+    number = float(written)
+    return number if math.isfinite(number) else None
 
 
 def whole_samples(pcm: bytes) -> bytes:

@@ -3,16 +3,22 @@
 A coarse, running version of `harness.recording.playout` that decides when a session ends and when the next turn starts.
 It is no measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
 silence or comfort noise without end.
+
+Sound that the agent takes back before it could be understood is forgotten, as timing forgets it: a caller that took it for the
+reply would hang up on the answer, or speak into it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.timeline import samples_to_ns
+from harness.recording.withdrawn import is_withdrawn
+from harness.timeline import NS_PER_MS, samples_to_ns
 
 AUDIBLE_RMS = 33.0
 """−60 dB of full scale: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""
 _BLOCK_MS = 20
+_PAUSE_MS = 500
+"""Longer pauses part two utterances (`harness.timing.utterances`)."""
 
 
 class Listener:
@@ -24,6 +30,11 @@ class Listener:
         self.sound_end_ns: int | None = None
         """When the last audible block that has arrived is (or will be) over."""
         self._playout_end_ns = 0
+        self._begun_ns: int | None = None
+        """When the utterance began that sounds or sounded last; None once the caller has spoken or coughed into it."""
+        self._before_ns: int | None = None
+        """When the utterance before that one was over."""
+        self._broke_off = False
 
     def hear(self, arrival_ns: int, samples: NDArray[np.int16], rate_hz: int) -> None:
         """Take one message of agent audio."""
@@ -35,8 +46,11 @@ class Listener:
         audible = np.flatnonzero(energy / np.diff(np.append(edges, len(samples))) > AUDIBLE_RMS**2)
         if not len(audible):
             return
+        begins_ns = start_ns + samples_to_ns(int(edges[audible[0]]), rate_hz)
         if self.sound_start_ns is None:
-            self.sound_start_ns = start_ns + samples_to_ns(int(edges[audible[0]]), rate_hz)
+            self.sound_start_ns = begins_ns
+        if self.sound_end_ns is None or self._broke_off or begins_ns - self.sound_end_ns >= _PAUSE_MS * NS_PER_MS:
+            self._begun_ns, self._before_ns, self._broke_off = begins_ns, self.sound_end_ns, False
         last = min(len(samples), int(edges[audible[-1]]) + block)
         self.sound_end_ns = start_ns + samples_to_ns(last, rate_hz)
 
@@ -47,6 +61,13 @@ class Listener:
             self.sound_end_ns = min(self.sound_end_ns, at_ns)
         if self.sound_start_ns is not None and self.sound_start_ns >= at_ns:
             self.sound_start_ns = None
+        self._broke_off = True
+        if self._begun_ns is None or self.sound_end_ns is None:
+            return
+        if self._begun_ns >= at_ns or is_withdrawn(self._begun_ns, self.sound_end_ns, (at_ns,)):
+            if self.sound_start_ns == self._begun_ns:
+                self.sound_start_ns = None
+            self.sound_end_ns, self._begun_ns = self._before_ns, None
 
     def heard_after(self, at_ns: int) -> bool:
         """Whether anything audible sounds after the time given."""
@@ -54,4 +75,4 @@ class Listener:
 
     def mark(self) -> None:
         """Forget when the reply began: what is heard next begins a new one."""
-        self.sound_start_ns = None
+        self.sound_start_ns = self._begun_ns = None

@@ -44,7 +44,7 @@ def agents(
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml file.")]) -> None:
-    """Print a profile as it is written, without what is secret in it."""
+    """Print a profile as a run keeps it: what is not plain as a hash; one that ships as it is written."""
     try:
         print(load_profile(name).shown_text, end="")
     except ProfileError as error:

@@ -25,6 +25,15 @@ _MARKS: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&@:$])")
 SIGNS: Final = {"pass": "✅ pass", "fail": "❌ fail", "cannot tell": "❔ cannot tell", "ignored": "➖ ignored"}
 
 
+NOT_THE_AGENTS_FAULT: Final = (
+    "The harness or its machine was at fault, not the agent, so no figure of this run decides anything"
+)
+HOW_TO_MEND: Final = (
+    "quiet the machine (harness doctor says what holds it) and play again, or let check play those sessions again "
+    "with --until-clear --minutes M"
+)
+
+
 def refuse_unwritable(path: Path, option: str) -> None:
     """Raises UserError where a file could not be written later, so that nothing is played in vain."""
     if path.is_dir() or not path.parent.is_dir():
@@ -60,6 +69,9 @@ def shown_interval(checked: Checked) -> str:
 def reason(checked: Checked) -> str:
     """Why a limit came to its verdict, in one sentence."""
     decision, limit = checked.decision, checked.asked.limit
+    if checked.invalid:
+        value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
+        return f"The run is invalid through no fault of the agent, so its figure decides nothing (seen: {value})."
     if decision is None:
         return f"The run has no such figure here, and the file says: missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
@@ -79,9 +91,9 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
     counts = {"tests": 0, "failures": 0, "skipped": 0}
     if result.invalid:
         counts["tests"] += 1
-        counts["failures"] += 1
+        counts["skipped"] += 1
         case = ElementTree.SubElement(suite, "testcase", classname="run", name="the run is valid")
-        ElementTree.SubElement(case, "failure", message="the run is invalid").text = printable("\n".join(result.invalid))
+        ElementTree.SubElement(case, "skipped", message=printable("; ".join([NOT_THE_AGENTS_FAULT, *result.invalid])))
     for checked in result.checked:
         counts["tests"] += 1
         limit = checked.asked.limit
@@ -128,7 +140,9 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
     said = ", ".join(f"{n} {name}" for name, n in count.items() if n)
     looked = f", look {result.look}" if result.look is not None else ""
     lines = [f"{counted(len(result.checked), 'limit')} on {counted(result.contexts, 'conversation')}{looked}: {said}."]
-    lines += [f"The run is invalid: {problem}." for problem in result.invalid]
+    if result.invalid:
+        lines += [f"INVALID: {problem}." for problem in result.invalid]
+        lines.append(f"{NOT_THE_AGENTS_FAULT}; {HOW_TO_MEND}.")
     if result.sessions_missing:
         lines.append(f"{counted(result.sessions_missing, 'session')} gave no figure, through no fault of the agent.")
     if result.verdict == "cannot tell" and result.more_needed is not None:

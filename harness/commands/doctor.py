@@ -1,12 +1,16 @@
-"""`harness doctor`: what of this machine is fine, what will disturb a measurement, and how to mend it. Exit 1 on trouble."""
+"""`harness doctor`: what of this machine is fine, what will disturb a measurement, and how to mend it; with `--leaks`, whether
+a finished run holds a secret. Exit 1 on trouble."""
 
 import json
+import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import counted
 
@@ -14,9 +18,19 @@ SIGNS = {"fine": "fine", "without": "without", "disturbs": "DISTURBS", "broken":
 
 
 def doctor(
+    run: Annotated[
+        Path | None, typer.Argument(metavar="[RUN]", show_default=False, help="Folder of a finished run, with --leaks.")
+    ] = None,
+    look_for_leaks: Annotated[
+        bool, typer.Option("--leaks", help="Look for secrets in a finished run, before it is sent to anyone.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Look at this machine before it measures anything; takes a few seconds. Exit codes: 0 well, 1 something will disturb."""
+    if look_for_leaks != (run is not None):
+        raise UserError("--leaks and the folder of a run belong together: harness doctor RUN --leaks")
+    if run is not None:
+        return _leaks(run, as_json)
     from harness.doctor import LOOKS, examine
 
     with RunProgress() as progress:
@@ -35,3 +49,18 @@ def doctor(
     told = f"{counted(len(trouble), 'thing')} to mend before figures are quoted." if trouble else "Well: measure."
     console.print(f"\n{told}", soft_wrap=True)
     return 1 if trouble else 0
+
+
+def _leaks(run: Path, as_json: bool) -> int:
+    from harness.doctor.leaks import leaks
+
+    found = list(leaks(run, os.environ))
+    if as_json:
+        print(json.dumps({"schema": 1, "clean": not found, "leaks": [asdict(leak) for leak in found]}, indent=2))
+        return 1 if found else 0
+    console = Console(markup=False, highlight=False)
+    for leak in found:
+        console.print(f"{run / leak.file}, {leak.place}: {leak.what}", soft_wrap=True)
+    told = f"{counted(len(found), 'place')} to look at before this run is sent to anyone." if found else "No secret was found."
+    console.print(told, soft_wrap=True)
+    return 1 if found else 0

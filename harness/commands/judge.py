@@ -230,9 +230,10 @@ def _scale(text: str) -> tuple[float, float]:
 
 
 def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_json: bool) -> int:
+    from harness.judging.against_people import kept
     from harness.judging.peoples_labels import read_labels
     from harness.judging.trust import people_details, people_sentence
-    from harness.steps.judge import check_against_people
+    from harness.steps.judge import check_against_people, validations_folder
 
     labels = read_labels(path, scale)
     with RunProgress() as progress:
@@ -246,6 +247,9 @@ def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_js
             print(line)
         if check.missing:
             print(f"{check.missing} pairs were not answered")
+        earlier = [before for before in kept(check.fingerprint, validations_folder()) if before != check]
+        for before in earlier:
+            print(f"kept of this judge, and counts too: {people_sentence(before)}.")
     return 3 if any(check.missing for check in checks) else 0
 
 
@@ -354,7 +358,7 @@ def _known_of(judge: str) -> str:
 
 
 def _in_words(check: JudgeCheck) -> str:
-    from harness.judging.trust import IN_WORDS, judge_sentence, trust_in
+    from harness.judging.trust import IN_WORDS, judge_sentence, people_sentence, trust_in
     from harness.wording import share, share_band
 
     words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
@@ -363,4 +367,5 @@ def _in_words(check: JudgeCheck) -> str:
         words += (
             f"; right on {share(check.held_out_accuracy)}{band} of our own pairs held out from its fit (a development figure)"
         )
-    return f"{words}. {IN_WORDS[trust_in(check)] or 'Trusted.'}"
+    found = "".join(f"\n{people_sentence(people)}." for people in check.people_checks)
+    return f"{words}. {IN_WORDS[trust_in(check)] or 'Trusted.'}{found}"

@@ -13,6 +13,7 @@ from harness.steps.cautions import Caution, Code, Level
 from harness.steps.events_words import HEAD, event_notes, event_rows
 from harness.steps.summary import Cell, RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import of_it_others
 
 _DASH = "–"
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
@@ -34,10 +35,14 @@ _COLUMNS = (
 
 def print_summary(summary: RunSummary, console: Console) -> None:
     """Print the table, the cautions, and where the report is."""
+    if not summary.valid:
+        console.print(Text(f"INVALID RUN: {'; '.join(summary.invalid)}", style=_STYLE["bad"]), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("times in ms\nagent", no_wrap=True)
     for name in _COLUMNS:
         table.add_column(name, justify="right", no_wrap=True)
+    if not all(cell.valid for cell in summary.whole):
+        table.add_column("may be\nquoted", no_wrap=True)
     several = len(summary.conditions) > 1
     names: list[str] = []
     for condition in summary.conditions:
@@ -45,7 +50,7 @@ def print_summary(summary: RunSummary, console: Console) -> None:
         if several:
             table.add_row(Text(condition, style="italic"))
         for cell in sorted(mine, key=lambda cell: (cell.elo is None, -(cell.elo or 0), cell.agent)):
-            table.add_row(Text(cell.agent), *_figures(cell))
+            table.add_row(Text(cell.agent), *_figures(cell), "" if cell.valid else Text("INVALID", style=_STYLE["bad"]))
             names.append(cell.agent)
         board = summary.board(condition)
         references = board.references if board is not None else {}
@@ -57,6 +62,9 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     _print_events(summary, console)
     for cell in summary.whole:
         if line := _substance(summary.name(cell), cell):
+            console.print(Text(line), soft_wrap=True)
+    for cell in summary.whole:
+        if line := _others(summary.name(cell), cell):
             console.print(Text(line), soft_wrap=True)
     for machine in summary.machines:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
@@ -113,6 +121,14 @@ def _substance(name: str, agent: Cell) -> str | None:
         f"{name}: first word of substance {milliseconds(agent.first_substance_ms, 'p50')} ms (p50); "
         f"the commonest three-word opening begins {alike} of {replies} replies."
     )
+
+
+def _others(name: str, agent: Cell) -> str | None:
+    """What of the table's latencies others could at most have caused; None where that is nothing, or not known."""
+    figures = (("TTFA", agent.ttfa_ms), ("TTFT", agent.ttft_ms))
+    known = [(figure, found, of_it_others(found.p50_others_ms)) for figure, found in figures]
+    parts = [f"{figure} {milliseconds(found, 'p50')} ms, {words}" for figure, found, words in known if words]
+    return f"{name}: {'; '.join(parts)} (p50)." if parts else None
 
 
 def milliseconds(figures: Quantiles, which: str) -> str:

@@ -27,7 +27,7 @@ from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
 from harness.judging.reliability import reliability
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck
 
 MOST_PAIRS: Final = 1_000
@@ -110,6 +110,10 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         name: _share([(a.pair.context, by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
     }
     best = max(reached, key=lambda name: reached[name] or 0.0)
+    over = {
+        name: _difference([(a.pair.context, a.score - by_rule(rule, a.pair)) for a in clear], seed)
+        for name, rule in BASELINES.items()
+    }
     by_gap = {}
     for low, high, name in GAPS:
         share, _ = _share([(a.pair.context, a.score) for a in answers if low <= a.pair.gap < high], seed)
@@ -130,6 +134,7 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         by_gap=by_gap,
         baselines=reached,
         best_baseline=best,
+        over_rules=over,
         raters=len(labels.raters),
         raters_agree=raters_agree(labels, seed),
         board_correlation=correlation,
@@ -151,24 +156,33 @@ def raters_agree(labels: PeoplesLabels, seed: int = 1) -> float | None:
         return None
     agreed = []
     for rater in each:
-        own = worths((r for r in labels.ratings if r.rater == rater), labels.scale)
-        for pair in labels.pairs(frozenset(each) - {rater}):
-            better, worse = own.get((pair.context, pair.better)), own.get((pair.context, pair.worse))
-            if pair.clear and better is not None and worse is not None:
-                agreed.append((pair.context, 0.5 + 0.5 * float(np.sign(better - worse))))
+        own = labels.leanings_of(rater)
+        others = [pair for pair in labels.pairs(frozenset(each) - {rater}) if pair.clear]
+        agreed += [(pair.context, 0.5 + 0.5 * leaning) for pair in others if (leaning := own(pair)) is not None]
     return _share(agreed, seed)[0]
 
 
 def keep(check: PeopleCheck, folder: Path) -> None:
-    """Keep a check for later runs by the same judge on this machine."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{check.fingerprint}.json").write_text(check.model_dump_json(indent=2), encoding="utf-8")
+    """Keep a check for later runs by the same judge on this machine, beside all earlier ones: whoever asks again until a file
+    fits shall be seen to have done so. Only one of the same ratings that left pairs unanswered is replaced."""
+    of_judge = folder / check.fingerprint
+    of_judge.mkdir(parents=True, exist_ok=True)
+    stem, number = check.sha256[:16], 1
+    while (earlier := _read(of_judge / f"{stem}-{number}.json")) is not None and not earlier.missing:
+        number += 1
+    (of_judge / f"{stem}-{number}.json").write_text(check.model_dump_json(indent=2), encoding="utf-8")
 
 
-def kept(fingerprint: str, folder: Path) -> PeopleCheck | None:
-    """What was kept of a judge in exactly this version; None without, or where the file is damaged."""
+def kept(fingerprint: str, folder: Path) -> tuple[PeopleCheck, ...]:
+    """All that were kept of a judge in exactly this version, the oldest first; damaged files are left out."""
+    files = sorted((folder / fingerprint).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+    found = [_read(path) for path in (folder / f"{fingerprint}.json", *files)]
+    return tuple(check for check in found if check is not None)
+
+
+def _read(path: Path) -> PeopleCheck | None:
     try:
-        return PeopleCheck.model_validate(json.loads((folder / f"{fingerprint}.json").read_text(encoding="utf-8")))
+        return PeopleCheck.model_validate(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, ValidationError):
         return None
 
@@ -181,6 +195,10 @@ def _drawn(pairs: Sequence[PeoplesPair], seed: int) -> Sequence[PeoplesPair]:
 
 def _share(values: Sequence[tuple[str, float]], seed: int) -> tuple[float | None, tuple[float, float] | None]:
     return clustered_share(values, seed=seed) if values else (None, None)
+
+
+def _difference(values: Sequence[tuple[str, float]], seed: int) -> tuple[float, float] | None:
+    return clustered_mean(values, seed=seed)[1] if values else None
 
 
 def _board_correlation(answers: Sequence[_Answer], labels: PeoplesLabels) -> tuple[float | None, int]:

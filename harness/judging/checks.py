@@ -18,7 +18,7 @@ from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, gold_pairs
-from harness.judging.trust import IN_WORDS, trust, trust_in
+from harness.judging.trust import IN_WORDS, deciding, trust, trust_in
 from harness.ranking.clustered import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck
 
@@ -118,8 +118,8 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     missing = len(checked) - len(answered)
     if not answered:
         return JudgeCheck(
-            judge=judge.id, family=judge.family, pairs=0, accuracy=0.0, accuracy_interval=None, flip_rate=1.0,
-            trusted=False, excluded=True, missing=missing, note="It answered none of the pairs with known answers.",
+            judge=judge.id, family=judge.family, pairs=0, accuracy=None, accuracy_interval=None, flip_rate=None,
+            trusted=False, excluded=True, missing=missing, note=IN_WORDS["silent"],
         )  # fmt: skip
     accuracy, interval = clustered_share([(c.pair.conversation_id, score) for c, score in answered], seed=seed)
     flip_rate, flip_interval = clustered_share([(c.pair.conversation_id, float(c.flipped)) for c, _ in answered], seed=seed)
@@ -153,9 +153,9 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     )
 
 
-def with_people(check: JudgeCheck, people: PeopleCheck | None) -> JudgeCheck:
-    """The check with what is known of the judge and people: only that can make it trusted."""
-    joined = check.model_copy(update={"validated_on_people": people})
+def with_people(check: JudgeCheck, people: Sequence[PeopleCheck]) -> JudgeCheck:
+    """The check with all that is known of the judge and people: only that can make it trusted."""
+    joined = check.model_copy(update={"people_checks": tuple(people), "validated_on_people": deciding(people)})
     found = trust_in(joined)
     return joined.model_copy(update={"trusted": found == "trusted", "note": IN_WORDS[found]})
 

@@ -5,17 +5,19 @@ is what one rater gave one reply to one conversation on one dimension. A reply's
 on a scale from 0 to 1; unkind dimensions are reversed. Two replies to the same conversation make a pair, the better one the
 one with the higher worth. *Clear* is a gap of a third of the scale or more: below that raters differ among themselves.
 
-Read are CSV and JSON Lines with `context, reply, rater, dimension, score`, and the published folder of Kumar et al. 2025
+Read are CSV and JSON Lines with `context, reply, rater, dimension, score`, or, where people compared two replies,
+`context, reply_a, reply_b, rater, preferred` (`a`, `b` or `tie`), and the published folder of Kumar et al. 2025
 ("When LLMs are reliable for judging empathic communication"), whose `lend_an_ear` rates whole conversations on three prompts:
 conversations on one prompt are pairs, the supporter's turns joined.
 """
 
 import csv
 import hashlib
+import io
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -25,8 +27,12 @@ from harness.errors import UserError
 from harness.scenarios.context import Turn
 
 COLUMNS: Final = ("context", "reply", "rater", "dimension", "score")
-UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented", "dismissive", "hostile"})
-"""Dimensions on which much is bad. Any other is marked so in the file by a minus before its name."""
+UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented", "advice_giving", "dismissive", "hostile"})
+"""Dimensions on which much is bad; advice that nobody asked for is one of them to those who published the ratings. Any other is
+marked so in the file by a minus before its name."""
+PREFERENCES: Final = ("context", "reply_a", "reply_b", "rater", "preferred")
+PREFERRED: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
+"""What `preferred` may say, and the share of the vote that it gives to `reply_a`."""
 CLEAR: Final = 1 / 3
 """Of the scale: closer replies are a matter of the rater, and figures of them stand apart."""
 EXPERTS: Final = "expert"
@@ -47,6 +53,23 @@ class Rating:
     rater: str
     dimension: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """Which of two replies to one conversation one rater preferred: 1 the first, 0 the second, ½ neither."""
+
+    context: str
+    first: str
+    second: str
+    rater: str
+    for_first: float
+
+    def as_ratings(self) -> tuple[Rating, Rating]:
+        """The vote as a share of pairs won, which is what a reply is worth in such a file."""
+        given = (self.first, self.for_first), (self.second, 1 - self.for_first)
+        first, second = (Rating(self.context, reply, self.rater, "preferred", score) for reply, score in given)
+        return first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +98,13 @@ class PeoplesLabels:
     sha256: str
     ratings: tuple[Rating, ...]
     scale: tuple[float, float]
+    preferences: tuple[Preference, ...] = ()
+    """Where people compared replies: then only what they compared is a pair, and `ratings` are their votes."""
 
     def pairs(self, raters: frozenset[str] | None = None) -> tuple[PeoplesPair, ...]:
         """Every pair of replies to one conversation that people did not rate alike (by `raters`; None: by all)."""
+        if self.preferences:
+            return tuple(_preferred(p for p in self.preferences if raters is None or p.rater in raters))
         worth = worths((r for r in self.ratings if raters is None or r.rater in raters), self.scale)
         by_context: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for (context, reply), value in worth.items():
@@ -108,6 +135,26 @@ class PeoplesLabels:
                     )
         return tuple(found.values())
 
+    def leanings_of(self, rater: str) -> Callable[[PeoplesPair], float | None]:
+        """A function of a pair: 1 where this rater holds the better reply for better too, -1 for worse, 0 for alike; None
+        where the rater did not see both."""
+        if self.preferences:
+            votes = {
+                (p.context, *((p.first, p.second) if turned else (p.second, p.first))): (2 * p.for_first - 1)
+                * (1 if turned else -1)
+                for p in self.preferences
+                if p.rater == rater
+                for turned in (True, False)
+            }
+            return lambda pair: votes.get((pair.context, pair.better, pair.worse))
+        own = worths((r for r in self.ratings if r.rater == rater), self.scale)
+
+        def leaning(pair: PeoplesPair) -> float | None:
+            better, worse = own.get((pair.context, pair.better)), own.get((pair.context, pair.worse))
+            return None if better is None or worse is None else float((better > worse) - (better < worse))
+
+        return leaning
+
     @property
     def raters(self) -> tuple[str, ...]:
         return tuple(sorted({r.rater for r in self.ratings}))
@@ -125,16 +172,19 @@ def worths(ratings: Iterable[Rating], scale: tuple[float, float]) -> Mapping[tup
 
 
 def conversation(context: str) -> tuple[Turn, ...]:
-    """A conversation from lines that begin with `Seeker:` or `Supporter:`; a text without them is one seeker turn."""
+    """A conversation from lines that begin with `Seeker:` or `Supporter:`. A line that begins with neither goes on with the
+    turn before it, and is the seeker's where there is none."""
     turns: list[Turn] = []
-    for line in context.splitlines():
+    for line in context.replace("\r", "\n").split("\n"):
         who, colon, said = line.partition(":")
         if colon and who.strip().lower() == "seeker":
             role = "seeker"
         elif colon and who.strip().lower() == "supporter":
             role = "supporter"
         else:
-            continue
+            role, said = turns[-1].role if turns else "seeker", line
+            if turns and said.strip():
+                said = f"{turns.pop().text} {said.strip()}"
         if said.strip():
             turns.append(Turn.model_validate({"role": role, "text": said.strip()}))
     return tuple(turns) or (Turn(role="seeker", text=" ".join(context.split())),)
@@ -146,6 +196,7 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
     Raises:
         UserError: unreadable, unknown columns, a score off the scale, or no two replies that people rated differently.
     """
+    preferences: tuple[Preference, ...] = ()
     if path.is_dir():
         rows, scale, source = tuple(_published(path)), PUBLISHED_SCALE, path / PUBLISHED
         content = b"".join(file.read_bytes() for file in sorted(source.glob("*.csv")))
@@ -155,15 +206,49 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
             text = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"--against {path}: cannot be read ({error})") from error
-        rows = tuple(_rows(path, text, scale))
-    labels = PeoplesLabels(path.name, hashlib.sha256(content).hexdigest(), rows, scale)
+        lines = tuple(_lines(path, text))
+        preferences = tuple(_preferences(path, lines)) if lines and "preferred" in lines[0][1] else ()
+        scale = (0.0, 1.0) if preferences else scale
+        rows = tuple(r for p in preferences for r in p.as_ratings()) if preferences else tuple(_rows(path, lines, scale))
+    labels = PeoplesLabels(path.name, hashlib.sha256(content).hexdigest(), rows, scale, preferences)
     if len(set(worths(rows, scale).values())) < 2:
         raise UserError(f"--against {path}: holds no two replies that people rated differently; give a file of several replies")
     return labels
 
 
-def _rows(path: Path, text: str, scale: tuple[float, float]) -> Iterator[Rating]:
-    lines = _json_lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _csv(path, text)
+def _preferred(preferences: Iterable[Preference]) -> Iterator[PeoplesPair]:
+    """Pairs of which more than half of the votes went to one side; the gap is what is left of them when the others are taken
+    off, so that three raters who agree give 1 and two against one a third."""
+    votes: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for p in preferences:
+        turned = p.first > p.second
+        key = (p.context, p.second, p.first) if turned else (p.context, p.first, p.second)
+        votes[key].append(1 - p.for_first if turned else p.for_first)
+    for (context, first, second), given in votes.items():
+        ahead = 2 * sum(given) / len(given) - 1
+        if ahead:
+            better, worse = (first, second) if ahead > 0 else (second, first)
+            yield PeoplesPair(context, conversation(context), better, worse, abs(ahead))
+
+
+def _lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+    return _json_lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _csv(path, text)
+
+
+def _preferences(path: Path, lines: Sequence[tuple[int, Mapping[str, object]]]) -> Iterator[Preference]:
+    for number, row in lines:
+        context, first, second, rater = (str(row[name]).strip() for name in PREFERENCES[:4])
+        said = str(row["preferred"]).strip().lower()
+        if said not in PREFERRED:
+            raise UserError(f"--against {path}:{number}: preferred {said!r} is none of {', '.join(PREFERRED)}")
+        if not context or not first or not second:
+            raise UserError(f"--against {path}:{number}: context, reply_a and reply_b must all say something")
+        if first == second:
+            raise UserError(f"--against {path}:{number}: reply_a and reply_b are the same")
+        yield Preference(context, first, second, rater, PREFERRED[said])
+
+
+def _rows(path: Path, lines: Sequence[tuple[int, Mapping[str, object]]], scale: tuple[float, float]) -> Iterator[Rating]:
     for number, row in lines:
         try:
             score = float(str(row["score"]))
@@ -181,7 +266,7 @@ def _rows(path: Path, text: str, scale: tuple[float, float]) -> Iterator[Rating]
 
 
 def _csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    reader = csv.DictReader(text.splitlines(keepends=True))
+    reader = csv.DictReader(io.StringIO(text, newline=""))
     _hold_columns(f"--against {path}", reader.fieldnames or ())
     for row in reader:
         if None in row or None in row.values():
@@ -190,7 +275,7 @@ def _csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
 
 
 def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, object]]]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -204,10 +289,11 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, objec
 
 
 def _hold_columns(place: str, found: Sequence[str]) -> None:
-    missing, strange = [c for c in COLUMNS if c not in found], [c for c in found if c not in COLUMNS]
+    columns = PREFERENCES if "preferred" in found else COLUMNS
+    missing, strange = [c for c in columns if c not in found], [c for c in found if c not in columns]
     if missing or strange:
         told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"has the unknown {', '.join(strange)}"] * bool(strange)
-        raise UserError(f"{place}: {' and '.join(told)}; the columns are {', '.join(COLUMNS)}")
+        raise UserError(f"{place}: {' and '.join(told)}; the columns are {', '.join(COLUMNS)}, or {', '.join(PREFERENCES)}")
 
 
 def _published(folder: Path) -> Iterator[Rating]:

@@ -107,7 +107,7 @@ def as_object(
             {
                 "id": check.judge,
                 **check.model_dump(exclude={"judge"}),
-                "drifted": watched.drifted(check.accuracy) if watched else None,
+                "drifted": watched.drifted(check.accuracy) if watched and check.accuracy is not None else None,
             }
         )
     found: dict[str, Any] = {

@@ -6,10 +6,11 @@ many pairs round. People who fail half of the checks are left out of analysis (H
 
 The pairs with known answers that ship have one author, and a judge may have learnt that author's taste and nothing else. So
 they can only take trust away. What gives it is people's ratings by others
-(`against_people`): a lower bound over 60 % there, and more than a rule without understanding reaches on the same pairs.
+(`against_people`): a lower bound over 60 % there, and more than a rule without understanding reaches on the same pairs, with
+an interval of the difference above 0. Every check that was kept must say so.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from harness.store.judgment import JudgeCheck, PeopleCheck
@@ -21,7 +22,7 @@ TRUSTED_FLIPS_BELOW: Final = 0.20
 MISSING_TOLERATED: Final = 0.20
 """A judge that leaves more of the gold unanswered has not been checked, whatever it answered."""
 
-Trust = Literal["trusted", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "excluded"]
+Trust = Literal["trusted", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "silent", "excluded"]
 IN_WORDS: Final[Mapping[Trust, str]] = {
     "trusted": "",
     "unlike_people": (
@@ -39,23 +40,27 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
         "is better."
     ),
     "unchecked": "It left too many of the pairs with known answers unanswered, so it has not been checked.",
+    "silent": "So nothing is known of it, and none of its verdicts is in a rating.",
     "excluded": "That is no better than chance (guessing gives 50 %), so none of its verdicts is in a rating.",
 }
-BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "excluded"})
+BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "silent", "excluded"})
 """Nothing shows that such a judge can tell a better reply from a worse one."""
 
 
 def trust(
-    accuracy: float,
+    accuracy: float | None,
     interval: tuple[float, float] | None,
-    flip_rate: float,
+    flip_rate: float | None,
     *,
     answered: int,
     missing: int = 0,
     people: PeopleCheck | None = None,
 ) -> Trust:
-    """How far figures of a check carry; `answered` and `missing` count its pairs, `people` is its check against people."""
-    if not answered or accuracy <= CHANCE:
+    """How far figures of a check carry; `answered` and `missing` count its pairs, `people` is the check against people
+    that decides (`deciding`). A judge that answered nothing has no accuracy and no flip rate: None."""
+    if not answered or accuracy is None or flip_rate is None:
+        return "silent"
+    if accuracy <= CHANCE:
         return "excluded"
     if missing > MISSING_TOLERATED * (answered + missing):
         return "unchecked"
@@ -74,8 +79,27 @@ def agrees_with_people(check: PeopleCheck) -> bool:
     """Whether a check against people's ratings earns trust."""
     if check.accuracy is None or check.accuracy_interval is None:
         return False
-    best = check.baselines[check.best_baseline]
-    return check.accuracy_interval[0] > TRUSTED_LOWER_BOUND and (best is None or check.accuracy > best)
+    return check.accuracy_interval[0] > TRUSTED_LOWER_BOUND and beats_rules(check) is True
+
+
+def beats_rules(check: PeopleCheck) -> bool | None:
+    """Whether a judge is right more often than every rule without understanding, on the same pairs; None where the pairs are
+    too few to tell. Judge and rule are compared pair by pair, because both are right on the easy ones."""
+    bands = check.over_rules.values()
+    if not check.over_rules or any(band is None for band in bands):
+        return None
+    known = [band for band in bands if band is not None]
+    if all(low > 0 for low, _ in known):
+        return True
+    return False if any(high <= 0 for _, high in known) else None
+
+
+def deciding(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
+    """Of all checks of a judge against people the one on which trust hangs; None without any. Whoever could leave checks out
+    could try files until one fits, so every one must bear the judge out, and the first that does not decides."""
+    telling = [check for check in checks if check.accuracy_interval is not None]
+    last = (telling or list(checks))[-1] if checks else None
+    return next((check for check in telling if not agrees_with_people(check)), last)
 
 
 def people_sentence(check: PeopleCheck) -> str:
@@ -90,13 +114,20 @@ def people_sentence(check: PeopleCheck) -> str:
         return f"{check.judge} against people ({check.source}): no clear pair was answered"
     band = f" ({share_band(check.accuracy_interval)})" if check.accuracy_interval else ", too few conversations for an interval"
     best = check.baselines[check.best_baseline]
-    below = ", no less" if best is not None and best >= check.accuracy else ""
     ceiling = "" if check.raters_agree is None else f"; one rater against the others: {share(check.raters_agree)}"
     of = f"{counted(check.pairs, 'clear pair')} of {counted(check.conversations, 'conversation')}"
     return (
         f"{check.judge} against people ({check.source}): right on {share(check.accuracy)} of {of}{band}; "
-        f"\u201c{check.best_baseline}\u201d reaches {share(best)}{below}{ceiling}"
+        f"\u201c{check.best_baseline}\u201d reaches {share(best)}{_beside_rules(check)}{ceiling}"
     )
+
+
+def _beside_rules(check: PeopleCheck) -> str:
+    beats = beats_rules(check)
+    if beats is None:
+        return ", and whether the judge beats such rules cannot be told from these pairs"
+    band = check.over_rules.get(check.best_baseline)
+    return ", no less" if not beats or band is None else f", less by {band[0] * 100:.0f} to {band[1] * 100:.0f} points"
 
 
 def people_details(check: PeopleCheck) -> list[str]:
@@ -141,6 +172,8 @@ def judge_sentence(
     pairs: int | None,
 ) -> str:
     """How good a judge proved, in one line without its stop, to stand beside every Elo it produced."""
+    if pairs == 0:
+        return f"{judge}: it never answered a pair with known answers"
     if accuracy is None:
         return f"{judge}: accuracy on pairs with known answers was not measured"
     of = f" of {counted(pairs, 'pair')}" if pairs else ""

@@ -51,7 +51,8 @@ class CallCase(_Case):
 
 
 class LimitCase(_Case):
-    """One limit over all conversations: fails or passes by its interval, and is skipped where that cannot tell."""
+    """One limit over all conversations: fails or passes by its interval, and is skipped where that cannot tell, as it cannot
+    where the run is invalid."""
 
     shared: SharedRun
     limit: CellLimit
@@ -60,7 +61,7 @@ class LimitCase(_Case):
         """Read what was measured, and tell."""
         checked, invalid, page = self.shared.checked(self.limit)
         if invalid:
-            raise AssertionError(f"the run is invalid: {invalid[0]}\n  page: {page}")
+            pytest.skip(f"cannot tell: {reason(checked)} {invalid[0]}; page: {page}")
         if checked.verdict == "fail":
             raise AssertionError(f"{checked.name}: missed\n  {reason(checked)}\n  page: {page}")
         if checked.verdict != "pass":

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 import pytest
 
+from harness.commands.check_files import NOT_THE_AGENTS_FAULT
 from harness.errors import AgentError, StorageError, UserError
 from harness.library.reports import write_report
 from harness.library.runs import Run, load_run, run_agents
@@ -91,8 +92,11 @@ class SharedRun:
         return [(agent, context) for agent in self.agents for context in self.contexts if not named or context in named]
 
     def call(self, place: Place) -> Call:
-        """What was measured of one agent in one context; plays first where nobody has. Fails the test where nothing was."""
+        """What was measured of one agent in one context; plays first where nobody has. Fails the test where nothing was, and
+        where the run is invalid: no figure of it can be believed, so no test on one may pass."""
         run, (agent, context) = self._played(), place
+        if run.store.manifest.invalid:
+            pytest.fail(_not_the_agent(run), pytrace=False)
         for session in run.sessions:
             if (session.key.agent, session.key.context_id) == place:
                 if session.status == "failed":
@@ -143,6 +147,20 @@ class SharedRun:
                 lock.write(str(error))
                 raise
             return run
+
+
+def _not_the_agent(run: Run) -> str:
+    """What is said of every call of an invalid run."""
+    page = (run.folder / "report.html").absolute()
+    return "\n".join(
+        (
+            f"INVALID RUN: {NOT_THE_AGENTS_FAULT}",
+            *(f"  {problem}" for problem in run.store.manifest.invalid),
+            "  to mend it: quiet the machine (harness doctor says what holds it) and run the tests again",
+            "  (a folder named by --agent-out is read and not played again: name a new one)",
+            f"  page: {page}",
+        )
+    )
 
 
 def _folder(config: pytest.Config) -> Path:

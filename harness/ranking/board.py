@@ -1,7 +1,8 @@
 """What a ranking is: the rows a reader sees, and what else must be kept so that they can be compared.
 
 An interval on one rating answers no question about two, so a board keeps the whole covariance and gives differences from
-it. Absent is None: no interval under eight contexts, no axis that nobody marked.
+it. Absent is None: no interval under eight contexts, no axis that nobody marked. A fit gives every system an Elo, and only one
+of which at least one end is known is `quoted`: every door (terminal, page, export, JSON) shows that and no other.
 """
 
 from collections.abc import Mapping
@@ -46,6 +47,11 @@ class SystemRating:
     part: int = 1
     """Of systems that met, directly or by a chain of opponents. Ratings of two parts are on two scales."""
 
+    @property
+    def quoted(self) -> float | None:
+        """The Elo as it may be shown; None where no end of it is known, so that any other would do as well."""
+        return self.elo if self.interval is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -58,6 +64,11 @@ class Difference:
     p_value: float | None
     p_adjusted: float | None = None
     """Benjamini–Hochberg over all pairs of the board; only from `Board.differences`."""
+
+    @property
+    def quoted(self) -> float | None:
+        """As a rating's: None where no end of it is known."""
+        return self.elo if self.interval is not None else None
 
 
 @dataclass(frozen=True, slots=True)

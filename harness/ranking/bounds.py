@@ -3,11 +3,12 @@
 A gate with twenty limits asks each of them at one twentieth of its error, one in 2,000. A bootstrap of 2,000 draws has one draw
 out there, and never draws a turn slower than the slowest one seen. So nothing here is resampled:
 
-* a *share* has the bounds of Clopper and Pearson (1934), from the binomial law itself;
-* a *percentile* lies between order statistics, by the same law: how many of n turns are faster than the true percentile is
-  binomial whatever the latencies look like. A turn without reply is infinite and simply ranks last;
-* *word errors over words* are a share too, of which each conversation is one trial and no more: one in fifty may be misheard
-  from end to end, and fifty that were not say little about that;
+* a *share* has Gaffke's bounds over conversations (`clustered_share`), which are those of Clopper and Pearson (1934) where each
+  conversation has one trial;
+* a *percentile* lies between order statistics by the same law: a value is above the true percentile when the share of turns
+  at or under it is surely large enough, whatever the latencies are like. A turn without reply is infinite and ranks last;
+* *word errors over words* are such a share, too: one conversation in fifty may be misheard from end to end, and fifty that were
+  not say little about that;
 * *Elo* over another system has the clustered covariance of its board, or, where one of the two won everything, the binomial
   law.
 
@@ -15,12 +16,11 @@ A mean is not among them. No reply counts as 15 s in it, and of runs of 60 turns
 hold none at all: their spread tells nothing of the mean (docs/decisions/gate-verdicts.md). A median, a p95 and a share of turns
 without reply say the same without that flaw.
 
-Turns of one conversation resemble each other. A share of turns is therefore held as if there were only so many turns as would
-give the spread that is seen between conversations (the effective sample of Korn and Graubard, 1998), never more than there
-are; percentiles take theirs from the share of turns under the observed percentile (Woodruff, 1952). Where all turns agree no
-spread can be seen, and each conversation counts once.
+Turns of one conversation resemble each other, nobody knows how much. So a conversation is one observation, however many turns
+it has, and no bound rests on a guess of how alike they are.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -29,8 +29,9 @@ import numpy as np
 from scipy import stats
 
 from harness.ranking.board import Board, swept_gap
+from harness.ranking.clustered_share import highest, lowest, stays_under
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.ranking.scale import Floats
+from harness.ranking.scale import Bools, Floats
 
 Bounds = tuple[float, float]
 """(low, high); infinite where that side has no bound."""
@@ -55,37 +56,12 @@ class Evidence(Protocol):
         ...
 
 
-def _effective(hits: Floats, of: Floats) -> float:
-    """The number of independent trials that would give the spread of this share between conversations."""
-    total, share = float(of.sum()), float(hits.sum() / of.sum())
-    if (of == 1).all() and np.isin(hits, (0.0, 1.0)).all():
-        return total
-    if share in (0.0, 1.0):
-        return float(of.size)
-    error = _ratio_error(hits, of)
-    if error == 0.0:
-        return float(of.size)
-    # t against normal: the spread between few conversations is itself a guess (Korn and Graubard, 1998).
-    guess = (stats.norm.ppf(0.975) / stats.t.ppf(0.975, of.size - 1)) ** 2 if of.size > 1 else 0.0
-    return float(min(total, max(share * (1 - share) / error**2 * guess, 1.0)))
-
-
-def _ratio_error(sums: Floats, of: Floats) -> float:
-    """Standard error of Σ sums / Σ of, by conversation."""
-    if of.size < 2:
-        return float("inf")
-    rest = sums - sums.sum() / of.sum() * of
-    return float(np.sqrt(of.size / (of.size - 1) * (rest**2).sum()) / of.sum())
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
     """Σ hits / Σ of over conversations, between 0 and 1. A hit may be a half (a tie)."""
 
     hits: Floats
     of: Floats
-    one_a_context: bool = False
-    """Each conversation is one trial at most, however many it holds and however alike they look."""
 
     @property
     def value(self) -> float:
@@ -96,24 +72,14 @@ class Share:
         return int(self.of.size)
 
     @property
-    def effective(self) -> float:
-        """Independent trials that it is worth."""
-        found = _effective(self.hits, self.of)
-        return min(found, float(self.contexts)) if self.one_a_context else found
+    def missed(self) -> "Share":
+        """The share of the trials that are no hits."""
+        return Share(self.of - self.hits, self.of)
 
     def bounds(self, tail: float) -> Bounds:
         if self.contexts < FEWEST_CONTEXTS:
             return NO_BOUNDS
-        n = self.effective
-        return clopper_pearson(self.value * n, n, tail)
-
-
-def clopper_pearson(hits: float, of: float, tail: float) -> Bounds:
-    """Bounds of a share, each with an error of at most `tail`; `hits` and `of` need not be whole."""
-    missed = of - hits
-    low = 0.0 if hits <= 0 else float(stats.beta.ppf(tail, hits, missed + 1))
-    high = 1.0 if missed <= 0 else float(stats.beta.isf(tail, hits + 1, missed))
-    return low, high
+        return lowest(self.hits, self.of, tail), highest(self.hits, self.of, tail)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,45 +109,45 @@ class Percentile:
 
     def under(self, limit: float) -> Share:
         """The share of turns at or under a limit: the percentile is within the limit when this is `share` or more."""
-        return Share(
-            np.array([float((group <= limit).sum()) for group in self.groups]),
-            np.array([float(group.size) for group in self.groups]),
-        )
+        return self._share([group <= limit for group in self.groups])
 
     def bounds(self, tail: float) -> Bounds:
         if self.contexts < FEWEST_CONTEXTS:
             return NO_BOUNDS
-        ordered = np.sort(np.concatenate(self.groups))
-        n = ordered.size
-        worth = int(np.floor(self.under(self.value).effective)) if n > self.contexts else n
-        low, high = ranks(worth, self.share, tail)
-        # Ranks among as many turns as these are worth, stretched outwards over the turns that there are.
-        below = int(np.floor(low * n / worth))
-        above = int(np.ceil(high * n / worth))
+        values = np.unique(np.concatenate(self.groups))
+        # The lowest value that surely has `share` of the turns at or under it, the highest that has no more than that under it.
+        above = bisect_left(values, True, key=lambda v: self._is_surely_enough(v, tail))
+        below = bisect_left(values, True, key=lambda v: not self._is_surely_no_more(v, tail)) - 1
         return (
-            float(ordered[below - 1]) if below >= 1 else -np.inf,
-            float(ordered[above - 1]) if above <= n else np.inf,
+            float(values[below]) if below >= 0 else -np.inf,
+            float(values[above]) if above < values.size else np.inf,
         )
 
+    def _is_surely_enough(self, value: float, tail: float) -> bool:
+        over = self._share([group > value for group in self.groups])
+        return stays_under(1.0 - self.share, over.hits, over.of, tail)
 
-def ranks(n: int, share: float, tail: float) -> tuple[int, int]:
-    """Ranks (from 1) of the order statistics of n independent values that bound a quantile; 0 and n + 1: there is none."""
-    below = stats.binom.cdf(np.arange(0, n), n, share)  # below[k]: at most k values lie under the quantile
-    low = int(np.searchsorted(below, tail, side="right"))
-    at_least = stats.binom.sf(np.arange(0, n), n, share)  # at_least[k]: k + 1 or more do
-    enough = np.flatnonzero(at_least <= tail)
-    # With every value counted, "n or more" is the last that can be rare.
-    high = int(enough[0]) + 1 if enough.size else n + 1
-    return low, high
+    def _is_surely_no_more(self, value: float, tail: float) -> bool:
+        under = self._share([group < value for group in self.groups])
+        return stays_under(self.share, under.hits, under.of, tail)
+
+    def _share(self, which: Sequence[Bools]) -> Share:
+        return Share(np.array([float(w.sum()) for w in which]), np.array([float(w.size) for w in which]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EloOverReference:
-    """How far one system stands above another on one board."""
+    """How far one system stands above another on one board.
+
+    Where one won every comparison the bound is the binomial law's over the conversations in which they met. The covariance of a
+    fit near that edge can claim more, so it is held to the same: no run with a loss is surer of its lead than one without.
+    """
 
     board: Board
     system: str
     reference: str
+    met: int
+    """Conversations in which the two were compared."""
 
     @property
     def value(self) -> float:
@@ -194,7 +160,7 @@ class EloOverReference:
     def bounds(self, tail: float) -> Bounds:
         found = self.board.difference(self.system, self.reference)
         pair = (self.system, self.reference)
-        if found.interval is None:
+        if found.interval is None or self.met < FEWEST_CONTEXTS:
             return NO_BOUNDS
         if pair in self.board.swept:
             return swept_gap(self.board.swept[pair], tail), np.inf
@@ -203,7 +169,8 @@ class EloOverReference:
         if found.error is None or self.board.covariance is None:
             return NO_BOUNDS
         half = found.error * float(stats.t.isf(tail, self.board.covariance.freedom))
-        return found.elo - half, found.elo + half
+        furthest = swept_gap(self.met, tail)
+        return min(found.elo - half, furthest), max(found.elo + half, -furthest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,7 +37,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
     for row in board.systems:
         cells: list[object] = [
             _safe(row.system),
-            row.elo,
+            row.quoted,
             *_pair(row.interval),
             *_pair(row.band),
             row.win_rate,
@@ -66,7 +66,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
     for row in board.systems:
         cells = [
             _escape(row.system) + (f" (group {row.part})" if board.parts > 1 else ""),
-            f"{row.elo:.0f}",
+            "–" if row.quoted is None else f"{row.quoted:.0f}",
             interval_words(row.interval),
             f"{100 * row.win_rate:.1f} %",
             *(f"{100 * row.axes[axis]:.1f} %" if axis in row.axes else "–" for axis in axes),
@@ -116,7 +116,7 @@ def _length_lines(ranking: Ranking) -> list[str]:
     other = ranking.with_length
     if other is None or other is ranking.board:
         return [ranking.length_words] if other is not None else []
-    elo = ", ".join(f"{row.system} {row.elo:.0f}" for row in other.systems)
+    elo = ", ".join(f"{row.system} {row.quoted:.0f}" for row in other.systems if row.quoted is not None) or "no Elo is known"
     twice = np.log(2) * other.terms["length"]
     return [f"{ranking.length_words} With a length term ({twice:+.2f} log-odds for twice the words): {elo}."]
 

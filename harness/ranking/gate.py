@@ -13,6 +13,7 @@ ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks
 schedule; the union bound needs nothing about how the looks hang together). A check that looks once has it all.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -20,6 +21,7 @@ import numpy as np
 from scipy import stats
 
 from harness.ranking.bounds import Bounds, Evidence, Percentile, Share
+from harness.ranking.clustered_share import alike, chance_over
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 
 ERROR: Final = 0.01
@@ -69,7 +71,9 @@ def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
 
 
 def overall(verdicts: list[Verdict]) -> Verdict:
-    """One miss fails the gate; without one, one that cannot be told leaves it open."""
+    """One miss fails the gate; without one, one that cannot be told leaves it open. Without any nothing was told."""
+    if not verdicts:
+        return "cannot tell"
     if "fail" in verdicts:
         return "fail"
     return "cannot tell" if "cannot tell" in verdicts else "pass"
@@ -97,30 +101,26 @@ def more_needed(evidence: Evidence, limit: float, tail: float) -> int | None:
 
 def _for_share(seen: Share, limit: float, tail: float) -> int | None:
     """Conversations until the bounds of a share leave the limit."""
-    worth = max(seen.effective, 1.0)
-    # A share of none or of all is no certainty: half a turn of each kind is added.
-    share = (seen.value * worth + 0.5) / (worth + 1)
-    low, high = 1, int(np.ceil(MOST_MORE * worth / seen.contexts)) + 1
-    if share == limit or _power(high, share, limit, tail) < POWER:
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        if _power(middle, share, limit, tail) >= POWER:
-            high = middle
-        else:
-            low = middle + 1
-    return int(np.ceil(low * seen.contexts / worth))
-
-
-def _power(n: int, share: float, limit: float, tail: float) -> float:
-    """The chance that n independent trials settle on which side of the limit a share lies."""
+    # A share of none or of all is no certainty: half a conversation of each kind is added.
+    most = float(seen.of.max())
+    kinds, often = alike(seen.hits, seen.of)
+    hits, of = np.append(kinds[:, 0], [0.0, most]), np.append(kinds[:, 1], [most, most])
+    counts = np.append(often, [0.5, 0.5])
+    share = float(counts @ hits / (counts @ of))
     if share > limit:
-        least = int(stats.binom.isf(tail, n, limit)) + 1
-        return float(stats.binom.sf(least - 1, n, share))
-    most = int(stats.binom.ppf(tail, n, limit))
-    while most >= 0 and stats.binom.cdf(most, n, limit) > tail:
-        most -= 1
-    return float(stats.binom.cdf(most, n, share)) if most >= 0 else 0.0
+        hits, share, limit = of - hits, 1.0 - share, 1.0 - limit
+    # What they would come to with a chance of `POWER`: as far above the share as that quantile of it lies.
+    spread = float(np.sqrt(counts @ (hits - share * of) ** 2 * counts.sum()) / (counts @ of))
+    kinds = np.stack([hits, of], axis=1)
+
+    def settled(n: int) -> bool:
+        aim = limit - float(stats.norm.ppf(POWER)) * spread / np.sqrt(n)
+        return aim > share and chance_over(aim, kinds, counts * n / counts.sum()) <= tail
+
+    high = seen.contexts + MOST_MORE
+    if not settled(high):
+        return None
+    return bisect_left(range(high), True, lo=1, key=settled)
 
 
 def _for_spread(evidence: Evidence, limit: float, tail: float) -> int | None:

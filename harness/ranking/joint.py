@@ -12,7 +12,7 @@ slower than any reply, so a percentile may be infinite; that is a result, not a 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,8 +50,9 @@ class JointPoint:
     latency: Quantiles
     """Of the figure that the point is placed by."""
     p_frontier: float | None
-    """Share of draws in which no other system is both better and faster; None where some of the points never met, or where
-    resampling tells nothing of them."""
+    """Share of draws in which no other system is both better and faster; None where some of the points never met, where
+    resampling says nothing of them, or where one has no bound on its Elo or too few conversations: whoever may be anywhere
+    may be ahead of all."""
     p_best_within_budget: float | None
     """Share of draws in which it is within the budget and the best of those that are, a draw shared by equals; None as
     above."""
@@ -59,6 +60,16 @@ class JointPoint:
     """Of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
+
+    @property
+    def quoted(self) -> float | None:
+        """The Elo as it may be shown; None where no end of it is known."""
+        return self.elo if self.elo_interval is not None else None
+
+    @property
+    def without_chances(self) -> "JointPoint":
+        """The same of a run whose figures may not be quoted: no share of draws means anything there."""
+        return replace(self, p_frontier=None, p_best_within_budget=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +214,9 @@ def lay_over(
     p50_draws = np.stack(
         [weighted_quantile(values, often[:, at], 0.5) for values, at in map(turns.__getitem__, systems)], axis=1
     )
-    frontier = None if elo_draws is None else on_frontier(elo_draws, p50_draws).mean(axis=0)
-    best = None if elo_draws is None else best_within(elo_draws, p50_draws, budget_ms).mean(axis=0)
+    known = elo_draws is not None and all(_is_known(drawn.board, latencies, system) for system in systems)
+    frontier = on_frontier(elo_draws, p50_draws).mean(axis=0) if known and elo_draws is not None else None
+    best = best_within(elo_draws, p50_draws, budget_ms).mean(axis=0) if known and elo_draws is not None else None
     points = []
     for k, system in enumerate(systems):
         rate, rate_interval = share_of((cut_ins or {}).get(system, {}), drawn.seed)
@@ -226,6 +238,12 @@ def lay_over(
         p50 = np.array([_median_ms(point.latency) for point in points])
         slope = _slope(np.array([point.elo for point in points]), p50, elo_draws, p50_draws, size)
     return JointFigure(tuple(points), slope, name, budget_ms, often.shape[0])
+
+
+def _is_known(board: Board, latencies: Latencies, system: str) -> bool:
+    """Whether resamples of a system say where it may be: not with so few conversations that no interval is given."""
+    timed = sum(len(values) > 0 for values in latencies[system].values())
+    return board[system].quoted is not None and timed >= FEWEST_CONTEXTS
 
 
 def _median_ms(latency: Quantiles) -> float:

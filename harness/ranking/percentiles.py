@@ -33,12 +33,31 @@ class Quantiles(BaseModel):
     p95: float | None = None
     p50_interval: tuple[float, float] | None = None
     p95_interval: tuple[float, float] | None = None
+    p50_at_least: float | None = None
+    """The lower end of an interval that reaches into "no reply" and so has no upper one; at most 15 s."""
     p50_over_limit: bool = False
     """The percentile falls on a turn without reply: print "> 15 s"."""
     p95_over_limit: bool = False
     restricted_mean: float | None = None
     restricted_mean_interval: tuple[float, float] | None = None
     n: int = 0
+    p50_others_ms: float | None = None
+    """How much of the percentile others on the agent's machine could at most have caused; None where that was not measured
+    of every turn."""
+    p95_others_ms: float | None = None
+
+    def beside(self, without: "Quantiles") -> "Quantiles":
+        """These percentiles, with how far they lie above those of the same turns less what each could owe to others.
+
+        No percentile falls when its values grow, so what it could owe is bounded by that difference.
+        """
+        return self.model_copy(
+            update={"p50_others_ms": _above(self.p50, without.p50), "p95_others_ms": _above(self.p95, without.p95)}
+        )
+
+
+def _above(value: float | None, less: float | None) -> float | None:
+    return max(0.0, value - less) if value is not None and less is not None else None
 
 
 def _finite(value: float) -> float | None:
@@ -53,12 +72,14 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
     p50, p95 = (_quantile(pooled, share) for share in (0.50, 0.95))
     enough = pooled.size >= TURNS_FOR_P95
     drawn = _draws(values, seed) if len(values) >= FEWEST_CONTEXTS else None
+    p50_ends = _ends(drawn, lambda v: _quantile(v, 0.50), len(values))
     return Quantiles(
         p50=_finite(p50),
         p95=_finite(p95) if enough else None,
         p50_over_limit=bool(np.isinf(p50)),
         p95_over_limit=enough and bool(np.isinf(p95)),
-        p50_interval=_interval(drawn, lambda v: _quantile(v, 0.50), len(values)),
+        p50_interval=_both_finite(p50_ends),
+        p50_at_least=min(p50_ends[0], NO_REPLY_MS) if p50_ends is not None and p50_ends[1] >= _NO_BOUND else None,
         p95_interval=_p95_interval(values, pooled, drawn) if enough else None,
         restricted_mean=float(np.minimum(pooled, NO_REPLY_MS).mean()),
         restricted_mean_interval=_interval(drawn, lambda v: float(np.minimum(v, NO_REPLY_MS).mean()), len(values)),
@@ -77,12 +98,22 @@ def _draws(values: Mapping[str, Sequence[float]], seed: int) -> list[NDArray[np.
 def _interval(
     drawn: list[NDArray[np.float64]] | None, statistic: Callable[[NDArray[np.float64]], float], contexts: int
 ) -> Interval | None:
+    return _both_finite(_ends(drawn, statistic, contexts))
+
+
+def _ends(
+    drawn: list[NDArray[np.float64]] | None, statistic: Callable[[NDArray[np.float64]], float], contexts: int
+) -> Interval | None:
     if drawn is None:
         return None
-    # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
     values = np.array([statistic(v) for v in drawn])
     low, high = percentile_interval(np.where(np.isinf(values), np.finfo(float).max, values), contexts)
-    return (float(low), float(high)) if max(low, high) < _NO_BOUND else None
+    return float(low), float(high)
+
+
+def _both_finite(ends: Interval | None) -> Interval | None:
+    # An interval that reaches into "no reply" has no finite bound, and half a bound is none.
+    return ends if ends is not None and max(ends) < _NO_BOUND else None
 
 
 def _p95_interval(

@@ -75,6 +75,12 @@ class Ranking:
         quoted = "with" if "length" in self.board.terms else "unknown" if self.with_length is None else "without"
         return LENGTH_WORDS[quoted]
 
+    @property
+    def without_chances(self) -> "Ranking":
+        """The same of a run whose figures may not be quoted."""
+        figure = _without_chances(self.joint) if self.joint is not None else None
+        return replace(self, joint=figure, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
+
     def with_notes(self, notes: Sequence[str]) -> "Ranking":
         """The same, with more to say beside the board."""
         return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
@@ -270,14 +276,14 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
 
 def _with_length(systems: dict[str, Any], other: Board | None) -> dict[str, Any]:
     """With the Elo that a length term would give beside the quoted one."""
-    elo = {} if other is None else {row.system: row.elo for row in other.systems}
+    elo = {} if other is None else {row.system: row.quoted for row in other.systems}
     return {name: row | {"elo_with_length": elo.get(name)} for name, row in systems.items()}
 
 
 def _systems(board: Board) -> dict[str, Any]:
     return {
         row.system: {
-            "elo": row.elo,
+            "elo": row.quoted,
             "interval": _ends(row.interval),
             "band": _ends(row.band),
             "win_rate": row.win_rate,
@@ -296,7 +302,7 @@ def _point(p: JointPoint) -> dict[str, Any]:
     return {
         "p_frontier": p.p_frontier,
         "p_best_within_budget": p.p_best_within_budget,
-        "elo": p.elo,
+        "elo": p.quoted,
         "elo_interval": _ends(p.elo_interval),
         "turns": p.latency.n,
         "ttfa_p50_ms": p.latency.p50,
@@ -309,6 +315,10 @@ def _point(p: JointPoint) -> dict[str, Any]:
         "cut_in_interval": _ends(p.cut_in_interval),
         "others": {name: {"p50": v.p50, "interval": _ends(v.p50_interval)} for name, v in p.others.items()},
     }
+
+
+def _without_chances(figure: JointFigure) -> JointFigure:
+    return replace(figure, points=tuple(point.without_chances for point in figure.points))
 
 
 def _slope(figure: JointFigure | None) -> dict[str, Any] | None:
@@ -327,7 +337,8 @@ def _people(found: HumanRatings | None) -> dict[str, Any] | None:
         "best": found.best,
         "best_uncorrected": found.best_uncorrected,
     }
-    return {name: None if r is None else {"elo": r.elo, "interval": _ends(r.interval)} for name, r in ratings.items()}
+    known = {name: r for name, r in ratings.items() if r is not None and r.interval is not None}
+    return {name: {"elo": r.elo, "interval": _ends(r.interval)} if (r := known.get(name)) else None for name in ratings}
 
 
 def _correlation(found: Correlation) -> dict[str, Any]:

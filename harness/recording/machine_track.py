@@ -22,33 +22,43 @@ class MachineSample:
 
     at_ns: int
     busy_ms: float
-    """Processor time of everybody, over all cores."""
+    """How long the processors that the agent may use worked, for whomever, summed."""
     stolen_ms: float
-    """What a hypervisor gave to other machines while this one had work, over all cores."""
+    """What a hypervisor gave to other machines while these processors had work, summed."""
     agent_ran_ms: float
     """Processor time of the agent's processes, over all cores and threads."""
     agent_waited_ms: float | None
     """How long the agent's threads stood ready to run and did not; None where the kernel does not count it."""
     harness_ran_ms: float
-    """Processor time of the harness itself: the run and the caller."""
+    """Processor time of the harness itself, the run and the caller, where it was spent on these processors."""
     stalled_ms: float | None = None
-    """How long some thread of the machine waited for a processor (Linux pressure stall information); None where absent."""
+    """How long some process of the agent's control groups waited for a processor, or of the machine where they do not say
+    (Linux pressure stall information); None where absent."""
     throttled: int | None = None
     """How often a core was slowed down for heat; None where the machine does not say."""
     slowest_mhz: float | None = None
     """The lowest frequency of any core just then; None where the machine does not say."""
+    quota_ms: float | None = None
+    """How long a quota stopped the agent's control groups; None where it does not say, or was not asked (an older run)."""
+    stolen_by_cpu_ms: tuple[float, ...] = ()
+    """`stolen_ms` of each of `MachineTrack.cpus` that a hypervisor took any time of; empty in an older run."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTrack:
-    """The samples of one call, oldest first, on a machine of so many cores."""
+    """The samples of one call, oldest first, on so many cores."""
 
     cores: int
     samples: tuple[MachineSample, ...]
+    cpus: tuple[int, ...] = ()
+    """The numbers of the processors that the agent may use, which the samples are of; empty: of the whole machine."""
+    stolen_counts_as_run: bool = True
+    """Whether `agent_ran_ms` and `harness_ran_ms` may hold stolen time; so it is taken to be where nobody asked."""
 
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_FIELDS: Final = tuple(field.name for field in fields(MachineSample))
+_BY_CPU: Final = "stolen_by_cpu_ms"
+_FIELDS: Final = tuple(field.name for field in fields(MachineSample) if field.name != _BY_CPU)
 
 
 class _File(BaseModel):
@@ -56,7 +66,8 @@ class _File(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[1, 2] = 1
+    """1: of the whole machine, without quotas."""
     cores: Annotated[int, Field(ge=1)]
     at_ns: list[int]
     busy_ms: list[_Count]
@@ -67,12 +78,19 @@ class _File(BaseModel):
     stalled_ms: list[_Count | None]
     throttled: list[int | None]
     slowest_mhz: list[_Count | None]
+    quota_ms: list[_Count | None] | None = None
+    stolen_by_cpu_ms: list[list[_Count]] | None = None
+    """A list for each processor that lost any."""
+    cpus: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
+    stolen_counts_as_run: bool = True
 
 
 def save_machine_track(track: MachineTrack, folder: Path) -> None:
     """Write the track into a session's folder."""
     columns = {name: [_rounded(getattr(s, name)) for s in track.samples] for name in _FIELDS}
-    text = _File.model_validate({"cores": track.cores, **columns}).model_dump_json()
+    by_cpu = [list(of_one) for of_one in zip(*(s.stolen_by_cpu_ms for s in track.samples), strict=True)]
+    facts = {"cores": track.cores, "cpus": list(track.cpus), "stolen_counts_as_run": track.stolen_counts_as_run}
+    text = _File.model_validate({"schema_version": 2, **facts, **columns, _BY_CPU: by_cpu}).model_dump_json()
     (folder / MACHINE_FILE).write_text(text, encoding="utf-8")
 
 
@@ -87,8 +105,12 @@ def load_machine_track(folder: Path) -> MachineTrack | None:
         return None
     try:
         found = _File.model_validate_json(path.read_bytes())
-        samples = zip(*(getattr(found, name) for name in _FIELDS), strict=True)
-        return MachineTrack(found.cores, tuple(MachineSample(*sample) for sample in samples))
+        looks = len(found.at_ns)
+        columns = (getattr(found, name) or [None] * looks for name in _FIELDS)
+        by_cpu = zip(*found.stolen_by_cpu_ms, strict=True) if found.stolen_by_cpu_ms else [()] * looks
+        rows = (dict(zip(_FIELDS, row, strict=True)) for row in zip(*columns, strict=True))
+        samples = (MachineSample(**row, stolen_by_cpu_ms=tuple(of_each)) for row, of_each in zip(rows, by_cpu, strict=True))
+        return MachineTrack(found.cores, tuple(samples), tuple(found.cpus), found.stolen_counts_as_run)
     except (OSError, ValueError) as error:
         raise UserError(f"{path}: damaged ({str(error).splitlines()[0]})") from error
 

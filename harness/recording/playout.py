@@ -21,6 +21,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
+from harness.recording.media_clock import leaps
 from harness.recording.record import Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
@@ -95,9 +96,10 @@ def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     levels = _levels(recording)
     start_ns, media_ns, quiet = 0, 0, True
-    for arrival, is_quiet in zip(recording.arrivals, levels < _quiet_below(levels), strict=True):
+    leapt = leaps(recording.arrivals)
+    for arrival, is_quiet, leap in zip(recording.arrivals, levels < _quiet_below(levels), leapt, strict=True):
         assert arrival.media is not None
-        if quiet:
+        if quiet or leap:
             # Never before what was heard last began, even where packets overtook each other.
             start_ns = max(arrival.arrival_ns, start_ns)
             _drop(pieces, start_ns, rate)

@@ -4,6 +4,9 @@ A run is grown, and not played again: the further conversations follow those it 
 session stays. They are played in batches, because each look at the figures costs a part of the error that the gate may make;
 each batch is half as large as the run, or as large as the question seems to need. The pace so far says how many conversations
 the time that is left has room for, so a batch is not begun that would not end in it.
+
+Sessions in which the harness was at fault (frames left late, others held the machine) are the one exception: they make a run
+invalid, so that nothing could ever be told from it, and are played again before anything else.
 """
 
 import time
@@ -19,8 +22,10 @@ from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
 from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
 from harness.steps.check import CheckResult
+from harness.steps.validity import sessions_at_fault
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.wording import counted
 
 GROWTH: Final = 0.5
 """Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then grow it 38-fold."""
@@ -85,6 +90,15 @@ def play_until_clear(
         return store, result, "it is clear"
     pack = plan_to_grow(store)
     while result.verdict == "cannot tell":
+        if result.invalid:
+            again, why_not = _to_play_again(store, ends_s - time.monotonic(), votes)
+            if not again:
+                return store, result, why_not
+            progress.note(f"Playing {counted(len(again), 'session')} again: the harness was at fault in them, not the agent")
+            store = _grown(store, pack, 0, judges, progress, votes, again)
+            # An invalid run decides nothing, so this look has spent nothing.
+            result = look_again(store, look)
+            continue
         have = len(store.manifest.context_ids)
         more = tuple(takewhile(lambda c: only is None or c.id in only, pack.contexts[have:]))
         if not more:
@@ -104,15 +118,43 @@ def play_until_clear(
     return store, result, "it is clear"
 
 
+def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozenset[str], str]:
+    """Sessions in which the harness was at fault, as many as the time has room for; and why there is none.
+
+    A reply that people have voted on stays: their votes are about that very sound.
+    """
+    voted = {(row.context, side) for row in (*votes(store), *store.judgments()) if row.source == "human"
+             for side in (row.system_a, row.system_b)}  # fmt: skip
+    sessions = {s.id: s for s in Selection(store).sessions}
+    at_fault = sorted(i for i in sessions_at_fault(store) if (sessions[i].key.context_id, sessions[i].key.agent) not in voted)
+    if not at_fault:
+        return frozenset(), "the run is invalid, and no session of it can be played again"
+    pace_s = seconds_a_conversation(store)
+    a_conversation = len(store.manifest.agents) * len(store.manifest.conditions) * store.manifest.repeats
+    room = len(at_fault) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
+    if left_s <= 0 or room < 1:
+        return frozenset(), (
+            f"the time has no room to play again {counted(len(at_fault), 'session')} in which the harness was at fault"
+        )
+    return frozenset(at_fault[:room]), ""
+
+
 def _grown(
-    store: RunStore, pack: RunPlan, batch: int, judges: tuple[str, ...], progress: RunProgress, votes: Votes
+    store: RunStore,
+    pack: RunPlan,
+    batch: int,
+    judges: tuple[str, ...],
+    progress: RunProgress,
+    votes: Votes,
+    again: frozenset[str] = frozenset(),
 ) -> RunStore:
     have, folder = len(store.manifest.context_ids), store.folder
-    with store.lock():
-        store.add_contexts(pack.contexts[have : have + batch])
+    if batch:
+        with store.lock():
+            store.add_contexts(pack.contexts[have : have + batch])
     store.close()
     options = replace(pack.options, limit=have + batch)
-    request = RunRequest(options, out=folder, resume=True, judges=judges)
+    request = RunRequest(options, out=folder, resume=True, judges=judges, again=again)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: harness report {folder}")

@@ -1,61 +1,40 @@
 """What Linux counts of its scheduler, for the machine and for the processes of an agent.
 
-Taken from `/proc` (proc(5); Documentation/accounting/psi.rst and Documentation/scheduler/sched-stats.rst of the kernel):
+Beside `cpu_times` and `control_group`, taken from `/proc` (proc(5); Documentation/accounting/psi.rst and
+Documentation/scheduler/sched-stats.rst of the kernel):
 
-* `/proc/stat`: processor time of everybody, and what a hypervisor took. In ticks of 10 ms.
 * `/proc/PID/task/*/schedstat`: of each thread, time on a processor and time *ready but waiting* for one. In nanoseconds.
 * `/proc/pressure/cpu`: how long some thread of the machine waited.
 * `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
   shows them; most virtual ones do not.
 
 A thread that ends takes its counters with it, so what was last seen of every thread is kept and the sums never fall.
+Children are read at every look where the kernel lists them (`task/*/children`). One that is found later counts with what it
+ran from then on, and with all that it waited: so others' work may come out larger, and the agent's waiting never smaller,
+than it was.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-PROC: Final = Path("/proc")
+from harness.run.control_group import pressure_ms
+from harness.run.cpu_times import PROC, allowed_cpus
+
 CPUS: Final = Path("/sys/devices/system/cpu")
 _NS_PER_MS: Final = 1e6
-_US_PER_MS: Final = 1e3
-_BUSY: Final = ("user", "nice", "system", "irq", "softirq")
-_STAT: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""The order of the columns in /proc/stat."""
-
-
-@dataclass(frozen=True, slots=True)
-class MachineCounters:
-    """Of the whole machine, over all cores."""
-
-    busy_ms: float
-    stolen_ms: float
-
-
-def machine_counters() -> MachineCounters:
-    """Processor time of everybody, and stolen time.
-
-    Raises:
-        OSError: this system has no `/proc/stat`.
-    """
-    with (PROC / "stat").open(encoding="ascii") as lines:
-        ticks = dict(zip(_STAT, map(int, lines.readline().split()[1:]), strict=False))
-    ms = 1000 / os.sysconf("SC_CLK_TCK")
-    return MachineCounters(sum(ticks[name] for name in _BUSY) * ms, ticks.get("steal", 0) * ms)
+_Counts = tuple[float, float]
+"""Of one thread, in ms: on a processor, and waiting for one."""
 
 
 def stalled_ms() -> float | None:
     """How long some thread waited for a processor, since the machine started; None where the kernel does not say."""
-    with suppress(OSError, ValueError, IndexError):
-        some = (PROC / "pressure" / "cpu").read_text(encoding="ascii").splitlines()[0]
-        return int(some.rpartition("total=")[2]) / _US_PER_MS
-    return None
+    return pressure_ms(PROC / "pressure" / "cpu")
 
 
 def throttled() -> int | None:
@@ -77,39 +56,79 @@ class ProcessCounters:
     def __init__(self, roots: Sequence[int] = (), alone: Sequence[int] = ()) -> None:
         self._roots = roots
         self._alone = alone
-        self._threads: dict[tuple[int, int], tuple[float, float]] = {}
+        self._threads: dict[tuple[int, int], _Counts] = {}
         self._processes: dict[int, float] = {}
-        self._pids: list[int] = []
+        self._ran_unseen_ms = 0.0
+        """What processes had run when they were found late."""
+        self._pids: dict[int, None] = {}
+        self._cpus: frozenset[int] = frozenset()
         self.find_children()
 
+    @property
+    def cpus(self) -> frozenset[int]:
+        """The processors that any of them could use, whenever it was found; empty where the system does not say."""
+        return self._cpus
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Those that are known and may still live."""
+        return tuple(self._pids)
+
     def find_children(self) -> None:
-        """Look for new children. This reads the whole process table, so it is not done at every look."""
-        found = [*self._alone, *self._roots]
+        """Look for children that `look` did not find. This reads the whole process table, so it is not done at every look."""
+        found = dict.fromkeys((*self._alone, *self._roots))
         for root in self._roots:
             with suppress(psutil.Error):
-                found += [child.pid for child in psutil.Process(root).children(recursive=True)]
-        self._pids = found
+                found |= dict.fromkeys(child.pid for child in psutil.Process(root).children(recursive=True))
+        late = [pid for pid in found if pid not in self._pids] if self._pids else []
+        self._ran_unseen_ms += sum(ran for pid in late for _, (ran, _) in _threads_of(pid))
+        self._pids |= found
+        self._cpus = self._cpus.union(*(allowed_cpus(pid) for pid in self._pids))
 
     def look(self) -> tuple[float, float | None]:
         """(time on a processor, time waiting for one) in ms of everything ever seen; None where waiting is not counted."""
-        for pid in self._pids:
-            self._look_at(pid)
+        queue = list(self._pids)
+        for pid in queue:
+            if not self._look_at(pid):
+                del self._pids[pid]
+                continue
+            born = [child for child in _children_of(pid) if child not in self._pids] if pid not in self._alone else []
+            self._pids |= dict.fromkeys(born)
+            queue += born
         if not self._threads:
             return sum(self._processes.values()), None
         ran, waited = zip(*self._threads.values(), strict=True)
-        return sum(ran), sum(waited)
+        return sum(ran) - self._ran_unseen_ms, sum(waited)
 
-    def _look_at(self, pid: int) -> None:
-        with suppress(OSError):
-            for thread in os.listdir(f"{PROC}/{pid}/task"):
-                # A thread may end between the listing and the reading.
-                with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/schedstat", "rb", 0) as file:
-                    ran, waited, _ = file.read().split()
-                    self._threads[pid, int(thread)] = int(ran) / _NS_PER_MS, int(waited) / _NS_PER_MS
+    def _look_at(self, pid: int) -> bool:
+        """False once it has ended."""
+        alive = Path(f"{PROC}/{pid}/task").exists()
+        self._threads |= {(pid, thread): counts for thread, counts in _threads_of(pid)}
         if not self._threads:
             with suppress(psutil.Error):
                 times = psutil.Process(pid).cpu_times()
                 self._processes[pid] = 1000 * (times.user + times.system)
+        return alive
+
+
+def _threads_of(pid: int) -> Iterator[tuple[int, _Counts]]:
+    """(thread, its counters) of a process, as far as it lives."""
+    with suppress(OSError):
+        for thread in os.listdir(f"{PROC}/{pid}/task"):
+            # A thread may end between the listing and the reading.
+            with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/schedstat", "rb", 0) as file:
+                ran, waited, _ = file.read().split()
+                yield int(thread), (int(ran) / _NS_PER_MS, int(waited) / _NS_PER_MS)
+
+
+def _children_of(pid: int) -> list[int]:
+    """The children that its threads have now; none where this kernel does not list them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"{PROC}/{pid}/task"):
+            with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/children", "rb", 0) as file:
+                found += map(int, file.read().split())
+    return found
 
 
 @cache

@@ -18,6 +18,7 @@ from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
+from harness.run.companions import notes_on
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
@@ -60,6 +61,8 @@ class RunRequest:
     runs_folder: Path = Path("runs")
     fixed: FixedPlan | None = None
     """The plan that the options are from, where it was fixed before."""
+    again: frozenset[str] = frozenset()
+    """Finished sessions to play once more, of a run that is gone on with; each stays until its successor is there."""
     wait_for_quiet_s: float | None = None
     """How long to wait for other programs to rest before the first call; None: ask a person at a terminal, else go on."""
 
@@ -80,7 +83,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     judges = request.judges if load_judges(request.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
-        _say_what_comes(plan, store, judges, progress)
+        _say_what_comes(plan, store, request.again, judges, progress)
         try:
             weights = bring_weights(plan, _judging(plan, judges), progress)
         except UserError:
@@ -88,7 +91,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
                 store.discard()
             raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
-        not_played = _play(plan, store, weights, progress)
+        not_played = _play(plan, store, request.again, weights, progress)
         measure_missing(store, silero(), progress)
         store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
@@ -105,9 +108,11 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
     return plan, folder
 
 
-def _say_what_comes(plan: RunPlan, store: RunStore, judges: Sequence[str], progress: RunProgress) -> None:
+def _say_what_comes(
+    plan: RunPlan, store: RunStore, again: frozenset[str], judges: Sequence[str], progress: RunProgress
+) -> None:
     """One line with the steps, for who runs it for the first time and wonders how long it will take."""
-    done = store.finished_ids()
+    done = store.finished_ids() - again
     left = [key for key in plan.session_keys() if key.session_id not in done]
     if not left:
         return
@@ -194,26 +199,35 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
             progress.note(f"  they did not rest within {wait_s:.0f} s; the run goes on")
 
 
-def _play(plan: RunPlan, store: RunStore, weights: Mapping[str, Path], progress: RunProgress) -> Sequence[NotPlayed]:
-    if store.finished_ids() >= {key.session_id for key in plan.session_keys()}:
+def _play(
+    plan: RunPlan, store: RunStore, again: frozenset[str], weights: Mapping[str, Path], progress: RunProgress
+) -> Sequence[NotPlayed]:
+    if store.finished_ids() - again >= {key.session_id for key in plan.session_keys()}:
         asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
     turns = render_turns(plan, progress)
-    return asyncio.run(_call(plan, store, turns, weights, progress))
+    return asyncio.run(_call(plan, store, again, turns, weights, progress))
 
 
 async def _call(
-    plan: RunPlan, store: RunStore, turns: CallerTurns, weights: Mapping[str, Path], progress: RunProgress
+    plan: RunPlan,
+    store: RunStore,
+    again: frozenset[str],
+    turns: CallerTurns,
+    weights: Mapping[str, Path],
+    progress: RunProgress,
 ) -> Sequence[NotPlayed]:
     vocal = silero()
     caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
     try:
         async with RunningAgents(plan.profiles, weights, store.folder / "logs", progress) as running:
             await caller.start()
+            for note in notes_on(plan.profiles):
+                progress.note(note)
             player = SessionPlayer(plan, store, turns, running, caller, vocal, progress)
             watched = {**running.pids(), **({CALLER: caller.pid} if caller.pid is not None else {})}
             with Telemetry(store.telemetry_file, watched):
-                not_played = await player.play_all()
+                not_played = await player.play_all(again)
             idle, priority = running.idle_cpu_percent, caller.priority
             await calibrated(plan, store, caller, progress)
     except asyncio.CancelledError:

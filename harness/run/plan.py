@@ -230,6 +230,7 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
         ("mode", manifest.mode, plan.options.mode),
         ("conditions", manifest.conditions, list(plan.options.conditions)),
         ("repeats", manifest.repeats, plan.options.repeats),
+        ("concurrency", manifest.concurrency, plan.options.concurrency),
         ("seed", manifest.seed, plan.options.seed),
         ("barge-in", manifest.barge_in_ms, plan.options.barge_in_ms),
         ("events", _shown_events(manifest.events), _shown_events(plan.events)),

@@ -3,8 +3,13 @@
 An agent that shares two cores with a compiler is measured with the compiler. Turns that lost time are found afterwards
 (harness/timing/contention.py), but by then the run has been waited for. So other programs are looked at for a moment before
 anything is loaded, while whatever runs is not ours.
+
+Others' share is what the processors that this process may use did beyond this process's own work. Programs are named by what
+each of them ran between two looks at *it*, over the time between these: walking the process table takes as long as the look
+itself on a busy machine, and one length for all would divide more work by less time than it was done in.
 """
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +18,8 @@ from typing import Final
 
 import psutil
 
-from harness.run.kernel_counters import ProcessCounters, machine_counters
+from harness.run.cpu_times import allowed_cpus, busy_ms, cpu_times
+from harness.run.kernel_counters import ProcessCounters
 
 LOOK_S: Final = 0.3
 """Thirty ticks of each core: enough to tell a quarter of a core from none."""
@@ -30,7 +36,9 @@ class OtherWork:
     """What programs other than this one kept busy, in cores."""
 
     cores: float
+    """A host's other machines are no programs here: what they took is not in it."""
     of_cores: int
+    """The processors that this process may use, and so what it starts."""
     programs: tuple[tuple[str, float], ...]
     """The busiest: name, cores."""
 
@@ -43,25 +51,29 @@ class OtherWork:
         """One line for people."""
         names = ", ".join(f"{name} {cores * 100:.0f} %" for name, cores in self.programs)
         told = f" ({names})" if names else ""
-        return f"other programs use {self.cores * 100:.0f} % of this machine's {self.of_cores * 100} % of processor{told}"
+        all_of_it = f"the {self.of_cores * 100} % of processor that an agent may use here"
+        return f"other programs use {self.cores * 100:.0f} % of {all_of_it}{told}"
 
 
 def other_work(look_s: float = LOOK_S) -> OtherWork:
     """Look for so many seconds at what everybody else does. Nothing, where the system does not say."""
-    of_cores = psutil.cpu_count() or 1
     try:
-        own, machine, before = ProcessCounters(roots=(psutil.Process().pid,)), machine_counters(), _times_s()
+        cpus = allowed_cpus(os.getpid()) & cpu_times().keys() or frozenset(cpu_times())
+        own, programs = ProcessCounters(alone=(os.getpid(),)), _seen()
         own_ms, _ = own.look()
-        began_s = time.monotonic()
+        began, began_s = cpu_times(), time.monotonic()
         time.sleep(look_s)
-        lasted_ms = 1000 * (time.monotonic() - began_s)
-        busy_ms = machine_counters().busy_ms - machine.busy_ms - (own.look()[0] - own_ms)
+        ended, lasted_ms = cpu_times(), 1000 * (time.monotonic() - began_s)
+        others_ms = busy_ms(began, ended, cpus, lasted_ms) - (own.look()[0] - own_ms)
     except OSError:
-        return OtherWork(0.0, of_cores, ())
-    ran = [(name, 1000 * (cpu_s - before[key][1]) / lasted_ms) for key, (name, cpu_s) in _times_s().items() if key in before]
+        return OtherWork(0.0, psutil.cpu_count() or 1, ())
+    ran = [
+        (now.name, (now.ran_s - before.ran_s) / (now.at_s - before.at_s))
+        for key, now in _seen().items()
+        if (before := programs.get(key)) is not None
+    ]
     most = sorted((p for p in ran if p[1] >= LEAST_NAMED_CORES), key=lambda p: -p[1])[:MOST_NAMED]
-    # Time that a host takes away is not in the ticks of the machine, but in a program's own clock: the larger one is the truth.
-    return OtherWork(max(0.0, busy_ms / lasted_ms, sum(cores for _, cores in ran)), of_cores, tuple(most))
+    return OtherWork(max(0.0, others_ms / lasted_ms), len(cpus), tuple(most))
 
 
 def wait_until_quiet(longest_s: float, tell: Callable[[OtherWork], None]) -> bool:
@@ -78,13 +90,23 @@ def wait_until_quiet(longest_s: float, tell: Callable[[OtherWork], None]) -> boo
     return True
 
 
-def _times_s() -> dict[tuple[int, float], tuple[str, float]]:
-    """(process id, start) → name and processor time of every other process."""
-    me, found = psutil.Process().pid, {}
-    for process in psutil.process_iter(("pid", "create_time", "name", "cpu_times")):
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A program at one instant."""
+
+    name: str
+    ran_s: float
+    at_s: float
+
+
+def _seen() -> dict[tuple[int, float], _Seen]:
+    """(process id, start) → every other process."""
+    me, found = os.getpid(), {}
+    for process in psutil.process_iter(("pid", "create_time", "name")):
         with suppress(psutil.Error, AttributeError, TypeError):
             facts = process.info
             if facts["pid"] != me:
                 name = "".join(c for c in facts["name"] if c.isprintable())
-                found[facts["pid"], facts["create_time"]] = name, facts["cpu_times"].user + facts["cpu_times"].system
+                times = process.cpu_times()
+                found[facts["pid"], facts["create_time"]] = _Seen(name, times.user + times.system, time.monotonic())
     return found

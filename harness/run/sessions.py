@@ -9,6 +9,7 @@ no session can fail of agents that were taken away from it: what was not finishe
 """
 
 import asyncio
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.recording.spans import Span
 from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
-from harness.run.greetings import Greetings
+from harness.run.companions import companions_of
+from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
@@ -38,6 +40,7 @@ from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure
 from harness.timing.figures import TurnTiming
+from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """An agent's last line passes through its supervisor into its log."""
@@ -49,6 +52,16 @@ class NotPlayed:
 
     key: SessionKey
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Played:
+    """One call, its files in the session's folder."""
+
+    outcome: SessionOutcome
+    recording: Recording | None
+    track: MachineTrack | None
+    started_ns: int
 
 
 class SessionPlayer:
@@ -73,9 +86,9 @@ class SessionPlayer:
         self._progress = progress
         self._greetings = Greetings()
 
-    async def play_all(self) -> list[NotPlayed]:
-        """Play every session that is not finished; returns those that could not be played at all."""
-        done = self._store.finished_ids()
+    async def play_all(self, again: frozenset[str] = frozenset()) -> list[NotPlayed]:
+        """Play every session that is not finished or is to be played again; returns those that could not be played at all."""
+        done = self._store.finished_ids() - again
         pending = [key for key in self._plan.session_keys() if key.session_id not in done]
         self._progress.phase("Calls", len(pending))
         if done:
@@ -106,6 +119,27 @@ class SessionPlayer:
 
     async def _call(self, key: SessionKey) -> None:
         folder = self._store.partial_folder(key)
+        played = await self._played(key, folder)
+        if played.recording is not None and self._greetings.is_doubtful(self._plan.profile(key.agent), played.recording):
+            played = await self._greeted_or(played, key, folder)
+        outcome, recording, track = played.outcome, played.recording, played.track
+        session = self._store.commit_session(
+            key,
+            partial=folder,
+            failure_kind=outcome.failure_kind,
+            failure_detail=outcome.detail if outcome.failure_kind else "",
+            written_text=said(recording) if recording else None,
+            understood_text=understood(recording) if recording else None,
+            started_ns=played.started_ns,
+        )
+        if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
+            self._progress.step(_line(session, None), keep=True)
+            return
+        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, lambda: track, self._vocal)
+        keep_timings(self._store, session.id, found)
+        self._progress.step(_measured_line(session, found), keep=True)
+
+    async def _played(self, key: SessionKey, folder: Path) -> _Played:
         context = self._plan.context(key.context_id)
         connection = self._running.connection(key.agent)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
@@ -129,21 +163,16 @@ class SessionPlayer:
             recording, outcome = None, SessionOutcome("failed", UNREADABLE, str(error))
         if recording is not None:
             self._greetings.learn(key.agent, recording)
-        session = self._store.commit_session(
-            key,
-            partial=folder,
-            failure_kind=outcome.failure_kind,
-            failure_detail=outcome.detail if outcome.failure_kind else "",
-            written_text=said(recording) if recording else None,
-            understood_text=understood(recording) if recording else None,
-            started_ns=started_ns,
-        )
-        if self._plan.options.concurrency > 1 or session.status == "failed" or recording is None:
-            self._progress.step(_line(session, None), keep=True)
-            return
-        found = await asyncio.to_thread(timings_of, session.id, lambda: recording, lambda: track, self._vocal)
-        keep_timings(self._store, session.id, found)
-        self._progress.step(_measured_line(session, found), keep=True)
+        return _Played(outcome, recording, track, started_ns)
+
+    async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
+        """The call made again by a caller that waits for a greeting, if one comes; else the first as it was."""
+        self._progress.note(f"{_place(key)}: it spoke before its caller had finished; called again, to hear whether it greets")
+        aside = _set_aside(folder)
+        again = await self._played(key, self._store.partial_folder(key))
+        greeted = again.recording is not None and again.recording.caller.turns and spoke_first(again.recording)
+        _keep_one(folder, aside, greeted=bool(greeted))
+        return again if greeted else first
 
     async def _ask(self, key: SessionKey, profile: TextProfile) -> None:
         folder = self._store.partial_folder(key)
@@ -169,11 +198,14 @@ class SessionPlayer:
         self._progress.step(_line(session, timing), keep=True)
 
     def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
-        """Watches this machine for an agent that runs on it; of one elsewhere it says nothing."""
-        pid = self._running.pids().get(agent)
-        if pid is None:
+        """Watches this machine for an agent that runs on it; of one elsewhere, or out of sight, it says nothing."""
+        caller = (self._caller.pid,) if self._caller.pid is not None else ()
+        started = self._running.pids().get(agent)
+        found = companions_of(self._plan.profile(agent), caller)
+        if started is None and not found.agent_seen:
             return nullcontext()
-        return CallWatch((pid,), (self._caller.pid,) if self._caller.pid is not None else ())
+        pids = dict.fromkeys((*((started,) if started is not None else ()), *found.pids))
+        return CallWatch(tuple(pids), caller)
 
     async def _named(self, outcome: SessionOutcome, agent: str, log_end: int) -> SessionOutcome:
         if outcome.failure_kind is None:
@@ -192,6 +224,17 @@ def _read(folder: Path) -> Recording | None:
     from harness.recording.files import load
 
     return load(folder) if any(path.name not in (MACHINE_FILE, SPANS_FILE) for path in folder.iterdir()) else None
+
+
+def _set_aside(folder: Path) -> Path:
+    return folder.rename(folder.with_name(f"{folder.name}-first"))
+
+
+def _keep_one(folder: Path, aside: Path, *, greeted: bool) -> None:
+    """Of two calls' files, those that count, as the session's."""
+    shutil.rmtree(aside if greeted else folder)
+    if not greeted:
+        aside.rename(folder)
 
 
 def _keep_spans(spans: Sequence[Span], folder: Path) -> None:
@@ -241,8 +284,13 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: played"
     ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
+    ttft += f", took back {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
+    first = "ttft" if timing.ttfa_ms is None and timing.ttft_ms is not None else "ttfa"
+    owed_ms = timing.owed_ms(first)
     if timing.contended:
-        ttft += "; contended: others held the processor"
+        ttft += f"; {timing.left_out}" if timing.left_out else ""
+    elif beside := of_it_others(owed_ms):
+        ttft += f", {beside}"
     if timing.no_reply:
         return f"{place}: no reply{ttft}"
     if timing.discarded:

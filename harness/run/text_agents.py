@@ -11,7 +11,7 @@ from harness.agents.text import ask as ask_endpoint
 from harness.recording.machine_track import MachineTrack
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pauses import without_pauses
-from harness.timing.contention import contention
+from harness.timing.contention import of_call
 from harness.timing.figures import TurnTiming
 
 METHOD = "asked-in-text-1"
@@ -28,7 +28,7 @@ async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
 
 def timing_of(reply: TextReply, track: MachineTrack | None) -> TurnTiming:
     """The figures a text reply has: TTFT, agent-side, and nothing of sound; and what the machine did while it was written."""
-    lost = contention(track, track.samples[0].at_ns, track.samples[-1].at_ns) if track is not None else None
+    lost = of_call(track, reply.ttft_ms) if track is not None else None
     return TurnTiming(method=METHOD, spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms, contention=lost)
 
 

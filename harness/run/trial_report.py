@@ -11,9 +11,14 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from harness.agents.profile import AgentProfile
+from harness.audio.level import first_sample
 from harness.recording.agent_words import understood
+from harness.recording.record import Recording
+from harness.run.greetings import FIND_OUT_S
 from harness.run.trial import WORDS_SPOKEN, Trial
 from harness.steps.line import MUCH_LOST, in_words
+from harness.timeline import NS_PER_MS, samples_to_ns
+from harness.timing.falling_silent import SILENT_S
 from harness.timing.figures import IN_FULL, TurnTiming
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
@@ -120,13 +125,16 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield _greeting(profile, timing)
     yield _answer(trial, timing)
     yield _hears_us(understood(recording))
-    yield _interruption(timing)
+    yield _interruption(recording, timing)
     names = sorted({mark.name for mark in recording.marks})
     yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks came")
 
 
 def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     found = timing.greeting
+    if found is None and profile.speaks_first is None and timing.cut_in:
+        late = f"none came within {FIND_OUT_S:g} s; if what it said while the caller spoke is one, set greets = true"
+        return Check("greeting", "unknown", late)
     if found is None:
         missed = profile.speaks_first is True
         return Check("greeting", "unknown" if missed else "not so", "greets = true, but none came" if missed else "none came")
@@ -157,11 +165,29 @@ def _hears_us(came_back: str | None) -> Check:
     return Check("hears us", "ok" if enough else "unknown", detail)
 
 
-def _interruption(timing: TurnTiming) -> Check:
-    if timing.yield_ms is not None:
-        return Check("yields", "ok", f"silent {timing.yield_ms:,.0f} ms after the caller spoke into its reply")
-    label = timing.labels[0] if timing.labels else "its reply was too short to be interrupted"
-    return Check("yields", "unknown", label)
+def _interruption(recording: Recording, timing: TurnTiming) -> Check:
+    if timing.yield_ms is None:
+        label = timing.labels[0] if timing.labels else "its reply was too short to be interrupted"
+        return Check("yields", "unknown", label)
+    silent = f"silent {timing.yield_ms:,.0f} ms after the caller spoke into its reply"
+    if _took_back(recording, timing.yield_ms):
+        return Check("yields", "ok", silent)
+    # An agent that sends in real time can stop without a word; so can one that had no more to say.
+    return Check("yields", "unknown", f"{silent}, but it took nothing back: the reply may simply have ended")
+
+
+def _took_back(recording: Recording, yield_ms: float) -> bool:
+    """Whether the agent dropped sound between the interruption and the end of its reply."""
+    caller = recording.caller
+    spoken = next((turn for turn in caller.turns if turn.kind == "barge_in"), None)
+    if spoken is None:
+        return False
+    begun_ns = caller.t0_ns + samples_to_ns(spoken.start_sample, caller.rate_hz)
+    onset_ns = samples_to_ns(
+        first_sample(caller.dry[spoken.start_sample : spoken.end_sample], caller.rate_hz) or 0, caller.rate_hz
+    )
+    over_ns = begun_ns + onset_ns + round((yield_ms + SILENT_S * 1000) * NS_PER_MS)
+    return any(begun_ns <= clear_ns <= over_ns for clear_ns in recording.clears_ns)
 
 
 def _figures(profile: AgentProfile, trial: Trial) -> Iterator[Measurable]:

@@ -15,8 +15,9 @@ from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.steps.line import MUCH_LOST, in_words
 from harness.steps.onset_error import OnsetError, largest
+from harness.steps.watched import Unwatched, unwatched_words
 from harness.store.selection import MACHINES_DIFFER
-from harness.timing.figures import IN_FULL, MOST_LOST, NO_REPLY_TEXT, StagesFrom
+from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT, StagesFrom
 from harness.wording import counted, milliseconds
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
-    "not_analysed",
-    "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "throttled", "length_tells",
-    "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline", "no_certificate", "machines",
+    "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
+    "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
+    "no_certificate", "machines",
 ]  # fmt: skip
 Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
@@ -83,6 +84,8 @@ class Circumstances(BaseModel):
     """Agent that stamps no marks → whose word its TTFT and stages are, and the worst resolution of a turn in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
+    unwatched: dict[str, Unwatched] = Field(default_factory=dict)
+    """Agent that ran here → its turns of which less is known of others' share than could be."""
     length_tells: tuple[str, ...] = ()
     """Why the endpointing of these callers must not be compared."""
     timing_alone: frozenset[str] = frozenset()
@@ -124,6 +127,7 @@ def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseli
         unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
         reported_stages={name: found for one in each for name, found in one.reported_stages.items()},
         throttled={name: turns for one in each for name, turns in one.throttled.items()},
+        unwatched={name: turns for one in each for name, turns in one.unwatched.items()},
         length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
         timing_alone=frozenset[str]().union(*(one.timing_alone for one in each)),
         to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
@@ -279,8 +283,9 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            "Other programs, or other machines on the same host, held the processor that an agent needed, more than "
-            f"{MOST_LOST * 100:.0f} % of its time: {', '.join(contended)}. Such turns take no part in latencies.",
+            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could "
+            f"have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
+            f"{', '.join(contended)}. Such turns take no part in latencies.",
         )
     lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
     dropped = [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]
@@ -375,6 +380,8 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             f"{name}: TTFT and the stages of the waterfall are {IN_FULL[source]}; the borders between stages are good to "
             f"{worst_ms:,.0f} ms on the worst turn. TTFA is not concerned.",
         )
+    if known.unwatched:
+        yield _said("unwatched", "note", "Others not measured", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):
         yield _said(
             "throttled",

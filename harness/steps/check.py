@@ -1,12 +1,14 @@
 """Hold a run to a budgets file: a verdict on every limit, and one on them all.
 
-The run that is checked is read as the report reads it, through the same selection. A run that its own measurement calls invalid
-fails, whatever its figures: a gate that lets an unsound measurement through holds no line.
+The run that is checked is read as the report reads it, through the same selection. In a run that its own measurement calls
+invalid every limit is *cannot tell*, whatever its figures: frames that left late and a processor that others held are faults of
+the harness and its machine, and never the agent's. Such a run passes no gate and blames nobody. What an agent did itself (it
+crashed, broke the wire, said nothing) makes no run invalid and counts against it as ever.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +33,8 @@ class Checked:
     asked: CellLimit
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
+    invalid: bool = False
+    """The run is invalid, so that nothing is decided whatever the figure."""
 
     @property
     def name(self) -> str:
@@ -101,13 +105,13 @@ def check_run(
         refuse_other_conversations(baseline, manifest, store.contexts_as_played())
         before = Cells(Selection(baseline, baseline_votes), frozenset(manifest.context_ids))
     cells, tail = Cells(selection), tail_of(len(asked), look)
-    checked = tuple(_checked(one, cells, before, tail) for one in asked)
-    told: list[Verdict] = [c.verdict for c in checked if c.verdict != "ignored"]
     invalid = tuple(manifest.invalid)
+    checked = tuple(_checked(one, cells, before, tail) for one in asked)
+    if invalid:
+        checked = tuple(_undecided(one) for one in checked)
     return CheckResult(
         run=store.folder,
-        # With every limit ignored there is nothing that anybody was told.
-        verdict="fail" if invalid else overall(told) if told else "cannot tell",
+        verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
         checked=checked,
         invalid=invalid,
         contexts=len({s.key.context_id for s in selection.sessions}),
@@ -162,6 +166,14 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
         return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
     decision = decide(found, limit.rule, limit.bound, tail)
     return Checked(asked, decision.verdict, decision)
+
+
+def _undecided(checked: Checked) -> Checked:
+    """A limit in an invalid run."""
+    if checked.verdict == "ignored":
+        return checked
+    decision = checked.decision and replace(checked.decision, verdict="cannot tell", more_needed=None)
+    return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
 
 
 def _limit_object(checked: Checked) -> dict[str, Any]:

@@ -107,7 +107,10 @@ class Cells:
         board = self._board(place, inside, people)
         if board is None or not {agent, other} <= {row.system for row in board.systems} or agent == other:
             return None
-        return EloOverReference(board, agent, other) if board[agent].part == board[other].part else None
+        if board[agent].part != board[other].part:
+            return None
+        met = {row.context for row in self._rows(place, inside, people) if {row.system_a, row.system_b} == {agent, other}}
+        return EloOverReference(board, agent, other, len(met))
 
     def _fit(self, place: Place, inside: frozenset[str], people: bool) -> Board | None:
         rows = self._rows(place, inside, people)
@@ -140,4 +143,4 @@ def _errors(pairs: Sequence[tuple[str, Pair]]) -> Evidence | None:
     totals = np.array([np.sum(counts, axis=0) for counts in found.values()], dtype=np.float64).reshape(-1, 2)
     totals = totals[totals[:, 1] > 0]
     # More errors than words (a recogniser that raves) are as bad as all of them.
-    return Share(np.minimum(totals[:, 0], totals[:, 1]), totals[:, 1], one_a_context=True) if len(totals) else None
+    return Share(np.minimum(totals[:, 0], totals[:, 1]), totals[:, 1]) if len(totals) else None

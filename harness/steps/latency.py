@@ -3,8 +3,9 @@
 No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
 interruption, and waiting less than nothing is no merit. Discarded turns are unknown and take no part. An agent of whose
 turns more than 5 % had to be discarded gets no heard figure at all, in no table and no joint chart: what was left out is
-then no accident. *Contended* turns are left out too, and do not count towards those 5 %: the agent has no part in them, and
-where they are many the run is invalid (validity.py).
+then no accident. Figures that could owe too much to others on the agent's machine are left out one by one, and a turn whose
+first figure is (*contended*) takes no part in counts by turns; they do not count towards those 5 %: the agent has no part in
+them, and where they are many the run is invalid (validity.py). Beside what is left stands what of it others could have caused.
 """
 
 from collections import Counter
@@ -31,13 +32,15 @@ _HEARD_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "first_word": lambda t: t.first_word_ms,
     "first_substance": lambda t: t.first_substance_ms,
 }
+_OF_WORDS: Final = ("first_word", "first_substance")
 _REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
     "ttft": lambda t: t.ttft_ms,
     "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
     "first_byte": lambda t: t.first_byte_ms,
     "greeting": lambda t: t.greeting_ms,
 }
-FIGURES: Final = (*_HEARD_FIGURES, *_REPORTED_FIGURES)
+_READ: Final = {**_HEARD_FIGURES, **_REPORTED_FIGURES}
+FIGURES: Final = tuple(_READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: in
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
-    quantiles = {name: quantiles_of(latency_values(turns, name), seed) for name in FIGURES}
+    quantiles = {name: _beside_others(turns, name, seed) for name in FIGURES}
     within_ttfa = share_of(within_budget_flags(turns, "ttfa", budgets_ms["ttfa"]), seed)
     within_ttft = share_of(within_budget_flags(turns, "ttft", budgets_ms["ttft"]), seed)
     cut_ins = _share(kept, lambda t: t.cut_in, seed)
@@ -117,9 +120,37 @@ def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
 
     Empty where the figure is withheld (too many discarded) or was never measured.
     """
-    if figure in _HEARD_FIGURES:
-        return _ranked(_heard(turns), _HEARD_FIGURES[figure])
-    return _known(_kept(turns), _REPORTED_FIGURES[figure])
+    return _values(turns, figure, lambda _, value_ms: value_ms)
+
+
+def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], float]) -> dict[str, list[float]]:
+    read = _READ[figure]
+
+    def shown(turn: TurnTiming) -> float | None:
+        value_ms = read(turn)
+        return as_shown(turn, value_ms) if value_ms is not None else None
+
+    return (_ranked if figure in _HEARD_FIGURES else _known)(_made_of(turns, figure), shown)
+
+
+def _made_of(turns: Turns, figure: str) -> Turns:
+    """The turns that a figure is made of."""
+    if figure in _OF_WORDS:
+        return _transcribed(turns, figure)
+    return (_heard if figure in _HEARD_FIGURES else _kept)(turns, figure)
+
+
+def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
+    """The percentiles of a figure, and what of them others could have caused where that is known of every turn."""
+    found = quantiles_of(_values(turns, figure, lambda _, value_ms: value_ms), seed)
+    used = _made_of(turns, figure)
+    read = _READ[figure]
+    owed = [t.owed_ms(figure) for group in used.values() for t in group if read(t) is not None]
+    if not owed or None in owed:
+        return found
+    # One context: intervals of what is taken off are not wanted, and resampling is most of the work.
+    less = [v for group in _values(turns, figure, lambda t, v: v - (t.owed_ms(figure) or 0.0)).values() for v in group]
+    return found.beside(quantiles_of({"": less}, seed))
 
 
 def heard_turns(turns: Turns) -> Turns:
@@ -136,20 +167,45 @@ def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str
     """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not."""
     if figure == "ttfa":
         return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in _heard(turns).items()}
-    known = _having(_kept(turns), lambda t: t.ttft_ms)
+    known = _having(_kept(turns, "ttft"), lambda t: t.ttft_ms)
     return {c: [t.ttft_ms is not None and t.ttft_ms <= budget_ms for t in group] for c, group in known.items()}
 
 
-def _kept(turns: Turns) -> Turns:
-    kept = {c: [t for t in group if t.left_out is None] for c, group in turns.items()}
+def _kept(turns: Turns, figure: str | None = None) -> Turns:
+    """The turns that give this figure as far as their machine goes; None: that count by turns."""
+    kept = {c: [t for t in group if t.discarded is None and not _owes(t, figure)] for c, group in turns.items()}
     return {c: group for c, group in kept.items() if group}
 
 
-def _heard(turns: Turns) -> Turns:
+def _owes(turn: TurnTiming, figure: str | None) -> bool:
+    # What a turn without reply owes is asked of its silence: it ranks slowest in every figure that is heard.
+    return turn.contended if figure is None or turn.no_reply else turn.owes_too_much(figure)
+
+
+def _heard(turns: Turns, figure: str | None = None) -> Turns:
     """The kept turns, or none of them where too many were discarded."""
     every = sum(not t.contended for group in turns.values() for t in group)
     discarded = sum(t.discarded is not None for group in turns.values() for t in group)
-    return _kept(turns) if discarded <= MOST_DISCARDED * every else {}
+    return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
+
+
+def _transcribed(turns: Turns, figure: str) -> Turns:
+    """The heard turns less those whose words nobody has written down yet; none where those are too many to be an accident.
+
+    A run that was stopped while it transcribed knows of every silence, and of few words: silence alone would be its figure.
+    """
+    heard = _heard(turns, figure)
+    every = [t for group in heard.values() for t in group]
+    unknown = [t for t in every if _lacks_words(t)]
+    if len(unknown) > MOST_DISCARDED * len(every):
+        return {}
+    known = {c: [t for t in group if not _lacks_words(t)] for c, group in heard.items()}
+    return {c: group for c, group in known.items() if group}
+
+
+def _lacks_words(turn: TurnTiming) -> bool:
+    # A first word says that there was a transcript, also of a run that did not keep whether there was one.
+    return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
 
 
 def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:

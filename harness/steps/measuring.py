@@ -12,7 +12,6 @@ from harness.recording.machine_track import MachineTrack
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
 from harness.store.step_failure import StepFailure, attempt
-from harness.timeline import NS_PER_MS
 from harness.timing import measure_turns
 from harness.timing.contention import of_turn
 from harness.timing.figures import TurnTiming
@@ -53,9 +52,4 @@ def _some(timings: Timings) -> Timings:
 def _beside(track: MachineTrack | None, t0_ns: int, timings: Timings) -> Timings:
     if track is None:
         return timings
-    return tuple(replace(t, contention=of_turn(track, t0_ns + int(t.spoken_end_ms * NS_PER_MS), _onset_ms(t))) for t in timings)
-
-
-def _onset_ms(turn: TurnTiming) -> float | None:
-    """When the reply sounded, also where that was too early or is not trusted."""
-    return next((ms for ms in (turn.ttfa_ms, turn.signed_ms, turn.first_sound_ms) if ms is not None), None)
+    return tuple(replace(t, contention=of_turn(track, t0_ns, t)) for t in timings)

@@ -97,7 +97,8 @@ def rated(selection: Selection, place: Place) -> Rated:
     inside = contexts_of(selection, place)
     found = measured(selection, place.condition, place.presentation, inside)
     manifest = selection.manifest
-    return _rated(board_table(selection, place, inside), found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed)
+    rows, valid = board_table(selection, place, inside), not manifest.invalid
+    return _rated(rows, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=valid)
 
 
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
@@ -108,12 +109,12 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
     return table.where(mine & known[table["context"]] if known.size else mine)
 
 
-def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int) -> Rated:
-    """The board of some verdicts and the points of those of its systems that have a latency."""
-    return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed)
+def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: of sound runs alone."""
+    return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed, valid=valid)
 
 
-def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int) -> Rated:
+def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
     given = table.where(chosen.of_one_board(table))
     if not len(given):
         return Rated(None, {})
@@ -130,7 +131,8 @@ def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample_counted(counted, found.latencies.values(), board=board, seed=seed)
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
-    return Rated(board, {point.system: point for point in figure.points}, with_length)
+    points = figure.points if valid else [point.without_chances for point in figure.points]
+    return Rated(board, {point.system: point for point in points}, with_length)
 
 
 def rank_condition(
@@ -171,7 +173,10 @@ def rank_condition(
             **common,
             **options,
         )
-    return ranking.with_notes(_notes(store.folder, selection.table, condition, presentation))
+    invalid = selection.manifest.invalid
+    ranking = ranking.without_chances if invalid else ranking
+    notes = _notes(store.folder, selection.table, condition, presentation)
+    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
 def rank_target(
@@ -244,7 +249,7 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
     failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
-    if failed and store.judgment_count():
+    if failed and next(store.stored_judgments(), None) is not None:
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
             "judge with another, or rank all the same with --keep-excluded"

@@ -19,7 +19,7 @@ from harness.store.step_failure import StepFailure
 from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
 from harness.timing.measure import METHOD
-from harness.timing.words import with_words
+from harness.timing.words import all_with_words
 
 CHANGED_MS: Final = 0.05
 """Figures that moved by less are the same."""
@@ -89,9 +89,9 @@ def retime(
         if isinstance(found, StepFailure):
             failures.append(found)
         else:
-            if session.heard_words:
-                last = with_words(found[-1], session.heard_words)
-                found = (*found[:-1], with_event_words(last, session.heard_words, session.written_text))
+            if session.heard_words is not None:
+                found = all_with_words(found, session.heard_words)
+                found = (*found[:-1], with_event_words(found[-1], session.heard_words, session.written_text))
             if _moved(session.timing, found[-1]):
                 changes.append(_change(session, found[-1]))
         keep_timings(store, session.id, found)

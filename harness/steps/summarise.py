@@ -35,6 +35,7 @@ from harness.steps.summary import (
     WithinBudget,
 )
 from harness.steps.unfit_callers import unfit_callers
+from harness.steps.watched import unwatched
 from harness.steps.word_errors import heard_wer, understood_wer
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
@@ -146,7 +147,7 @@ def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary 
         contexts=board.contexts,
         references={
             r.system: ReferenceSummary(
-                elo=r.elo,
+                elo=r.quoted,
                 elo_interval=r.interval,
                 separated=r.system in board.separated,
                 win_rate=r.win_rate,
@@ -169,6 +170,7 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -
         mode=selection.manifest.mode,
         presentation=place.presentation,
         subset=place.subset,
+        valid=not selection.manifest.invalid,
         kind=entry.kind,
         family=entry.family,
         **quality_figures(found, entry.name),
@@ -188,8 +190,8 @@ def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
             "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None,
         }  # fmt: skip
     return {
-        "elo": rating.elo,
-        "elo_with_length": found.with_length[agent].elo if found.with_length is not None else None,
+        "elo": rating.quoted,
+        "elo_with_length": found.with_length[agent].quoted if found.with_length is not None else None,
         "elo_method": board.method,
         "elo_interval": rating.interval,
         "separated": agent in board.separated,
@@ -207,7 +209,7 @@ def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
         # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
         if is_reference(row.system) and row.part == board[agent].part:
             difference = board.difference(agent, row.system)
-            found[row.system] = EloOver(value=difference.elo, interval=difference.interval)
+            found[row.system] = EloOver(value=difference.quoted, interval=difference.interval)
     return found
 
 
@@ -312,6 +314,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
             for t in s.turn_timings
             if t.contention is not None and t.contention.throttled
         ),
+        unwatched=unwatched(manifest.agents, selection.sessions),
         spoken=spoken,
         onset_error=onset_error(manifest.calibration),
         not_calibrated=manifest.not_calibrated,

@@ -38,6 +38,8 @@ class WithinBudget(_Model):
 class AgentSummary(EndpointingSummary):
     """One agent in one condition and mode."""
 
+    valid: bool = True
+    """Whether its run is sound; where it is not, none of these figures may be quoted."""
     turns: int
     no_reply: int
     failed: int = 0
@@ -141,9 +143,9 @@ class Failure(_Model):
 
 
 class EloOver(_Model):
-    """How far above another system, from the joint covariance of the board."""
+    """How far above another system, from the joint covariance of the board; null where no end of it is known."""
 
-    value: float
+    value: float | None
     interval: tuple[float | None, float | None] | None = None
 
 

@@ -21,7 +21,7 @@ from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.event_words import with_event_words
 from harness.timing.figures import TurnTiming
-from harness.timing.words import Word, with_words
+from harness.timing.words import Word, all_with_words
 
 TRANSCRIBER = "whisper-base"
 """The better of the two that ship; its word error rate on rendered speech stands in docs/voices.md."""
@@ -100,8 +100,8 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
         store.set_heard(session.id, text, words)
         store.clear_step_failure(session.id, "transcribing")
         if session.turn_timings:
-            last = with_event_words(with_words(session.turn_timings[-1], words), words, session.written_text)
-            store.set_timing(session.id, (*session.turn_timings[:-1], last))
+            timed = all_with_words(session.turn_timings, words)
+            store.set_timing(session.id, (*timed[:-1], with_event_words(timed[-1], words, session.written_text)))
         progress.step(session.key.context_id)
 
 

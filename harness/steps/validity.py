@@ -8,7 +8,8 @@ left is the sample that happened to get through, and the whole run is invalid. H
 a busy host loses a turn in three to its neighbours (docs/performance.md), and the turns that are left are sound.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -19,6 +20,7 @@ from harness.store.manifest import RunManifest
 from harness.store.pacing import Pacing
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.pacing import errors_ms, out_of_bounds
 from harness.wording import counted
@@ -27,13 +29,51 @@ MOST_PROBLEMS_TOLD: Final = 5
 MOST_CONTENDED: Final = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class _Paced:
+    """How exactly the frames of one session left."""
+
+    session: Session
+    errors_ms: NDArray[np.float64]
+    lags_ms: Sequence[float]
+    realtime_ratio: float | None
+    wrong: Sequence[str]
+
+
 def with_validity(store: RunStore) -> RunManifest:
     """The store's manifest with how exactly the frames of its finished sessions left, and why the run is invalid, if it is."""
-    errors: list[NDArray[np.float64]] = []
-    ratios: list[float] = []
-    lags: list[float] = []
-    problems: list[str] = []
     selection = Selection(store)
+    paced = list(_paced(store, selection))
+    problems = [f"{p.session.key.context_id} · {p.session.key.agent}: {problem}" for p in paced for problem in p.wrong]
+    more = len(problems) - MOST_PROBLEMS_TOLD
+    told = [*problems[:MOST_PROBLEMS_TOLD], *([f"and {more} more"] if more > 0 else [])]
+    invalid = [*_too_contended(selection), *told]
+    frames = np.concatenate([p.errors_ms for p in paced]) if paced else np.empty(0)
+    if not frames.size:
+        return selection.manifest.model_copy(update={"invalid": invalid})
+    ratios = [p.realtime_ratio for p in paced if p.realtime_ratio is not None]
+    pacing = Pacing(
+        p99_error_ms=float(np.percentile(frames, 99)),
+        max_error_ms=float(frames.max()),
+        # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
+        realtime_ratio=max(ratios, key=lambda r: abs(r - 1)) if ratios else None,
+        frames=int(frames.size),
+        loop_lag_max_ms=max((lag for p in paced for lag in p.lags_ms), default=None),
+    )
+    return selection.manifest.model_copy(update={"pacing": pacing, "invalid": invalid})
+
+
+def sessions_at_fault(store: RunStore) -> frozenset[str]:
+    """Ids of the finished sessions that make the run invalid: played again on a quieter machine, they would not."""
+    selection = Selection(store)
+    found = {p.session.id for p in _paced(store, selection) if p.wrong}
+    for agent, condition, _, _ in _contended_cells(selection):
+        mine = (s for s in selection.of(agent, condition) if s.status == "finished")
+        found |= {s.id for s in mine if any(t.contended for t in s.turn_timings)}
+    return frozenset(found)
+
+
+def _paced(store: RunStore, selection: Selection) -> Iterator[_Paced]:
     spoken = {a.name for a in selection.manifest.agents if a.kind != "text"}
     for session in selection.sessions:
         if session.status != "finished" or session.key.agent not in spoken or not (session.folder / "recording.json").exists():
@@ -43,38 +83,24 @@ def with_validity(store: RunStore) -> RunManifest:
             store.set_step_failure(recording)
             continue
         store.clear_step_failure(session.id, "pacing")
-        errors.append(np.abs(errors_ms(recording.caller)))
-        lags += recording.loop_lag_ms
+        errors = np.abs(errors_ms(recording.caller))
         ratio = session.timing.realtime_ratio if session.timing is not None else None
-        ratios += [ratio] if ratio is not None else []
-        p99_ms = float(np.percentile(errors[-1], 99)) if errors[-1].size else None
-        where = f"{session.key.context_id} · {session.key.agent}"
+        p99_ms = float(np.percentile(errors, 99)) if errors.size else None
         wrong = out_of_bounds(p99_ms, ratio, max(recording.loop_lag_ms, default=None))
-        problems += [f"{where}: {problem}" for problem in wrong]
-    more = len(problems) - MOST_PROBLEMS_TOLD
-    told = [*problems[:MOST_PROBLEMS_TOLD], *([f"and {more} more"] if more > 0 else [])]
-    invalid = [*_too_contended(selection), *told]
-    frames = np.concatenate(errors) if errors else np.empty(0)
-    if not frames.size:
-        return selection.manifest.model_copy(update={"invalid": invalid})
-    pacing = Pacing(
-        p99_error_ms=float(np.percentile(frames, 99)),
-        max_error_ms=float(frames.max()),
-        # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
-        realtime_ratio=max(ratios, key=lambda r: abs(r - 1)) if ratios else None,
-        frames=int(frames.size),
-        loop_lag_max_ms=max(lags) if lags else None,
-    )
-    return selection.manifest.model_copy(update={"pacing": pacing, "invalid": invalid})
+        yield _Paced(session, errors, recording.loop_lag_ms, ratio, tuple(wrong))
 
 
-def _too_contended(selection: Selection) -> Iterator[str]:
-    told = []
+def _contended_cells(selection: Selection) -> Iterator[tuple[str, str, int, int]]:
+    """Agent, condition, contended turns and all turns, of each cell with too many of them."""
     for condition in selection.conditions:
         for agent in selection.manifest.agents:
             turns = [t for group in selection.turns(agent.name, condition).values() for t in group]
             contended = sum(t.contended for t in turns)
             if contended > MOST_CONTENDED * len(turns):
-                told.append(f"{agent.name} on {contended} of {counted(len(turns), 'turn')}")
+                yield agent.name, condition, contended, len(turns)
+
+
+def _too_contended(selection: Selection) -> Iterator[str]:
+    told = [f"{agent} on {contended} of {counted(turns, 'turn')}" for agent, _, contended, turns in _contended_cells(selection)]
     if told:
         yield f"others held the processor that an agent needed ({', '.join(told)}); quiet the machine and run again"

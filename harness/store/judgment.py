@@ -4,9 +4,9 @@ The flat column names are stable because others write such files too (`harness r
 all that a file needs.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 AXES = ("H", "E", "A", "R", "T")
 """Human alignment, empathic responsiveness, attunement, resonance, task-following (HEART, section 9.5)."""
@@ -136,6 +136,9 @@ class PeopleCheck(BaseModel):
     """Then replies to different conversations were compared, and nothing but the rank correlation is told."""
     replies: int = 0
     """Replies that the rank correlation is over."""
+    over_rules: dict[str, tuple[float, float] | None] = {}
+    """Per rule without understanding: 95 % interval of how much more often the judge is right, of the same clear pairs; None
+    under eight conversations, empty in checks by older versions, of which it cannot be told."""
     answers_kept: int = 0
     """Verdicts taken over from a check of these ratings that was stopped in the middle."""
 
@@ -148,15 +151,19 @@ class JudgeCheck(BaseModel):
     judge: str
     family: str
     pairs: int
-    accuracy: float
+    accuracy: float | None
+    """None: it never answered."""
     accuracy_interval: tuple[float, float] | None
-    flip_rate: float
-    """Share of pairs whose verdict changes with the order shown, in raw single-order asking."""
+    flip_rate: float | None
+    """Share of pairs whose verdict changes with the order shown, in raw single-order asking; None: it never answered."""
     flip_interval: tuple[float, float] | None = None
     trusted: bool
     """Held against people's ratings by others, with a lower bound above 60 % there and above rules without understanding."""
+    people_checks: tuple[PeopleCheck, ...] = ()
+    """All that were kept of this judge on this machine: trust hangs on every one."""
     validated_on_people: PeopleCheck | None = None
-    """None: nobody held this judge, in this version, against people's ratings on this machine."""
+    """Of these the one that decides: the first that does not bear the judge out, if there is one. None: nobody held this
+    judge, in this version, against people's ratings on this machine."""
     excluded: bool = False
     """Half or more of the pairs wrong: left out of analysis, like a person who fails the checks."""
     position_bias: float | None = None
@@ -173,3 +180,11 @@ class JudgeCheck(BaseModel):
     """Of a judge fitted here: accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
     note: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _silence_has_no_figures(cls, given: Any) -> Any:
+        """Of a judge that answered nothing older versions kept an accuracy of 0 and a flip rate of 1."""
+        if isinstance(given, dict) and given.get("pairs") == 0:
+            return {**given, "accuracy": None, "flip_rate": None}
+        return given

@@ -1,7 +1,7 @@
 """What a run was: the plan, the seeds, the versions, the machine, and how well the clock was kept.
 
 Everything that another person needs to make the numbers again, or to see why they cannot be trusted. No key or secret
-has a field here; profiles are kept as written, but for what `harness.agents.secrets` masks in them.
+has a field here; profiles are kept as `harness.agents.profile_plain` shows them.
 """
 
 import json

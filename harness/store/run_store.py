@@ -17,7 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic_core import from_json
 
-from harness.agents.secrets import redact
+from harness.agents.secrets import redact, redact_foreign
 from harness.errors import StorageError, UserError
 from harness.recording import files as recording_files
 from harness.recording.machine_track import MachineTrack, load_machine_track
@@ -204,7 +204,7 @@ class RunStore:
                 " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
                     key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact(failure_detail),
+                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact_foreign(failure_detail),
                     _shown(written_text), _shown(understood_text), started_ns,
                     TIMING.dump_json(timing).decode() if timing else None, TIMINGS.dump_json(timings).decode(),
                 ),
@@ -361,18 +361,10 @@ class RunStore:
             raise damaged(self.folder, error) from error
 
     @_reads
-    def judgment_count(self) -> int:
-        """How many verdicts there are, of every judge and purpose."""
-        (count,) = self._db.execute("SELECT COUNT(*) FROM judgments").fetchone()
-        return int(count)
-
-    @_reads
     def judged_contexts(self) -> dict[str, int]:
         """Context → its verdicts that answer the main question, of every judge."""
-        rows = self._db.execute(
-            "SELECT context, COUNT(*) FROM judgments WHERE json_extract(json, '$.purpose') = 'main' GROUP BY context"
-        )
-        return dict(rows.fetchall())
+        main = "SELECT context, COUNT(*) FROM judgments WHERE json_extract(json, '$.purpose') = 'main' GROUP BY context"
+        return dict(self._db.execute(main).fetchall())
 
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""

@@ -6,7 +6,7 @@ together; the try that counts is the one whose audio was on the wire when the au
 An agent that gives no request numbers is followed by time alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,9 +44,9 @@ class Stamps:
             key=lambda stamp: stamp.at_ns,
         )
 
-    def last(self, name: str, until_ns: int) -> Stamp | None:
-        """The latest stamp of a name, not later than a time."""
-        return next((s for s in reversed(self.all) if s.name == name and s.at_ns <= until_ns), None)
+    def last(self, name: str, until_ns: int, without: Collection[int] = ()) -> Stamp | None:
+        """The latest stamp of a name, not later than a time; `without` holds the `id` of stamps that do not count."""
+        return next((s for s in reversed(self.all) if s.name == name and s.at_ns <= until_ns and id(s) not in without), None)
 
     def first_of(self, name: str, request: object, until_ns: int) -> Stamp | None:
         """The first stamp of a name for a request, not later than a time."""

@@ -49,6 +49,7 @@ class Believed:
 
 def estimate(found: Sequence[Mark], caller: CallerTrack) -> ClockOffset:
     """The offset of the clock that stamped the marks of a session."""
+    found = [mark for mark in found if _has_a_time(mark)]
     quick = sum(0 <= mark.arrival_ns - mark.at_ns < SAME_CLOCK_NS for mark in found)
     ahead = sum(mark.arrival_ns < mark.at_ns for mark in found)
     if not found or (quick and quick >= ahead):
@@ -82,7 +83,13 @@ def believed(found: Sequence[Mark], caller: CallerTrack, clock: ClockOffset) -> 
     return Believed(tuple(kept), tuple(refused))
 
 
+def _has_a_time(mark: Mark) -> bool:
+    return 0 <= mark.at_ns < 2**63
+
+
 def _impossible(mark: Mark, caller: CallerTrack, clock: ClockOffset) -> str | None:
+    if not _has_a_time(mark):
+        return "stamped with a time that no clock gives"
     earliest, latest = (mark.at_ns + clock.offset_ns + sign * clock.uncertainty_ns for sign in (-1, 1))
     if earliest > mark.arrival_ns:
         return "stamped after it had arrived"

@@ -1,73 +1,178 @@
-"""What an agent on this machine could not get: processor time that others had while its threads stood ready to run.
+"""What of a figure others on the agent's machine could at most have caused.
 
-A latency is the agent's only if the machine let it work. Three numbers tell this apart from an agent that is slow by itself:
+A latency is the agent's only as far as the machine let it work. How late others made it cannot be measured: nobody knows
+which of the agent's threads the reply hung on at each instant. A bound can. A reply is late by others' doing only while a
+thread of the agent stood ready and something that is not the agent's had its processor, so over any stretch of time
 
-* how long the agent's threads *waited* for a processor (W, the kernel's run-queue wait). Alone it proves nothing: an agent
-  with more threads than there are cores waits for itself.
-* how long *others* ran meanwhile (O): everybody but the agent's processes and the harness's. Alone it proves nothing either:
-  they may have used a core that the agent did not want.
-* what a hypervisor took (steal): work that was due and did not happen.
+* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply hangs on
+  one at a time), nor more than others ran (O, summed over the processors that the agent may use, for nobody is kept from a
+  processor on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a
+  program on a core that the agent leaves idle makes a large O beside a small W. Where the kernel counts no waiting, O alone,
+  or nothing if its pressure counter says that nobody waited.
+* by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many
+  processors it cannot lose the sum: the most that any single one lost, or, of a thread that moved among them, the share that
+  was taken of all the time in which they had work; and never more than S.
+* by a *quota* no more than the time for which it stopped the agent's control group.
 
-What others cost the agent is then at most `O`, and of its waiting the share in which others held the processor,
-`W × O / (O + A)` with `A` the agent's own processor time. Stolen time counts in proportion to what the agent ran.
-So an agent that starves itself is never called contended, nor one that sleeps through another program's work.
+The sum of the three, and no more than the stretch itself, is what is *owed at most*. It is summed over threads and
+processors, so the truth is usually far less: an agent of many threads that all go on past the instant of its first sound may
+have lost nothing of it. The other way it does not hold where threads meet at a barrier after every step: a hypervisor that
+takes turns among 32 processors can delay such work by more than it took from any of them. Nor is counted that a busy
+neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. And the harness
+itself is not among the others: its caller costs every agent the same, on every machine.
 
-The *lost share* is this, over the stretch from one second before the spoken end to the first sound. It is summed over
-threads, so it may be larger than what the critical path lost, and larger than 1.
+The stretch of a figure begins 1 s before the spoken end, because a recogniser hears last what it works on last: time lost
+before the spoken end is found again after it. It ends with the figure: TTFA's at the first sound, a later word's at that
+word. TTFT's is its own, from the request to the token.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.timeline import NS_PER_MS
-from harness.timing.figures import NO_REPLY_MS, Contention
+from harness.timing.figures import Contention, TurnTiming
 
-BEFORE_SPOKEN_END_MS: Final = 1000.0
-"""What a recogniser hears last it works on last: time lost before the spoken end is found again after it."""
+BEFORE_SPOKEN_END_MS: Final = 1_000.0
 LEAST_MS: Final = 200.0
-"""Two samples' distance: a shorter stretch has no difference to speak of."""
+"""Two samples' distance: a shorter stretch has no difference to speak of, and is looked at as if it were this long."""
+_FROM_SPOKEN_END: Final = ("first_byte", "first_sound", "first_speech", "first_word", "first_substance", "ttft_from_spoken_end")
 
 
-def contention(track: MachineTrack, begin_ns: int, end_ns: int) -> Contention | None:
-    """What the agent lost between two instants of the machine's clock.
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What one stretch of time could owe to others. Times in ms."""
 
-    None where the track does not cover the stretch or the system counts neither waiting nor stalls.
-    """
+    lasted_ms: float
+    others_ms: float
+    """By other programs, at most."""
+    stolen_ms: float
+    """By a hypervisor, at most."""
+    quota_ms: float | None
+    others_ran_ms: float
+    waited_ms: float | None
+    all_stolen_ms: float
+    stalled_ms: float | None
+    throttled: int | None
+    slowest_mhz: float | None
+
+    @property
+    def at_most_ms(self) -> float:
+        """By all of them together."""
+        return min(self.lasted_ms, self.others_ms + self.stolen_ms + (self.quota_ms or 0.0))
+
+
+def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
+    """What could be owed to others between two instants of the machine's clock; None where the track does not cover them."""
     inside = _around(track.samples, begin_ns, end_ns)
     if len(inside) < 2:
         return None
     first, last = inside[0], inside[-1]
     lasted_ms = (last.at_ns - first.at_ns) / NS_PER_MS
-    waited_ms = _waited_ms(first, last)
-    if lasted_ms < LEAST_MS or waited_ms is None:
+    if lasted_ms < LEAST_MS:
         return None
-    agent_ms = last.agent_ran_ms - first.agent_ran_ms
-    harness_ms = last.harness_ran_ms - first.harness_ran_ms
-    busy_ms = last.busy_ms - first.busy_ms
-    stolen_ms = last.stolen_ms - first.stolen_ms
-    others_ms = max(0.0, busy_ms - agent_ms - harness_ms)
-    held_by_others = others_ms / (others_ms + agent_ms) if others_ms else 0.0
-    taken = stolen_ms / (busy_ms + stolen_ms) if stolen_ms else 0.0
-    lost_ms = min(waited_ms * held_by_others, others_ms) + agent_ms * taken
-    mhz = [s.slowest_mhz for s in inside if s.slowest_mhz is not None]
-    return Contention(
-        lost_share=lost_ms / lasted_ms,
-        others_cores=others_ms / lasted_ms,
-        waited_cores=waited_ms / lasted_ms,
-        stolen_cores=stolen_ms / lasted_ms,
+    busy_ms, stolen_ms = last.busy_ms - first.busy_ms, max(0.0, last.stolen_ms - first.stolen_ms)
+    own_ms = last.agent_ran_ms - first.agent_ran_ms + last.harness_ran_ms - first.harness_ran_ms
+    # Where programs' clocks run on while a hypervisor has the processor, their sum is larger than the time that they worked.
+    others_ran_ms = max(0.0, busy_ms + (stolen_ms if track.stolen_counts_as_run else 0.0) - own_ms)
+    waited_ms = _between(first.agent_waited_ms, last.agent_waited_ms)
+    stalled_ms = _between(first.stalled_ms, last.stalled_ms)
+    nobody_waited = waited_ms is None and stalled_ms == 0
+    return Owed(
+        lasted_ms=lasted_ms,
+        others_ms=0.0 if nobody_waited else min(others_ran_ms, waited_ms if waited_ms is not None else others_ran_ms),
+        stolen_ms=_stolen_at_most_ms(first, last, busy_ms, stolen_ms, lasted_ms),
+        quota_ms=_between(first.quota_ms, last.quota_ms),
+        others_ran_ms=others_ran_ms,
+        waited_ms=waited_ms,
+        all_stolen_ms=stolen_ms,
+        stalled_ms=stalled_ms,
         throttled=last.throttled - first.throttled if last.throttled is not None and first.throttled is not None else None,
-        slowest_mhz=min(mhz, default=None),
+        slowest_mhz=min((s.slowest_mhz for s in inside if s.slowest_mhz is not None), default=None),
     )
 
 
-def _waited_ms(first: MachineSample, last: MachineSample) -> float | None:
-    """The agent's own waiting; where the kernel does not count it, that of the whole machine."""
-    if first.agent_waited_ms is not None and last.agent_waited_ms is not None:
-        return last.agent_waited_ms - first.agent_waited_ms
-    if first.stalled_ms is not None and last.stalled_ms is not None:
-        return last.stalled_ms - first.stalled_ms
-    return None
+def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | None:
+    """Of one spoken turn of a call whose caller began at `t0_ns`; None where the track does not cover it.
+
+    A turn without reply is looked at for as long as one is waited for, or as the call went on.
+    """
+    spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
+    name, waited_ms = turn.first_figure
+    if name != "ttfa":
+        waited_ms = turn.ttft_from_spoken_end_ms or 0.0
+    whole = owed(
+        track, spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS), spoken_end_ns + int(max(0.0, waited_ms) * NS_PER_MS)
+    )
+    if whole is None:
+        return None
+    found = {"ttfa": _not_over(whole.at_most_ms, turn.ttfa_ms)}
+    if turn.ttft_ms is not None:
+        found["ttft"] = _not_over(whole.at_most_ms, turn.ttft_ms)
+    for figure, value_ms, begin_ms, end_ms in _stretches(turn):
+        stretch = owed(track, *(t0_ns + int(ms * NS_PER_MS) for ms in (begin_ms, end_ms)))
+        if stretch is not None:
+            found[figure] = _not_over(stretch.at_most_ms, value_ms)
+    return _contention(track, whole, found)
+
+
+def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
+    """Of a question in writing, whose call began with the track and whose first token came after so long."""
+    if not track.samples:
+        return None
+    begin_ns = track.samples[0].at_ns
+    whole = owed(track, begin_ns, track.samples[-1].at_ns)
+    if whole is None:
+        return None
+    until_ns = begin_ns + int(max(ttft_ms, LEAST_MS) * NS_PER_MS) if ttft_ms is not None else track.samples[-1].at_ns
+    stretch = owed(track, begin_ns, until_ns) or whole
+    return _contention(track, stretch, {"ttft": _not_over(stretch.at_most_ms, ttft_ms)})
+
+
+def _stretches(turn: TurnTiming) -> Iterator[tuple[str, float, float, float]]:
+    """(figure, its value, where its stretch begins and ends on the recording's timeline), TTFA's apart."""
+    for figure in _FROM_SPOKEN_END:
+        value_ms = getattr(turn, f"{figure}_ms")
+        if value_ms is not None:
+            yield figure, value_ms, turn.spoken_end_ms - BEFORE_SPOKEN_END_MS, turn.spoken_end_ms + max(0.0, value_ms)
+    if turn.ttft_ms is not None and turn.ttft_from_spoken_end_ms is not None:
+        end_ms = turn.spoken_end_ms + turn.ttft_from_spoken_end_ms
+        yield "ttft", turn.ttft_ms, end_ms - max(turn.ttft_ms, LEAST_MS), end_ms
+    if turn.greeting is not None:
+        yield "greeting", turn.greeting.latency_ms, 0.0, max(turn.greeting.latency_ms, LEAST_MS)
+
+
+def _contention(track: MachineTrack, whole: Owed, at_most_ms: dict[str, float]) -> Contention:
+    return Contention(
+        others_cores=whole.others_ran_ms / whole.lasted_ms,
+        waited_cores=whole.waited_ms / whole.lasted_ms if whole.waited_ms is not None else None,
+        stolen_cores=whole.all_stolen_ms / whole.lasted_ms,
+        throttled=whole.throttled,
+        slowest_mhz=whole.slowest_mhz,
+        at_most_ms=at_most_ms,
+        others_ms=whole.others_ms,
+        stolen_ms=whole.stolen_ms,
+        quota_ms=whole.quota_ms,
+        cpus=len(track.cpus) or None,
+        stalled_share=whole.stalled_ms / whole.lasted_ms if whole.stalled_ms is not None else None,
+    )
+
+
+def _stolen_at_most_ms(first: MachineSample, last: MachineSample, busy_ms: float, stolen_ms: float, lasted_ms: float) -> float:
+    if not stolen_ms or not last.stolen_by_cpu_ms:
+        return stolen_ms
+    most_ms = max(after - before for before, after in zip(first.stolen_by_cpu_ms, last.stolen_by_cpu_ms, strict=True))
+    return min(stolen_ms, max(most_ms, lasted_ms * stolen_ms / (busy_ms + stolen_ms)))
+
+
+def _not_over(at_most_ms: float, value_ms: float | None) -> float:
+    """A figure owes no more than it is."""
+    return at_most_ms if value_ms is None or value_ms < 0 else min(at_most_ms, value_ms)
+
+
+def _between(first: float | None, last: float | None) -> float | None:
+    return max(0.0, last - first) if first is not None and last is not None else None
 
 
 def _around(samples: Sequence[MachineSample], begin_ns: int, end_ns: int) -> Sequence[MachineSample]:
@@ -79,13 +184,3 @@ def _around(samples: Sequence[MachineSample], begin_ns: int, end_ns: int) -> Seq
         or (k + 1 < len(samples) and sample.at_ns < begin_ns <= samples[k + 1].at_ns)
         or (k > 0 and samples[k - 1].at_ns <= end_ns < sample.at_ns)
     ]
-
-
-def of_turn(track: MachineTrack, spoken_end_ns: int, onset_ms: float | None) -> Contention | None:
-    """Of one spoken turn, whose reply sounded `onset_ms` after its spoken end (before it, if negative); None: no reply.
-
-    A turn without reply is looked at for as long as one is waited for, or as the call went on.
-    """
-    waited_ms = NO_REPLY_MS if onset_ms is None else max(onset_ms, 0.0)
-    begin_ns = spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS)
-    return contention(track, begin_ns, spoken_end_ns + int(waited_ms * NS_PER_MS))

@@ -29,11 +29,13 @@ NO_REPLY_MS = 15_000.0
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
 OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
 """What is printed for a percentile that falls on a turn without reply."""
-MOST_LOST: Final = 0.05
-"""Of its time, what an agent may lose to others on its machine before its latency says more about the machine.
-
-`benchmarks/contention.py`, 36 calls of `tuned-stock` beside 0 to 2 cores of other work: below 5 % the median TTFA stood within
-3 % of the one without load, from 5 to 10 % it was 12 % later, from 40 % on four times as late (docs/performance.md)."""
+MOST_OWED_SHARE: Final = 0.05
+MOST_OWED_MS: Final = 25.0
+"""Up to the larger of these, what a figure could at most owe to others leaves it standing, with that beside it; beyond, the
+figure is dropped. 5 % is what `benchmarks/contention.py` could not tell from nothing (the median TTFA stood within 3 % below
+it, docs/performance.md). 25 ms is the counters' own grain: each core's idle time is shown in steps of 10 ms."""
+ROUND_A_TURN_MS: Final = 1_200.0
+"""An older run counted from 1 s before the spoken end, between two looks a tenth of a second apart at either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,11 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One stretch of agent sound as heard. `kind`: speech, filler, breath, or nonvocal."""
+    """One stretch of agent sound as heard. `kind`: speech, filler, breath, withdrawn, or nonvocal."""
 
     start_ms: float
     end_ms: float
-    kind: Literal["speech", "filler", "breath", "nonvocal"]
+    kind: Literal["speech", "filler", "breath", "withdrawn", "nonvocal"]
 
 
 Fate = Literal["kept", "cut", "already_talking"]
@@ -160,23 +162,28 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """What one turn of an agent lost to others on its machine."""
+    """What one turn of an agent could owe to others on its machine. How it is derived: `harness.timing.contention`."""
 
-    lost_share: float
-    """Processor time that the agent waited for and others had, per time. 0 on a quiet machine; may be over 1."""
     others_cores: float
-    """How many cores others kept busy."""
-    waited_cores: float
-    """How many of the agent's threads stood ready without a processor, on average; for whatever reason."""
+    """How many of the processors that the agent may use others kept busy."""
+    waited_cores: float | None
+    """How many of the agent's threads stood ready without a processor, on average, for whatever reason; None: not counted."""
     stolen_cores: float
+    """How many of these processors a hypervisor had taken, on average."""
     throttled: int | None = None
     """How often cores were slowed down for heat meanwhile; None where the machine does not say."""
     slowest_mhz: float | None = None
-
-    @property
-    def contended(self) -> bool:
-        """Whether the latency says more about the machine than about the agent."""
-        return self.lost_share > MOST_LOST
+    at_most_ms: Mapping[str, float] = field(default_factory=dict)
+    """Figure → what of it others could at most have caused. Empty in an older run, of which `owed_ms` makes what it can."""
+    others_ms: float = 0.0
+    """These three are the parts of what the first sound (or the silence) could owe: others' programs, …"""
+    stolen_ms: float = 0.0
+    quota_ms: float | None = None
+    """… the host, and the quota of the agent's control group; None where no quota was looked at."""
+    cpus: int | None = None
+    """How many processors the agent may use, which this is counted over; None: over the whole machine (an older run)."""
+    stalled_share: float | None = None
+    """How much of the time some process of the agent's control group, or of the machine, waited; None where nothing says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +224,13 @@ class TurnTiming:
     first_speech_ms: float | None = None
     first_word_ms: float | None = None
     first_substance_ms: float | None = None
+    transcribed: bool = False
+    """Whether the reply was turned into words: without it nothing is known of the two figures above."""
     ttft_ms: float | None = None
     """Agent-reported: LLM request → first answer token of the request whose words were spoken."""
     ttft_from_spoken_end_ms: float | None = None
+    withdrawn_ms: float | None = None
+    """How long sound was heard that the agent took back before it could be understood; None where there was none."""
     reply_end_ms: float | None = None
     utterances: tuple[Utterance, ...] = ()
     pauses_marked: int = 0
@@ -255,7 +266,7 @@ class TurnTiming:
     line: LineQuality | None = None
     """Of the whole session; None for lines without a media clock."""
     contention: Contention | None = None
-    """What the agent lost to others on its machine; None for an agent elsewhere, or where the system does not say."""
+    """What it could owe to others on the agent's machine; None for an agent elsewhere, or where the system does not say."""
 
     @property
     def greeting_ms(self) -> float | None:
@@ -263,20 +274,50 @@ class TurnTiming:
         return self.greeting.latency_ms if self.greeting is not None else None
 
     @property
+    def first_figure(self) -> tuple[str, float]:
+        """The figure that a turn is waited for by, and how long that was: the first sound (15 s where none came), or of a text
+        model the first token."""
+        heard = (self.ttfa_ms, self.signed_ms, NO_REPLY_MS if self.no_reply else None, self.first_sound_ms)
+        waited_ms = next((ms for ms in heard if ms is not None), None)
+        if waited_ms is None and self.ttft_ms is not None:
+            return "ttft", self.ttft_ms
+        return "ttfa", waited_ms or 0.0
+
+    def owed_ms(self, figure: str) -> float | None:
+        """What of one figure (`ttfa`, `ttft`, …) others could at most have caused; None where nothing was watched.
+
+        An older run kept averages over the turn alone, which bound every figure of it alike.
+        """
+        lost = self.contention
+        if lost is None or lost.at_most_ms:
+            return lost.at_most_ms.get(figure) if lost is not None else None
+        by_others = min(lost.others_cores, lost.waited_cores if lost.waited_cores is not None else lost.others_cores)
+        return (by_others + lost.stolen_cores) * (ROUND_A_TURN_MS + max(0.0, self.first_figure[1]))
+
+    def owes_too_much(self, figure: str) -> bool:
+        """The rule: a figure is dropped where what it could owe to others is over 5 % of it, and over 25 ms."""
+        first, waited_ms = self.first_figure
+        value_ms = waited_ms if figure == first else getattr(self, f"{figure}_ms")
+        owed_ms = self.owed_ms(figure)
+        return owed_ms is not None and value_ms is not None and owed_ms > max(MOST_OWED_SHARE * abs(value_ms), MOST_OWED_MS)
+
+    @property
     def contended(self) -> bool:
-        """Whether others held the processor that the agent waited for: such a turn takes no part in latencies."""
-        return self.contention is not None and self.contention.contended
+        """Whether the first figure is dropped for what it could owe: then the turn takes no part in counts by turns either."""
+        return self.owes_too_much(self.first_figure[0])
 
     @property
     def left_out(self) -> str | None:
         """Why the turn gives no figure; None where it gives one."""
         if self.discarded is not None or self.contention is None or not self.contended:
             return self.discarded
-        lost = self.contention
-        return (
-            f"contended: lost {100 * lost.lost_share:.0f} % of its time to others ({lost.others_cores:.1f} cores of other "
-            f"programs, {lost.stolen_cores:.2f} cores taken by the host)"
-        )
+        owed_ms, lost = self.owed_ms(self.first_figure[0]) or 0.0, self.contention
+        if not lost.at_most_ms:
+            counted = "counted over the whole machine, quotas not looked at"
+        else:
+            quota = f", quota {lost.quota_ms:,.0f} ms" if lost.quota_ms else ""
+            counted = f"other programs {lost.others_ms:,.0f} ms, the host {lost.stolen_ms:,.0f} ms{quota}"
+        return f"contended: at most {owed_ms:,.0f} ms of it others' ({counted})"
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:

@@ -11,12 +11,14 @@ ways there and back need not be equal, half of the whole is how far it may be of
 Source: RFC 3550, sections 6.4.1 and A.8.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from harness.recording.media_clock import leaps
 from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing.figures import LineQuality
@@ -27,6 +29,10 @@ PACKETS_FOR_JITTER: Final = 16
 STRETCH_S: Final = 2.0
 """Over so long one packet at least was not held up, on any line that can carry a call."""
 STRETCHES_FOR_SKEW: Final = 5
+MOST_MS: Final = 60_000.0
+"""No way there and back, and no jitter, of a line that carries a call is longer."""
+ROUNDING_MS: Final = 1.0
+"""RTCP counts in 1/65,536 s on two clocks: a way of no length may come out a little under none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +49,52 @@ def line_quality(recording: Recording) -> LineQuality | None:
     stamped = [(a, a.media) for a in recording.arrivals if a.media is not None]
     if not stamped:
         return None
-    trips = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
+    trips = _trips_ms(recording)
     last = recording.line_reports[-1] if recording.line_reports else None
+    kept_time = not _leapt(recording.arrivals)
     return LineQuality(
         packets=len(stamped),
         lost=sum(media.lost_before for _, media in stamped),
-        jitter_ms=_jitter_ms(recording.arrivals),
+        jitter_ms=_jitter_ms(recording.arrivals) if kept_time else None,
         round_trip_ms=float(np.median(trips)) if trips else None,
-        skew_ppm=_skew_ppm(recording.arrivals),
-        sent_lost=last.sent_lost if last else None,
-        sent_jitter_ms=last.sent_jitter_ms if last else None,
+        skew_ppm=_skew_ppm(recording.arrivals) if kept_time else None,
+        sent_lost=last.sent_lost if last and last.sent_lost is not None and last.sent_lost >= 0 else None,
+        sent_jitter_ms=_duration(last.sent_jitter_ms) if last else None,
     )
+
+
+def line_refused(recording: Recording) -> tuple[str, ...]:
+    """By name, what the line says of itself that cannot be true."""
+    told = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
+    refused = ["a way there and back of no possible length"] if any(_duration(ms) is None for ms in told) else []
+    if _leapt(recording.arrivals):
+        refused.append("the agent's media clock went back, or leapt: no jitter, no skew")
+    return tuple(refused)
+
+
+def _trips_ms(recording: Recording) -> list[float]:
+    found = (_duration(r.round_trip_ms) for r in recording.line_reports)
+    return [ms for ms in found if ms is not None]
+
+
+def _duration(ms: float | None) -> float | None:
+    """A duration that a line reports, if it can be one."""
+    if ms is None or not math.isfinite(ms) or not -ROUNDING_MS <= ms <= MOST_MS:
+        return None
+    return max(0.0, ms)
+
+
+def _leapt(arrivals: Sequence[Arrival]) -> bool:
+    return any(leaps(arrivals))
 
 
 def network_share(recording: Recording, onset_arrival_ns: int) -> NetworkShare | None:
     """The network's share of the wait for the packet that arrived at a time; None without a word on the way there and back."""
-    trips = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
+    trips = _trips_ms(recording)
     if not trips:
         return None
     half_ns = round(float(np.median(trips)) * NS_PER_MS / 2)
-    late_ns = _late_ns(recording.arrivals, onset_arrival_ns)
+    late_ns = 0 if _leapt(recording.arrivals) else _late_ns(recording.arrivals, onset_arrival_ns)
     return NetworkShare(there_ns=half_ns, back_ns=half_ns + late_ns, uncertainty_ns=half_ns)
 
 

@@ -15,10 +15,10 @@ from harness.audio.level import last_sample
 from harness.audio.vocal import DetectorMissing, VocalDetector, silero
 from harness.errors import UserError
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, Piece, heard
-from harness.recording.record import Arrival, Recording, SpokenTurn
+from harness.recording.record import Arrival, CallerTrack, Recording, SpokenTurn
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing import endpointing, waterfall
-from harness.timing.barge_in import BargeIn, judge_barge_in
+from harness.timing.barge_in import BargeIn, heard_sample, judge_barge_in
 from harness.timing.chain import Reply, Stamps, heard_reply
 from harness.timing.clock_offset import ClockOffset, believed, estimate
 from harness.timing.crosscheck import disagreement
@@ -26,14 +26,16 @@ from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
 from harness.timing.floor import judge_floor
-from harness.timing.line import line_quality, network_share
+from harness.timing.line import line_quality, line_refused, network_share
 from harness.timing.pacing import pacing
 from harness.timing.reported import REPORTED
 from harness.timing.told import told_marks
 from harness.timing.traced import TRACED
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
-METHOD: Final = "timing-5"
+METHOD: Final = "timing-6"
+SILENT_TURN: Final = "the caller's turn holds no speech"
+"""Why a turn without a spoken end gives no figure: nothing is known of what its answer answers."""
 MOST_REPORTED: Final = 1e9
 """No rate, factor or length that an agent reports of one reply is larger."""
 
@@ -50,7 +52,7 @@ class _Session:
     stamps: Stamps
     clock: ClockOffset
     refused: tuple[str, ...]
-    """By name, marks that cannot be true."""
+    """By name, marks and words of the line that cannot be true."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,9 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
     # Those are on the caller's clock already.
     stamps = Stamps((*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told)), clock.offset_ns)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
-    session = _Session(recording, track, find_sounds(track, detector, clears), clears, stamps, clock, said.refused)
+    beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
+    sounds = find_sounds(track, detector, clears, beside)
+    session = _Session(recording, track, sounds, clears, stamps, clock, (*said.refused, *line_refused(recording)))
     turns = [turn for turn in _turns(recording) if turn.kind == "turn"]
     starts = [samples_to_ns(turn.start_sample, recording.caller.rate_hz) + recording.caller.t0_ns for turn in turns]
     ends = [*starts[1:], None][: len(turns)]
@@ -117,7 +121,7 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
 
 def _greeting(session: _Session, first_turn_ns: int) -> Greeting | None:
     t0_ns = session.recording.caller.t0_ns
-    spans = [(_ns_of_heard(t0_ns, s.start), _ns_of_heard(t0_ns, s.end)) for s in session.sounds if s.kind != "nonvocal"]
+    spans = [(_ns_of_heard(t0_ns, s.start), _ns_of_heard(t0_ns, s.end)) for s in session.sounds if _is_said(s)]
     greeting = [(start, end) for start, end in spans if start < first_turn_ns]
     if not greeting:
         return None
@@ -133,11 +137,14 @@ def _turns(recording: Recording) -> Sequence[SpokenTurn]:
 
 
 def spoken_end_sample(recording: Recording, turn: SpokenTurn) -> int:
-    """Index of the last sample of a turn that is speech, in the caller's track."""
+    """Index of the last sample of a turn that is speech, in the caller's track; of its last sample where none is."""
     caller = recording.caller
-    dry = caller.dry[turn.start_sample : turn.end_sample]
-    last = last_sample(dry, caller.rate_hz)
-    return turn.start_sample + (len(dry) - 1 if last is None else last)
+    last = _last_of(caller, turn)
+    return turn.start_sample + (len(caller.dry[turn.start_sample : turn.end_sample]) - 1 if last is None else last)
+
+
+def _last_of(caller: CallerTrack, turn: SpokenTurn) -> int | None:
+    return last_sample(caller.dry[turn.start_sample : turn.end_sample], caller.rate_hz)
 
 
 def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> TurnTiming:
@@ -149,16 +156,20 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     first = all(other.start_sample >= turn.start_sample for other in _turns(recording))
     sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
     sounds = [s for s in sounds if not first or times.ns_of_heard(s.start) >= begin_ns]
-    vocal = [s for s in sounds if s.kind != "nonvocal"]
+    # Withdrawn sound is heard, and can break into a turn; it answers nothing.
+    voiced = [s for s in sounds if s.kind != "nonvocal"]
+    vocal = [s for s in voiced if _is_said(s)]
     replies = [s for s in vocal if times.of_heard(s.end) > 0]
     answer = replies[0] if replies and times.of_heard(replies[0].start) < NO_REPLY_MS else None
     onset_ms = times.of_heard(answer.start) if answer else None
-    discarded = _discarded(session, answer, vocal) if answer else None
+    discarded = _discarded(session, turn, answer, voiced) if answer else None
     early = onset_ms is not None and onset_ms < 0
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
               for p in turn.pauses]  # fmt: skip
-    floor = judge_floor([(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal], (times.of_ns(begin_ns), 0.0), pauses)
+    floor = judge_floor(
+        [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses
+    )
     audible = _audible(session, answer, times) if answer else None
     reply = heard_reply(session.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
@@ -174,13 +185,14 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         first_speech_ms=times.of_heard(speech.start) if speech else None,
         ttft_ms=_between(reply, marks.LLM_REQUESTED, marks.LLM_FIRST_TOKEN),
         ttft_from_spoken_end_ms=_since_spoken_end(reply, times),
+        withdrawn_ms=_withdrawn(sounds),
         reply_end_ms=times.of_heard(replies[-1].end) if replies else None,
         utterances=tuple(Utterance(times.of_heard(s.start), times.of_heard(s.end), s.kind) for s in sounds),
         pauses_marked=len(pauses),
         pauses_cut=sum(floor.pause_was_cut),
         pause_durations_ms=tuple(end - start for start, end in pauses),
         pause_was_cut=floor.pause_was_cut,
-        endpointing=_endpointing(session, turn, times, vocal, until_ns),
+        endpointing=_endpointing(session, turn, times, voiced, until_ns),
         cut_in=floor.cut_in,
         no_reply=answer is None,
         underruns=sum(_is_between(times.of_ns(caller.t0_ns) + u.at_ms, times, until_ns) for u in session.track.underruns),
@@ -201,8 +213,13 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     )
 
 
+def _withdrawn(sounds: Sequence[Sound]) -> float | None:
+    lengths = [samples_to_ns(s.end - s.start, HEARD_RATE_HZ) / NS_PER_MS for s in sounds if s.kind == "withdrawn"]
+    return sum(lengths) if lengths else None
+
+
 def _endpointing(
-    session: _Session, turn: SpokenTurn, times: _Times, vocal: Sequence[Sound], until_ns: int | None
+    session: _Session, turn: SpokenTurn, times: _Times, voiced: Sequence[Sound], until_ns: int | None
 ) -> Endpointing:
     """How the agent told the end of this turn from its pauses."""
     caller = session.recording.caller
@@ -215,10 +232,10 @@ def _endpointing(
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
     stamped = [s.at_ns for s in session.stamps.all if s.name == marks.TURN_DECIDED]
     decisions = [times.of_ns(ns) for ns in stamped if ns >= begin_ns and (until_ns is None or ns < until_ns)]
-    utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in vocal]
-    answer = next((s for s in vocal if 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
+    utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
+    answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
     audible = _audible(session, answer, times) if answer else None
-    discarded = _discarded(session, answer, vocal) if answer else None
+    discarded = _discarded(session, turn, answer, voiced) if answer else None
     windows = endpointing.windows_of([span for span, _ in spans])
     last_pause_ms = windows[-1][1] if windows else times.of_ns(begin_ns)
     return Endpointing(
@@ -257,12 +274,19 @@ def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | 
     return None
 
 
-def _discarded(session: _Session, answer: Sound, vocal: Sequence[Sound]) -> str | None:
+def _is_said(sound: Sound) -> bool:
+    """Whether a sound is vocal and was left to be understood."""
+    return sound.kind not in ("nonvocal", "withdrawn")
+
+
+def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, voiced: Sequence[Sound]) -> str | None:
+    if _last_of(session.recording.caller, turn) is None:
+        return SILENT_TURN
     if answer.kind == "breath":
         # A breath has no pitch; what it leads into must have one.
-        after = (s for s in session.sounds if s.start >= answer.end and s.kind != "nonvocal")
+        after = (s for s in session.sounds if s.start >= answer.end and _is_said(s))
         answer = next(after, answer)
-    before = [s.end for s in vocal if s.end <= answer.start]
+    before = [s.end for s in voiced if s.end <= answer.start]
     return disagreement(session.track.samples, answer.start, max(before, default=0))
 
 

@@ -3,7 +3,8 @@
 First the track is cut into stretches of any sound; each goes through the speech model on its own, with a little of what
 came before it. Accepted windows that lie close together are one utterance, whose start `harness.audio.onset` then finds. Sound
 that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does what stands still in
-pitch as music does: seen, and never an answer.
+pitch as music does: seen, and never an answer. Nor is an utterance that its agent took back before it could be understood
+(`harness.recording.withdrawn`).
 """
 
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from harness.audio.vocal import RATE_HZ, WINDOW, VocalDetector, vocal_spans
 from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
+from harness.recording.withdrawn import is_withdrawn
+from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
@@ -47,7 +50,7 @@ SOUND_S: Final = 0.030
 BLOCK_S: Final = 0.002
 END_DB: Final = 40.0
 
-Kind = Literal["speech", "filler", "breath", "nonvocal"]
+Kind = Literal["speech", "filler", "breath", "withdrawn", "nonvocal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +62,19 @@ class Sound:
     kind: Kind
 
 
-def find_sounds(track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] = ()) -> tuple[Sound, ...]:
+def find_sounds(
+    track: HeardTrack, vocal: VocalDetector, clears: Sequence[int] = (), interrupted: Sequence[int] = ()
+) -> tuple[Sound, ...]:
     """Every utterance and every other sound of the agent, in order.
 
-    At each of `clears` (samples) the agent broke off: what follows is another utterance, however soon it comes.
+    At each of `clears` (samples) the agent broke off: what follows is another utterance, however soon it comes. At each of
+    `interrupted` somebody spoke or coughed into its reply: what it takes back after that, it takes back for them.
     """
     sounds: list[Sound] = []
     for start, end in _regions(track.samples, clears):
         sounds += _region_sounds(track.samples, start, end, vocal)
-    spoken = _with_breaths(track.samples, _labelled(_joined([s for s in sounds if s.kind != "nonvocal"], clears)))
+    whole = _with_breaths(track.samples, _joined([s for s in sounds if s.kind != "nonvocal"], clears))
+    spoken = _labelled(_without_withdrawn(whole, clears, interrupted))
     breaths = [s for s in spoken if s.kind == "breath"]
     other = [s for s in sounds if s.kind == "nonvocal" and not any(s.start < b.end and b.start < s.end for b in breaths)]
     return tuple(sorted([*spoken, *other], key=lambda s: s.start))
@@ -185,10 +192,30 @@ def _with_breaths(samples: NDArray[np.float32], spoken: list[Sound]) -> list[Sou
     return found
 
 
+def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: Sequence[int]) -> list[Sound]:
+    """The utterances, those named `withdrawn` that were taken back before they could be understood.
+
+    A breath goes with the word that it leads into.
+    """
+    found: list[Sound] = []
+    for sound in reversed(sounds):
+        leads_into = found[-1] if found and sound.kind == "breath" else None
+        of_its_own = [c for c in clears if not any(sound.start <= at < c for at in interrupted)]
+        taken_back = is_withdrawn(*map(_ns, (sound.start, sound.end)), map(_ns, of_its_own))
+        if taken_back or (leads_into is not None and leads_into.kind == "withdrawn"):
+            sound = replace(sound, kind="withdrawn")
+        found.append(sound)
+    return found[::-1]
+
+
+def _ns(sample: int) -> int:
+    return samples_to_ns(sample, HEARD_RATE_HZ)
+
+
 def _labelled(sounds: list[Sound]) -> list[Sound]:
     """A short utterance with more to come is a filler."""
-    last = len(sounds) - 1
+    last = max((k for k, s in enumerate(sounds) if s.kind == "speech"), default=0)
     return [
-        Sound(s.start, s.end, "filler" if k < last and s.end - s.start < FILLER_S * HEARD_RATE_HZ else s.kind)
+        replace(s, kind="filler") if s.kind == "speech" and k < last and s.end - s.start < FILLER_S * HEARD_RATE_HZ else s
         for k, s in enumerate(sounds)
     ]

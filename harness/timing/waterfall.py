@@ -12,9 +12,9 @@ lies at both ends of it, is one bar behind `transport`. Silence that the
 synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from harness.agents import marks
 from harness.timeline import NS_PER_MS
@@ -112,13 +112,16 @@ def _path(audible: Audible, reply: Reply, stamps: Stamps) -> Iterator[_Step]:
         yield "unexplained", cause.at_ns, until_ns
         until_ns = cause.at_ns
     if released is not None:
-        yield from _decision(released, stamps)
+        yield from _back_from(_Cause("decision", released), stamps)
         return
-    yield from _reply_steps(reply, until_ns, stamps)
+    yield from _reply_steps(reply, until_ns)
+    requested = reply.steps.get(marks.LLM_CALLED) or reply.steps.get(marks.LLM_REQUESTED)
+    if requested is not None:
+        yield from _back_from(_Cause("request", requested), stamps)
 
 
-def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]:
-    """From the first synthesised audio back to the request, and on to what allowed the request."""
+def _reply_steps(reply: Reply, until_ns: int) -> Iterator[_Step]:
+    """From the first synthesised audio back to the request."""
     stages: tuple[tuple[str, StageName], ...] = (
         (marks.TTS_STARTED, "tts"),
         (marks.FIRST_CLAUSE, "unexplained"),
@@ -135,12 +138,50 @@ def _reply_steps(reply: Reply, until_ns: int, stamps: Stamps) -> Iterator[_Step]
         # A step is only explained when both of its ends were stamped.
         yield (stage if whole else "unexplained"), stamp.at_ns, until_ns
         until_ns, whole = stamp.at_ns, True
-    requested = reply.steps.get(marks.LLM_CALLED) or reply.steps.get(marks.LLM_REQUESTED)
-    if requested is not None:
-        yield from _before_request(requested, stamps)
 
 
-def _before_request(requested: Stamp, stamps: Stamps) -> Iterator[_Step]:
+@dataclass(frozen=True, slots=True)
+class _Cause:
+    """A stamp on the path, and as which of the turn's steps it is walked back from."""
+
+    step: Literal["request", "decision", "knowing"]
+    stamp: Stamp
+
+
+_Walk = Generator[_Step, None, _Cause | None]
+"""The steps before a cause, and the cause before those; None where the spoken end is reached, or nothing is known."""
+
+
+def _back_from(cause: _Cause | None, stamps: Stamps) -> Iterator[_Step]:
+    """From what allowed the reply back to the spoken end.
+
+    On a coarse clock neither of two stamps is the earlier, and each would be the other's cause; so none is walked from twice.
+    """
+    walked = _Walked(stamps)
+    walk = {"request": _before_request, "decision": _decision, "knowing": _knowing}
+    while cause is not None:
+        walked.add(cause.stamp)
+        cause = yield from walk[cause.step](cause.stamp, walked)
+
+
+class _Walked:
+    """The stamps of a session without those that the path has been through."""
+
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
+        self._through: set[int] = set()
+
+    def add(self, stamp: Stamp) -> None:
+        self._through.add(id(stamp))
+
+    def last(self, name: str, until_ns: int) -> Stamp | None:
+        return self._stamps.last(name, until_ns, self._through)
+
+    def first_of(self, name: str, request: object, until_ns: int) -> Stamp | None:
+        return self._stamps.first_of(name, request, until_ns)
+
+
+def _before_request(requested: Stamp, stamps: _Walked) -> _Walk:
     """A request waits for an earlier draft, or for the decision, the score or the transcript, whichever came last."""
     until_ns = requested.at_ns
     decided = stamps.last(marks.TURN_DECIDED, until_ns)
@@ -148,16 +189,19 @@ def _before_request(requested: Stamp, stamps: Stamps) -> Iterator[_Step]:
     latest = max((s for s in (decided, known) if s is not None), key=lambda s: s.at_ns, default=None)
     draft = stamps.last(marks.LLM_DONE, until_ns)
     begun = stamps.first_of(marks.LLM_REQUESTED, draft.request, draft.at_ns) if draft else None
-    if draft is not None and begun is not None and (latest is None or begun.at_ns >= latest.at_ns):
+    # A draft that began no earlier than what it is a draft of is the same request, done at once, or took no time.
+    drafted = begun is not None and begun.at_ns < until_ns and (latest is None or begun.at_ns >= latest.at_ns)
+    if draft is not None and begun is not None and drafted:
         yield "unexplained", draft.at_ns, until_ns
         yield "llm", begun.at_ns, draft.at_ns
-        yield from _before_request(begun, stamps)
-    elif latest is not None:
-        yield "unexplained", latest.at_ns, until_ns
-        yield from _decision(latest, stamps) if latest is decided else _knowing(latest, stamps)
+        return _Cause("request", begun)
+    if latest is None:
+        return None
+    yield "unexplained", latest.at_ns, until_ns
+    return _Cause("decision" if latest is decided else "knowing", latest)
 
 
-def _decision(decided: Stamp, stamps: Stamps) -> Iterator[_Step]:
+def _decision(decided: Stamp, stamps: _Walked) -> _Walk:
     """The decision waited for words or a score that had only just come, or for silence to last long enough."""
     known = _known(stamps, decided.at_ns)
     silence = stamps.last(marks.SILENCE_SEEN, decided.at_ns)
@@ -167,15 +211,16 @@ def _decision(decided: Stamp, stamps: Stamps) -> Iterator[_Step]:
     waited = said in (marks.ASR_DONE, marks.TURN_SCORED)
     if known is not None and (waited or (said is None and _handed_over(known, decided))):
         yield "turn_decision", known.at_ns, decided.at_ns
-        yield from _knowing(known, stamps)
-    elif silence is not None:
+        return _Cause("knowing", known)
+    if silence is not None:
         yield "turn_decision", silence.at_ns, decided.at_ns
-        yield from _endpoint(silence.at_ns)
+        yield _endpoint(silence.at_ns)
     else:
-        yield from _endpoint(decided.at_ns)
+        yield _endpoint(decided.at_ns)
+    return None
 
 
-def _known(stamps: Stamps, until_ns: int) -> Stamp | None:
+def _known(stamps: _Walked, until_ns: int) -> Stamp | None:
     """What was learned last of the caller's words: the transcript, or the score that was made of it."""
     found = (stamps.last(name, until_ns) for name in (marks.ASR_DONE, marks.TURN_SCORED))
     return max((s for s in found if s is not None), key=lambda s: s.at_ns, default=None)
@@ -185,40 +230,42 @@ def _handed_over(cause: Stamp, effect: Stamp) -> bool:
     return effect.at_ns - cause.at_ns <= HAND_OVER_MS * NS_PER_MS
 
 
-def _knowing(known: Stamp, stamps: Stamps) -> Iterator[_Step]:
+def _knowing(known: Stamp, stamps: _Walked) -> _Walk:
     """A score waited for its transcript, and a transcript for its transcription."""
     heard = known if known.name == marks.ASR_DONE else stamps.last(marks.ASR_DONE, known.at_ns)
     if heard is None:
-        yield from _endpoint(known.at_ns)
-        return
+        yield _endpoint(known.at_ns)
+        return None
     if heard is not known:
         yield "turn_score", heard.at_ns, known.at_ns
-    yield from _transcription(heard, stamps)
+        stamps.add(heard)
+    return (yield from _transcription(heard, stamps))
 
 
-def _transcription(heard: Stamp, stamps: Stamps) -> Iterator[_Step]:
+def _transcription(heard: Stamp, stamps: _Walked) -> _Walk:
     begun = stamps.last(marks.ASR_STARTED, heard.at_ns)
     if begun is None:
-        yield from _endpoint(heard.at_ns)
-        return
+        yield _endpoint(heard.at_ns)
+        return None
     yield "asr", begun.at_ns, heard.at_ns
     decided = stamps.last(marks.TURN_DECIDED, begun.at_ns)
     silence = stamps.last(marks.SILENCE_SEEN, begun.at_ns)
     earlier = stamps.last(marks.ASR_DONE, begun.at_ns)
     if decided is not None and (silence is None or decided.at_ns > silence.at_ns):
         yield "unexplained", decided.at_ns, begun.at_ns
-        yield from _decision(decided, stamps)
-    elif silence is not None and earlier is not None and earlier.at_ns > silence.at_ns:
+        return _Cause("decision", decided)
+    if silence is not None and earlier is not None and earlier.at_ns > silence.at_ns:
         # The recogniser was still busy with the words before an earlier pause.
         yield "asr", silence.at_ns, begun.at_ns
-        yield from _endpoint(silence.at_ns)
+        yield _endpoint(silence.at_ns)
     else:
-        yield from _endpoint(begun.at_ns)
+        yield _endpoint(begun.at_ns)
+    return None
 
 
-def _endpoint(until_ns: int) -> Iterator[_Step]:
+def _endpoint(until_ns: int) -> _Step:
     """Everything back to the spoken end (the caller of the path cuts it off there)."""
-    yield "endpointing", 0, until_ns
+    return "endpointing", 0, until_ns
 
 
 def _hidden(audible: Audible, stamps: Stamps, on_path: set[tuple[int, int]]) -> Iterator[HiddenWork]:

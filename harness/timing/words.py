@@ -5,6 +5,7 @@ something about *this* caller gets a figure of its own. What is empty is decided
 stock openings, kept here in the open, and not by a model: a rule that anyone can check is worth more than a finer one.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,6 +16,8 @@ from harness.timing.figures import TurnTiming
 Word = tuple[str, float, float]
 """(word, start_s, end_s) on the recording's timeline."""
 
+LATE_S: Final = 0.5
+"""A recogniser dates a word up to 0.2 s wrong; the caller's next turn, and the reply to it, come later than this."""
 _FILLERS: Final = frozenset(
     ("ah", "aha", "aw", "er", "erm", "hey", "hi", "hello", "hm", "hmm", "huh", "mhm", "mm", "mmm", "mm-hm", "oh", "okay", "ok",
      "right", "so", "sure", "uh", "uh-huh", "um", "well", "wow", "yeah", "yes")
@@ -88,14 +91,16 @@ def opening_words(text: str, count: int = 3) -> tuple[str, ...]:
 def with_words(timing: TurnTiming, words: Sequence[Word]) -> TurnTiming:
     """The same figures with `first_word_ms` and `first_substance_ms` from the transcript of the reply.
 
-    Words that ended before the agent's first sound of this turn belong to something else and are left out.
+    Words that ended before the agent's first sound of this turn, or begin after its last, belong to something else and are left
+    out.
     """
     reply = _of_this_reply(timing, words)
     if not reply or timing.ttfa_ms is None:
-        return replace(timing, first_word_ms=None, first_substance_ms=None)
+        return replace(timing, first_word_ms=None, first_substance_ms=None, transcribed=True)
     skipped = opening_length([w for w, _, _ in reply])
     return replace(
         timing,
+        transcribed=True,
         first_word_ms=_after_spoken_end(timing, reply[0]),
         first_substance_ms=_after_spoken_end(timing, reply[skipped]) if skipped < len(reply) else None,
     )
@@ -106,10 +111,16 @@ def _of_this_reply(timing: TurnTiming, words: Sequence[Word]) -> list[Word]:
     if onset_ms is None:
         return []
     onset_s = (timing.spoken_end_ms + onset_ms) / 1000
-    return [w for w in words if w[2] > onset_s]
+    end_s = math.inf if timing.reply_end_ms is None else (timing.spoken_end_ms + timing.reply_end_ms) / 1000 + LATE_S
+    return [w for w in words if w[2] > onset_s and w[1] < end_s]
 
 
 def _after_spoken_end(timing: TurnTiming, word: Word) -> float:
     """A recogniser dates a word up to 0.2 s too early; before the sound begins it cannot have been heard."""
     started_ms = word[1] * 1000 - timing.spoken_end_ms
     return started_ms if timing.ttfa_ms is None else max(started_ms, timing.ttfa_ms)
+
+
+def all_with_words(timings: Sequence[TurnTiming], words: Sequence[Word]) -> tuple[TurnTiming, ...]:
+    """The turns of one session with the words of each reply. `words`: of the whole call."""
+    return tuple(with_words(timing, words) for timing in timings)

@@ -140,7 +140,7 @@ def _elo(counted: Sequence[Judgment], everybody: Sequence[Judgment]) -> tuple[Hu
 def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
     if not rows:
         return {}
-    return {row.system: Estimate.of(row.elo, row.interval) for row in leaderboard(rows).systems}
+    return {row.system: Estimate.of(row.quoted, row.interval) for row in leaderboard(rows).systems}
 
 
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:

@@ -1,13 +1,18 @@
 """Secrets: what is taken for one, in which forms it is found, and what is left alone."""
 
+import base64
+import html
+import json
 import time
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.agents.profile import load_profile, parse_profile, shipped_profiles
+from harness.agents.profile import load_profile, shipped_profiles
 from harness.agents.secret_places import in_environment, in_settings, looks_secret
 from harness.agents.secrets import MASK, RedactedLines, Redactor
 
@@ -15,15 +20,23 @@ KEY = "sk-4711/abc+def="
 
 
 @pytest.mark.parametrize(
-    "name", ["OPENAI_API_KEY", "apiKey", "X-Api-Key", "AUTH", "db_password", "ACCESSTOKEN", "AWS_SECRET_2", "Cookie", "tokens"]
-)
+    "name",
+    [
+        "OPENAI_API_KEY", "apiKey", "X-Api-Key", "AUTH", "db_password", "ACCESSTOKEN", "AWS_SECRET_2", "Cookie", "tokens",
+        "DB_PASS", "MYSQL_PWD", "GITHUB_PAT", "pin", "JWT", "SENTRY_DSN", "OTEL_EXPORTER_OTLP_HEADERS", "headers", "PGPASSWD",
+    ],
+)  # fmt: skip
 def test_names_that_hold_secrets(name: str) -> None:
     assert looks_secret(name)
 
 
 @pytest.mark.parametrize(
-    "name", ["GIT_AUTHOR_NAME", "api_key_env", "TOKENIZERS_PARALLELISM", "KEYBOARD", "author", "key_argument"]
-)
+    "name",
+    [
+        "GIT_AUTHOR_NAME", "api_key_env", "TOKENIZERS_PARALLELISM", "KEYBOARD", "author", "key_argument", "PWD", "OLDPWD",
+        "PATH", "pattern", "spin", "compass", "bypass",
+    ],
+)  # fmt: skip
 def test_names_that_hold_none(name: str) -> None:
     assert not looks_secret(name)
 
@@ -80,6 +93,102 @@ def test_it_is_found_in_every_form(text: str) -> None:
     assert not any(form in masked for form in (KEY, "sk-4711", "c2stNDcx", "whatever"))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DB_PASS", "opensesame"), ("MYSQL_PWD", "opensesame"), ("GITHUB_PAT", "opensesame"), ("SENTRY_DSN", "opensesame"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-api-key=opense4me,tenant=a"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "a=b,c=Bearer%20opense4me"),
+    ],
+)  # fmt: skip
+def test_a_variable_that_holds_nothing_but_secrets_may_hold_a_word(name: str, value: str) -> None:
+    masked = Redactor.of(in_environment({name: value}))
+    word = "opense4me" if "4" in value else "opensesame"
+    assert masked(f"The service said: '{word}'.") == f"The service said: '{MASK}'."
+
+
+@pytest.mark.parametrize("name", ["DB_PASS", "A_TOKEN", "AUTH_MODE", "API_KEY"])
+@pytest.mark.parametrize("word", ["password", "postgres", "disabled", "required", "changeme", "anonymous", "short"])
+def test_a_word_that_everybody_uses_is_looked_for_nowhere(name: str, word: str) -> None:
+    assert not set(in_environment({name: word}))
+
+
+COMMANDS = (
+    ["--password=opensesame"], ["--password", "opensesame"], ["-u", "me:opensesame"], ["--user", "me:opensesame"],
+    ["DB_PASS=opensesame"], ["sh", "-c", "run -u me:opensesame"], ["sh", "-c", "DB_PASS=opensesame run"],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_password_in_a_command_is_one_even_if_it_is_a_word(words: list[str]) -> None:
+    assert "opensesame" in set(in_settings({"command": words}, {}))
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("write", [" ".join, repr, json.dumps], ids=["line", "repr", "JSON"])
+def test_a_log_that_prints_a_command_gives_no_password_away(words: list[str], write: Callable[[list[str]], str]) -> None:
+    assert "opensesame" not in Redactor.of([]).foreign(f"started {write(words)}")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MYSQL_PWD=abc", "DB_PASS='abc'", 'pin = "4711"', "--pin 4711", "--pin=4711", "{'pin': '4711'}", '{"password":"abc"}',
+        "GITHUB_PAT=abc", "api_key='abc'",
+    ],
+)  # fmt: skip
+def test_short_secrets_are_masked_where_they_stand(line: str) -> None:
+    masked = Redactor.of([]).foreign(line)
+    assert "abc" not in masked
+    assert "4711" not in masked
+    assert MASK in masked
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "password: required", "The pass: it leads over the Alps", "--max-tokens 120", "--max-tokens=120",
+        "PWD=/home/user1/bots/heart2", "tokens = 120", "key = lambda x: x", "password=None", "'--port', '8080'", "-u 1000:1000",
+        "usage: run [-u USER:PASSWORD] [--password PASSWORD]", "-u me", "--token-count 7000",
+    ],
+)  # fmt: skip
+def test_ordinary_lines_are_left_alone(line: str) -> None:
+    assert Redactor.of([]).foreign(line) == line
+
+
+@pytest.mark.parametrize("key", [KEY, "p4ss/w\u00f6rd&<x>'y", "Qz7env/9+aB4x3", "abc/123", "aaaaaaaaaaaa>>>???1"])
+def test_it_is_found_as_every_program_writes_it(key: str) -> None:
+    raw = key.encode()
+    encodings = [
+        quote(key, safe=""), quote(key, safe="").replace("%2F", "%2f"), quote(quote(key, safe=""), safe=""), quote_plus(key),
+        json.dumps(key)[1:-1], json.dumps(key)[1:-1].replace("/", "\\/"), json.dumps(json.dumps(key))[3:-3], html.escape(key),
+        json.dumps(key)[1:-1].replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"), repr(key)[1:-1],
+    ]  # fmt: skip
+    masked = Redactor.of([key])
+    for encoded in encodings:
+        assert masked(f'"{encoded}"') == f'"{MASK}"', encoded
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        whole = encode(raw).decode()
+        assert masked(f"<{whole}>") == f"<{MASK}>"
+        assert masked(f"<{whole.rstrip('=')}>") == f"<{MASK}>"
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode], ids=["standard", "for addresses"])
+@pytest.mark.parametrize("user", ["", "m:", "me:", "you:", "user:"])
+@pytest.mark.parametrize("tail", ["", "\n", "@x"])
+def test_base64_of_a_key_among_other_bytes_gives_nothing_of_it_away(
+    encode: Callable[[bytes], bytes], user: str, tail: str
+) -> None:
+    """What base64 leaves beside the mask says less than two bytes of the key at either end."""
+    key = "Qz7~~~???>>>/9+aB4xenv"
+    whole = encode(f"{user}{key}{tail}".encode()).decode()
+    masked = Redactor.of([key])(f"<{whole}>")
+    assert MASK in masked
+    left = masked.strip("<>").split(MASK)
+    own = {whole[k : k + 3] for k in range(-(-len(user) * 8 // 6), (len(user) + len(key)) * 8 // 6 - 2)}
+    assert not any(piece in part for part in left for piece in own)
+
+
 def test_what_is_no_secret_is_left_as_it_is() -> None:
     words = (
         "I have a basic understanding of it. The key: patience. Tokens: 12345678. first_token=1234567890123 "
@@ -94,20 +203,6 @@ def test_what_others_write_is_masked_by_its_name() -> None:
     told = "config: {'api_key': 'abcd1234efgh', 'password': \"p4ssw0rd!\"} X-Api-Key: zzzz9999"
     masked = Redactor.of([]).foreign(told)
     assert not any(value in masked for value in ("abcd1234efgh", "p4ssw0rd!", "zzzz9999"))
-
-
-def test_a_profile_is_kept_without_its_secrets_and_hashed_with_them() -> None:
-    text = (
-        'kind = "twilio"\nurl = "wss://bot:pw@host/ws?sid=1234"\n# token = "old-token-1"\n'
-        'parameters = { language = "en", secret = "abc" }\n'
-    )
-    profile = parse_profile(text, Path("mine.toml"))
-    assert profile.shown_text == (
-        'kind = "twilio"\nurl = "wss://***@host/ws?sid=***"\n# token = "***"\n'
-        'parameters = { language = "en", secret = "***" }\n'
-    )
-    assert profile.shown_text == profile.shown_text
-    assert parse_profile(text.replace("abc", "abd"), Path("mine.toml")).hash != profile.hash
 
 
 @settings(deadline=None)
@@ -129,7 +224,9 @@ def test_a_line_without_end_is_passed_on_and_still_masked() -> None:
     assert out.count(MASK.encode()) == 20_000
 
 
-@pytest.mark.parametrize("unit", ["a", "a.", "?a", "://", "key=", "Bearer ", "key: '"])
+@pytest.mark.parametrize(
+    "unit", ["a", "a.", "?a", "://", "key=", "Bearer ", "key: '", "--pin ", "-u a:b ", "pin='", "eyJaaaaaaaaa.", "aB1"]
+)
 def test_no_text_takes_longer_than_its_length_asks(unit: str) -> None:
     def seconds(length: int) -> float:
         text, redactor = unit * (length // len(unit)), Redactor.of([KEY])

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.server import ServerConnection, serve
 
-from harness.agents.connection import AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
+from harness.agents.connection import NO_TIME_NS, AudioChunk, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.connections.pipecat_eval import PipecatEvalWire
 from harness.agents.connections.pipecat_ws import PipecatWire
@@ -102,7 +102,7 @@ def can_be_kept(events: Sequence[Event]) -> None:
                 event.text.encode()
             case Mark():
                 event.name.encode()
-                assert 0 <= event.at_ns < 2**63
+                assert event.at_ns == NO_TIME_NS or 0 <= event.at_ns < 2**63
                 written = json.dumps(dict(event.detail), allow_nan=False)
                 assert not math.isnan(len(written))
 

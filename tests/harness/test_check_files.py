@@ -1,11 +1,12 @@
 """What a check writes for other programs, with names that were made to break out of it."""
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from harness.commands.check_files import junit, summary
+from harness.commands.check_files import junit, reason, summary, told
 from harness.ranking.gate import Decision, Verdict
 from harness.steps.budgets import CellLimit, Limit
 from harness.steps.check import Checked, CheckResult
@@ -38,11 +39,18 @@ def test_junit_is_read_by_an_xml_parser_and_holds_every_verdict(result: CheckRes
     assert "run/report.html" in (suite.findtext("system-out") or "")
 
 
-def test_an_invalid_run_is_a_failure_of_its_own() -> None:
-    result = CheckResult(Path("run"), "fail", (checked("pass", "a"),), ("late ]]> frames",), contexts=9, look=None)
+def test_an_invalid_run_fails_nothing_and_says_who_was_at_fault() -> None:
+    limit = replace(checked("cannot tell", "a"), invalid=True)
+    result = CheckResult(Path("run"), "cannot tell", (limit,), ("late ]]> frames",), contexts=9, look=None)
     suite = ElementTree.fromstring(junit(result, None)).find("testsuite")
     assert suite is not None
-    assert suite.get("failures") == "1"
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "0", "2")
+    said = " ".join(case.get("message", "") for case in suite.iter("skipped"))
+    assert "late ]]> frames" in said
+    assert "no fault of the agent" in reason(limit)
+    lines = told(result)
+    assert "INVALID: late ]]> frames." in lines
+    assert any("not the agent" in line and "--until-clear --minutes" in line for line in lines)
 
 
 def test_markdown_keeps_its_table_and_gives_names_no_power(result: CheckResult) -> None:

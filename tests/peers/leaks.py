@@ -5,6 +5,7 @@
 
 import argparse
 import asyncio
+import base64
 import json
 import os
 import sys
@@ -19,10 +20,18 @@ async def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--ending", choices=("answers", "crashes"), required=True)
     parser.add_argument("--api-key", required=True)
+    parser.add_argument("--password")
+    parser.add_argument("--pin")
+    parser.add_argument("-u")
+    parser.add_argument("--met", default="")
     options = parser.parse_args()
     key = options.api_key
     spelt = quote(key, safe="")
     print("started as", sys.argv, "with", dict(os.environ), flush=True)
+    print("as settings:", *(f"{name}={value}" for name, value in os.environ.items()), flush=True)
+    print("as PHP writes it:", json.dumps(key).replace("/", "\\/"), "in an address:", key.replace("/", "%2f"), flush=True)
+    print("base64:", base64.b64encode(key.encode()).decode(), base64.b64encode(f"me:{key}".encode()).decode(), flush=True)
+    print("met on the way:", options.met, flush=True)
 
     async def session(socket: ServerConnection) -> None:
         assert socket.request is not None

@@ -7,12 +7,13 @@ import pytest
 from harness.reports.board import board
 from harness.reports.cautions import cautions, in_one_line, merged
 from harness.reports.conditions import conditions
+from harness.reports.html import render
 from harness.reports.payload import conversation
 from harness.reports.preferences import preferences
 from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
 from harness.reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
-from harness.reports.wording import latency, latency_interval
+from harness.reports.wording import latency_interval
 from harness.steps.cautions import Caution, gravest_first
 from harness.store.judgment import Judgment
 from harness.wording import milliseconds
@@ -56,13 +57,50 @@ def test_a_verdict_names_budget_band_cut_ins_error_and_judge(view: PageView) -> 
         assert words in first.text
 
 
-def test_a_median_without_reply_is_over_budget_and_printed_as_a_limit(view: PageView) -> None:
+@pytest.mark.parametrize(("low_ms", "answer"), [(2_100.0, "no"), (480.0, "unclear"), (None, "unclear")])
+def test_a_median_without_reply_is_over_budget_where_its_bound_is_and_printed_as_a_limit(
+    view: PageView, low_ms: float | None, answer: str
+) -> None:
     agent = view.agents[0]
-    silent = LatencyView(p50_over=True, n=9)
+    silent = LatencyView(p50=Estimate(None, low_ms, None), p50_over=True, n=9)
     part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": silent})
     changed = replace(view, agents=(replace(agent, slices={**agent.slices, "all": part}),))
-    assert verdicts(changed)[0].fast.answer == "no"
-    assert latency(silent) == "> 15 s"
+    found = verdicts(changed)[0].fast
+    assert (found.answer, found.figure) == (answer, "> 15 s")
+    assert found.interval == {2_100.0: "≥ 2.10 s", 480.0: "≥ 480 ms", None: "too few conversations for an interval"}[low_ms]
+
+
+def test_an_invalid_run_answers_nothing_and_says_so_beside_each_figure(view: PageView) -> None:
+    first, *others = view.agents
+    unsound = replace(view, valid=False, invalid_reasons=("frames left late",), agents=(replace(first, valid=False), *others))
+    found = {v.agent: v for v in verdicts(unsound)}
+    for half in (found[first.name].fast, found[first.name].kind):
+        assert half.answer == "unclear"
+        assert "INVALID RUN" in half.interval
+    assert found[others[0].name].fast == {v.agent: v for v in verdicts(view)}[others[0].name].fast, "of a sound run beside it"
+    rows = {row.name: row for row in board(unsound)}
+    shown = [cell for cell in rows[first.name].cells if cell.text != "—"]
+    assert len(shown) > 5
+    assert all(cell.small.startswith("INVALID") and cell.tone == "bad" for cell in shown)
+    assert not any("INVALID" in cell.small for cell in rows[others[0].name].cells)
+    assert {row["valid"] for row in tables(unsound)["systems"] if row["system"] == first.name} == {False}
+    page = render(unsound)
+    top = page[: page.index("<main")]
+    assert "INVALID RUN" in top, "before anything else, and behind no fold"
+    assert "frames left late" in top
+    assert "INVALID RUN" not in render(view)
+
+
+def test_an_elo_without_a_bound_is_no_reason_to_call_it_unjudged(view: PageView) -> None:
+    agent = view.agents[0]
+    rating = RatingView(win_rate=0.7, judgments=12, over={"ref:good": Estimate()})
+    little = replace(agent, slices={**agent.slices, "all": replace(agent.whole, rating=rating)})
+    verdict = verdicts(replace(view, agents=(little,)))[0]
+    assert verdict.kind.answer != "yes"
+    assert verdict.kind.answer != "no"
+    assert "too few conversations for an Elo" in verdict.text
+    assert "too few conversations to rate it" in verdict.sentence
+    assert "nobody judged" not in verdict.sentence
 
 
 def test_an_agent_without_a_rating_is_called_unrated_not_average(view: PageView) -> None:

@@ -25,12 +25,13 @@ const chips = (turn) => [
   turn.discarded ? [`discarded: ${turn.discarded}`, "bad"] : null,
   ...turn.labels.map((text) => [text, ""]),
 ].filter(Boolean).map(([text, kind]) => el("span", { class: `chip ${kind}` }, said(text)));
+const ofItOthers = (turn, name) => ((turn.others_ms ?? {})[name] >= 1 ? `at most ${ms(turn.others_ms[name])} of it others'` : "");
 const figures = (turn) => {
   const shown = Object.entries(turn.figures_ms).filter(([, value]) => value !== null);
   if (!shown.length) return null;
   return el("details", { class: "more" }, el("summary", {}, "All figures and marks"),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "All figures" }, el("table", {}, el("tbody", {},
-      shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)))),
+      shown.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, page.metrics[name] ?? name.replaceAll("_", " ")), el("td", { class: "n" }, ms(value)), el("td", {}, ofItOthers(turn, name)))),
       turn.marks.map(([name, at]) => el("tr", {}, el("th", { scope: "row" }, "mark: ", said(name)), el("td", { class: "n" }, turn.spoken_end_ms === null ? ms(at) : ms(at - turn.spoken_end_ms))))))));
 };
 const linkButton = (turn, index) => {
@@ -45,7 +46,7 @@ const turnCard = (turn, index) => {
   const name = turn.figures_ms.ttfa === undefined && turn.figures_ms.ttft !== undefined ? "TTFT" : "TTFA";
   const variant = [turn.mode === "replay" ? "replay" : "", turn.condition && turn.condition !== "clean" ? turn.condition : "", turn.repeat ? `repeat ${turn.repeat}` : ""].filter(Boolean).join(", ");
   return el("article", { class: "turn", id: `c-${index}-${turn.session}`, "data-agent": turn.agent },
-    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), chips(turn)),
+    el("header", {}, el("h3", {}, said(turn.agent), variant ? ` (${variant})` : ""), linkButton(turn, index), speed === undefined ? null : el("span", { class: "big" }, `${name} ${ms(speed)}`), speed === undefined ? null : el("span", { class: "hint" }, ofItOthers(turn, name.toLowerCase())), chips(turn)),
     turn.failure ? el("p", { class: "chip bad" }, said(turn.failure)) : null,
     replayed(turn), drawable ? line.box : null, drawable ? player(turn, line) : null,
     el("div", { class: "words" }, words("heard (transcribed from the audio)", turn.heard), words("written by the agent", turn.written), words("understood of the seeker", turn.understood)),

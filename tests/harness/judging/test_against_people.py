@@ -14,7 +14,7 @@ from harness.judging.against_people import check_against, keep, kept
 from harness.judging.checks import check_judge_async, with_people
 from harness.judging.judge import Place, Question, Verdict
 from harness.judging.labelled import gold_pairs
-from harness.judging.peoples_labels import COLUMNS, read_labels
+from harness.judging.peoples_labels import COLUMNS, PREFERENCES, conversation, read_labels
 from harness.judging.trust import people_sentence, trust_in
 from harness.store.judgment import PeopleCheck
 from tests.harness.conftest import Finished
@@ -71,8 +71,8 @@ async def test_a_judge_that_agrees_with_people_earns_trust_and_only_by_that(tmp_
     assert found.board_correlation is not None
     assert found.board_correlation > 0.8
     own = await check_judge_async(KnowsAnswers(gold_pairs()))
-    assert not with_people(own, None).trusted
-    assert with_people(own, found).trusted
+    assert not with_people(own, ()).trusted
+    assert with_people(own, [found]).trusted
 
 
 async def test_a_judge_no_better_than_the_longer_reply_is_told_so_and_not_trusted(tmp_path: Path) -> None:
@@ -81,17 +81,146 @@ async def test_a_judge_no_better_than_the_longer_reply_is_told_so_and_not_truste
     assert found.judge_prefers_longer == 1.0
     assert "“the longer reply wins” reaches" in people_sentence(found)
     assert ", no less" in people_sentence(found)
-    own = with_people(await check_judge_async(KnowsAnswers(gold_pairs())), found)
+    own = with_people(await check_judge_async(KnowsAnswers(gold_pairs())), [found])
     assert (own.trusted, trust_in(own)) == (False, "unlike_people")
 
 
 async def test_a_check_is_kept_for_exactly_that_judge_and_a_damaged_one_is_none(tmp_path: Path) -> None:
     found = await checked(rated(tmp_path / "r.csv"), Prefers())
     keep(found, tmp_path / "kept")
-    assert kept(found.fingerprint, tmp_path / "kept") == found
-    assert kept("another", tmp_path / "kept") is None
-    (tmp_path / "kept" / f"{found.fingerprint}.json").write_text("{", encoding="utf-8")
-    assert kept(found.fingerprint, tmp_path / "kept") is None
+    assert kept(found.fingerprint, tmp_path / "kept") == (found,)
+    assert kept("another", tmp_path / "kept") == ()
+    (file,) = (tmp_path / "kept" / found.fingerprint).iterdir()
+    file.write_text("{", encoding="utf-8")
+    assert kept(found.fingerprint, tmp_path / "kept") == ()
+
+
+async def test_no_check_is_forgotten_and_every_one_must_bear_the_judge_out(tmp_path: Path) -> None:
+    """Else whoever wants `trusted` tries files until one fits."""
+    good = await checked(rated(tmp_path / "good.csv"), Prefers())
+    bad = await checked(rated(tmp_path / "bad.csv", 40, longer_is_better=0.5), Prefers(by_length=True))
+    assert good.fingerprint == bad.fingerprint
+    own = await check_judge_async(KnowsAnswers(gold_pairs()))
+    for order in ([good, bad], [bad, good], [good, bad, good]):
+        folder = tmp_path / "-".join(check.source for check in order)
+        for check in order:
+            keep(check, folder)
+        everything = kept(good.fingerprint, folder)
+        assert list(everything) == order
+        joined = with_people(own, everything)
+        assert (joined.trusted, joined.people_checks, joined.validated_on_people) == (False, tuple(order), bad)
+    assert with_people(own, [good, good]).trusted
+
+
+async def test_only_a_check_that_was_not_finished_is_replaced(tmp_path: Path) -> None:
+    whole = await checked(rated(tmp_path / "r.csv"), Prefers())
+    part = whole.model_copy(update={"missing": 3})
+    for check in (part, whole):
+        keep(check, tmp_path / "kept")
+    assert kept(whole.fingerprint, tmp_path / "kept") == (whole,)
+
+
+async def test_a_check_that_an_older_version_kept_is_read_and_gives_no_trust(tmp_path: Path) -> None:
+    found = (await checked(rated(tmp_path / "r.csv"), Prefers())).model_copy(update={"over_rules": {}})
+    (tmp_path / f"{found.fingerprint}.json").write_text(found.model_dump_json(exclude={"over_rules"}), encoding="utf-8")
+    assert kept(found.fingerprint, tmp_path) == (found,)
+    assert not with_people(await check_judge_async(KnowsAnswers(gold_pairs())), [found]).trusted
+    assert "cannot be told" in people_sentence(found)
+
+
+async def test_a_lead_over_a_rule_that_chance_could_give_earns_no_trust(tmp_path: Path) -> None:
+    """Right on 3 of 4 where the rule is right on 7 of 10: a higher figure, of which nothing can be told from 40 pairs."""
+
+    class MostlyRight(Prefers):
+        async def compare(self, question: Question) -> Verdict:
+            longer = len(question.first.split()) > len(question.second.split())
+            wrong = int(re.findall(r"\d+", question.turns[0].text)[0]) in (0, 1, 2)
+            return Verdict("first" if longer != wrong else "second", 3)
+
+    found = await checked(rated(tmp_path / "r.csv", 40, longer_is_better=0.8), MostlyRight())
+    rule = found.baselines["the longer reply wins"]
+    assert found.accuracy is not None
+    assert rule is not None
+    ahead = found.model_copy(update={"accuracy": rule + 0.02, "accuracy_interval": (0.61, 0.95)})
+    band = found.over_rules["the longer reply wins"]
+    assert band is not None
+    assert band[0] <= 0
+    own = with_people(await check_judge_async(KnowsAnswers(gold_pairs())), [ahead])
+    assert (own.trusted, trust_in(own)) == (False, "unlike_people")
+
+
+@pytest.mark.parametrize(
+    ("context", "turns"),
+    [
+        ("Seeker: a\nb", [("seeker", "a b")]),
+        ("Seeker: a\nNote: b\nSupporter: c\n\nd", [("seeker", "a Note: b"), ("supporter", "c d")]),
+        ("in the night\nSeeker: a", [("seeker", "in the night"), ("seeker", "a")]),
+        ("a\r\nb", [("seeker", "a b")]),
+        ("Seeker: a\u2028b", [("seeker", "a\u2028b")]),
+    ],
+)
+def test_no_line_of_a_conversation_is_dropped(context: str, turns: list[tuple[str, str]]) -> None:
+    assert [(turn.role, turn.text) for turn in conversation(context)] == turns
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [
+        *(("r.csv", mark) for mark in ("\u2028", "\u2029", "\x85", "\x0b", "\x1c")),
+        *(("r.jsonl", mark) for mark in ("\u2028", "\u2029", "\x85")),
+    ],
+)
+def test_a_line_separator_within_a_reply_is_a_character_of_it(tmp_path: Path, name: str, mark: str) -> None:
+    path = rated(tmp_path / name, 3)
+    text = path.read_text(encoding="utf-8").replace("Reply 5", f"Reply{mark}5").replace(json.dumps(mark)[1:-1], mark)
+    path.write_text(text, encoding="utf-8")
+    assert len(read_labels(path, SCALE).pairs()) == 3
+
+
+def preferred(path: Path, rows: list[tuple[str, str, str, str, str]]) -> Path:
+    if path.suffix == ".jsonl":
+        path.write_text("\n".join(json.dumps(dict(zip(PREFERENCES, row, strict=True))) for row in rows), encoding="utf-8")
+    else:
+        with path.open("w", encoding="utf-8", newline="") as lines:
+            csv.writer(lines).writerows([PREFERENCES, *rows])
+    return path
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.jsonl"])
+async def test_preferences_between_two_replies_are_read_as_pairs(tmp_path: Path, name: str) -> None:
+    rows = [(f"Seeker: talk {c}", "Reply 1", "Reply 5", rater, "b") for c in range(12) for rater in "xyz"]
+    rows += [(f"Seeker: talk {c}", "Reply 5", "Reply 3", rater, said) for c in range(12) for rater, said in
+        zip("xyz", ("a", "a", "b"), strict=True)]  # fmt: skip
+    rows += [(f"Seeker: talk {c}", "Reply 5", "Reply 4", rater, "tie") for c in range(12) for rater in "xyz"]
+    labels = read_labels(preferred(tmp_path / name, rows), SCALE)
+    assert {(p.better, p.worse, round(p.gap, 3)) for p in labels.pairs()} == {
+        ("Reply 5", "Reply 1", 1.0), ("Reply 5", "Reply 3", 0.333),
+    }, "nobody preferred one of a tie, and nobody compared 3 with 1"  # fmt: skip
+    found = await check_against(Prefers(), labels)
+    assert (found.accuracy, found.pairs, found.conversations, found.raters) == (1.0, 24, 12, 3)
+    # Of "5 or 3", x and y are each against one of two others who cancel out; z meets two who agree, and disagrees.
+    assert found.raters_agree == pytest.approx(36 / 48)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (("Seeker: t", "x", "y", "r", "x"), "preferred 'x' is none of a, b, tie"),
+        (("Seeker: t", "x", "", "r", "a"), "must all say something"),
+        (("Seeker: t", "x", "x", "r", "a"), "are the same"),
+    ],
+)
+def test_a_preference_that_cannot_be_is_named_in_one_line(tmp_path: Path, row: Any, told: str) -> None:
+    with pytest.raises(UserError, match=told) as error:
+        read_labels(preferred(tmp_path / "p.csv", [row]), SCALE)
+    assert "p.csv:2" in str(error.value)
+
+
+def test_advice_that_nobody_asked_for_counts_as_unkind_wherever_people_rated_it(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("context,reply,rater,dimension,score\nt,much,a,advice_giving,5\nt,little,a,advice_giving,1\n")
+    (pair,) = read_labels(path, SCALE).pairs()
+    assert (pair.better, pair.worse) == ("little", "much")
 
 
 @pytest.mark.parametrize(

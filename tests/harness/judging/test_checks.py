@@ -5,12 +5,12 @@ from typing import Self
 
 import pytest
 
-from harness.judging.checks import check_judge
+from harness.judging.checks import check_judge, check_judge_async
 from harness.judging.judge import JudgeFailure, Place, Question, Verdict
 from harness.judging.labelled import LabelledPair, gold_pairs
-from harness.judging.trust import trust_in
+from harness.judging.trust import judge_sentence, trust_in
 from harness.ranking.clustered import clustered_share
-from harness.store.judgment import AXES
+from harness.store.judgment import AXES, JudgeCheck
 from tests.present import present
 
 
@@ -75,7 +75,7 @@ def test_a_judge_wrong_on_half_is_excluded(gold: tuple[LabelledPair, ...]) -> No
 
 def test_flips_alone_cost_trust(gold: tuple[LabelledPair, ...]) -> None:
     check = check_judge(KnowsAnswers(gold, wrong=len(gold) // 4, position=True))
-    assert check.accuracy > 0.8
+    assert present(check.accuracy) > 0.8
     assert check.flip_rate == pytest.approx(0.25)
     assert not check.trusted
 
@@ -110,3 +110,18 @@ def test_too_few_conversations_leave_a_judge_without_an_interval_and_without_tru
     few = [p for p in gold if p.conversation_id in sorted({p.conversation_id for p in gold})[:7]]
     check = check_judge(KnowsAnswers(few), pairs=few)
     assert (check.accuracy, check.accuracy_interval, check.trusted) == (1.0, None, False)
+
+
+async def test_a_judge_that_never_answered_has_no_figures_and_is_told_so() -> None:
+    class Silent(KnowsAnswers):
+        async def compare(self, question: Question) -> Verdict:
+            raise JudgeFailure("connection", f"nobody there to read {question.first!r}")
+
+    check = await check_judge_async(Silent(gold_pairs()))
+    assert (check.pairs, check.accuracy, check.flip_rate, check.accuracy_interval) == (0, None, None, None)
+    assert (check.excluded, check.trusted, trust_in(check)) == (True, False, "silent")
+    said = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
+    assert "never answered" in said
+    assert "%" not in said + check.note
+    old = JudgeCheck.model_validate(check.model_dump() | {"accuracy": 0.0, "flip_rate": 1.0})
+    assert (old.accuracy, old.flip_rate) == (None, None), "what an older version kept is no figure either"

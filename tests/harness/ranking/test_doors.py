@@ -1,5 +1,6 @@
 """Equal rows give equal ratings by every door, to the last digit."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
+from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.variants import variants
@@ -29,6 +31,11 @@ def _figures(board: Board) -> dict[str, tuple[float, Ends | None]]:
     return {row.system: (row.elo, row.interval) for row in board.systems}
 
 
+def _as_told(figures: dict[str, tuple[float, Ends | None]]) -> dict[str, tuple[float | None, list[float | None] | None]]:
+    """An Elo of which no end is known is told by no door."""
+    return {s: (None, None) if interval is None else (elo, list(interval)) for s, (elo, interval) in figures.items()}
+
+
 @pytest.mark.parametrize("name", BOARDS)
 def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_path: Path, name: str) -> None:
     rows = simulate(seed=3, **BOARDS[name])
@@ -49,7 +56,7 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
         assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
     # What a run's summary, and so the terminal, `--json` and the page, are made of.
-    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, texts), budget_ms=500.0, seed=4)
+    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, texts), budget_ms=500.0, seed=4, valid=True)
     assert _figures(present(rated.board)) == want
     assert {s: (p.elo, p.elo_interval) for s, p in rated.points.items()} == want
 
@@ -62,12 +69,48 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
         told["boards"]["combined, all"]["systems"],
         told["boards"]["combined, regular"]["systems"],
     ):
-        assert {s: (r["elo"], r["interval"]) for s, r in systems_told.items()} == {
-            s: (elo, None if interval is None else list(interval)) for s, (elo, interval) in want.items()
-        }
-    assert {s: (p["elo"], p["elo_interval"]) for s, p in told["joint"].items()} == {
-        s: (elo, None if interval is None else list(interval)) for s, (elo, interval) in want.items()
-    }
+        assert {s: (r["elo"], r["interval"]) for s, r in systems_told.items()} == _as_told(want)
+    assert {s: (p["elo"], p["elo_interval"]) for s, p in told["joint"].items()} == _as_told(want)
+
+
+@pytest.mark.parametrize(("contexts", "timed"), [(4, 4), (7, 7), (12, 7)])
+def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulate, contexts: int, timed: int) -> None:
+    rows = simulate(contexts, 3, 2, seed=3)
+    latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
+    latencies["s2"] = dict(list(latencies["s2"].items())[:timed])
+    ranked = rank(rows, latencies, draws=60)
+    rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, {}), budget_ms=500.0, seed=4, valid=True)
+    told = as_object(ranked)
+    for system in ("s0", "s1", "s2"):
+        figures = quality_figures(rated, system)
+        for found in (figures, told["joint"][system]):
+            assert (found["p_frontier"], found["p_best_within_budget"]) == (None, None)
+            assert (found["elo"] is None) == (contexts < 8)
+        assert (told["systems"][system]["elo"] is None) == (contexts < 8)
+        assert all((over.value is None) == (contexts < 8) for over in figures["elo_over"].values())
+    lines = [
+        line.split("|")
+        for line in board_markdown(ranked.board, ranked.joint).splitlines()
+        if line.startswith(("| s0", "| s1", "| s2"))
+    ]
+    assert {(cells[-3].strip(), cells[-2].strip()) for cells in lines} == {("–", "–")}
+    assert {cells[2].strip() == "–" for cells in lines} == {contexts < 8}
+    row = next(csv.DictReader(board_csv(ranked.board, ranked.joint).splitlines()))
+    assert (row["p_frontier"], row["p_best_within_budget"], row["elo"] == "") == ("", "", contexts < 8)
+
+
+def test_with_eight_conversations_each_the_chances_are_told_and_in_an_invalid_run_none_is(simulate: Simulate) -> None:
+    rows = simulate(8, 3, 2, seed=3, spread=0.3)
+    latencies = {s: {row.context: [300.0 + 50 * k] for row in rows} for k, s in enumerate(("s0", "s1", "s2"))}
+    measured = Measured({"ttfa": latencies}, {}, {})
+    sound, unsound = (rated_rows(rows, measured, budget_ms=500.0, seed=4, valid=valid) for valid in (True, False))
+    assert sum(present(p.p_best_within_budget) for p in sound.points.values()) == pytest.approx(1.0)
+    assert {(p.p_frontier, p.p_best_within_budget) for p in unsound.points.values()} == {(None, None)}
+    assert {s: p.elo_interval for s, p in unsound.points.items()} == {s: p.elo_interval for s, p in sound.points.items()}
+    ranked = rank(rows, latencies, other_latencies={"ttft": latencies}, draws=60).without_chances
+    told = as_object(ranked)
+    assert {p["p_frontier"] for p in told["joint"].values()} == {None}
+    assert {p["p_frontier"] for v in told["joint_variants"].values() for p in v["points"].values()} == {None}
 
 
 def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) -> None:
@@ -76,7 +119,7 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
     # A conversation that only TTFT knows, and nobody judged.
     ttft = {s: values | {"c900": [100.0]} for s, values in ttfa.items()}
     ranked = rank(rows, ttfa, other_latencies={"ttft": ttft}, seed=2)
-    rated = rated_rows(rows, Measured({"ttfa": ttfa, "ttft": ttft}, {}, {}), budget_ms=500.0, seed=2)
+    rated = rated_rows(rows, Measured({"ttfa": ttfa, "ttft": ttft}, {}, {}), budget_ms=500.0, seed=2, valid=True)
     points = present(ranked.joint).points
     assert {p.system: p.p_frontier for p in points} == {s: p.p_frontier for s, p in rated.points.items()}
     assert 0 < present(points[-1].p_frontier) < 1
@@ -85,7 +128,7 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
 def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simulate) -> None:
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
-    figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0), "s0")
+    figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0")
     assert set(figures["elo_over"]) == {"ref:good"}
 
 

@@ -1,13 +1,17 @@
 """Verdicts on limits: exact where the law is known, and never surer than the conversations allow."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import EloOverReference, Percentile, Share, Worsening, clopper_pearson, ranks
-from harness.ranking.gate import ERROR, decide, overall, tail_of, verdict_of
+from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening
+from harness.ranking.clustered_share import clopper_pearson
+from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import Floats
+from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 
 
@@ -22,18 +26,22 @@ def share(hits: int, of: int) -> Share:
 @pytest.mark.parametrize("quantile", [0.5, 0.95])
 @pytest.mark.parametrize("n", [8, 40, 117, 300])
 @pytest.mark.parametrize("tail", [0.05, 0.0025, 0.0005])
-def test_ranks_are_the_tightest_that_keep_the_error(n: int, quantile: float, tail: float) -> None:
-    low, high = ranks(n, quantile, tail)
+def test_ranks_of_single_turns_are_the_tightest_that_keep_the_error(n: int, quantile: float, tail: float) -> None:
+    found = Percentile(tuple(np.array([float(k)]) for k in range(1, n + 1)), quantile).bounds(tail)
+    low, high = (0 if np.isinf(found[0]) else int(found[0])), (n + 1 if np.isinf(found[1]) else int(found[1]))
     law = stats.binom(n, quantile)
     assert low == 0 or law.cdf(low - 1) <= tail, "fewer than `low` values under the quantile is rare enough"
-    assert law.cdf(low) > tail
+    assert low == n or law.cdf(low) > tail
     assert high == n + 1 or law.sf(high - 1) <= tail
     assert law.sf(high - 2) > tail
 
 
 def test_a_p95_has_no_upper_bound_before_the_law_allows_one() -> None:
-    assert ranks(116, 0.95, 0.0025)[1] == 117, "no such rank among 116"
-    assert ranks(117, 0.95, 0.0025)[1] == 117
+    def upper(n: int) -> float:
+        return Percentile(tuple(np.array([float(k)]) for k in range(n)), 0.95).bounds(0.0025)[1]
+
+    assert np.isinf(upper(116))
+    assert upper(117) == 116.0
 
 
 def test_bounds_of_a_share_are_those_of_clopper_and_pearson() -> None:
@@ -41,16 +49,6 @@ def test_bounds_of_a_share_are_those_of_clopper_and_pearson() -> None:
     assert clopper_pearson(3, 40, 0.01) == pytest.approx((exact.low, exact.high))
     assert clopper_pearson(0, 40, 0.01)[0] == 0
     assert clopper_pearson(40, 40, 0.01)[1] == 1
-
-
-def test_turns_of_one_conversation_do_not_count_as_many() -> None:
-    agreeing = Share(np.array([4.0, 0.0] * 20), np.full(40, 4.0))
-    spread = Share(np.full(40, 2.0), np.full(40, 4.0))
-    assert agreeing.effective < 41
-    assert spread.effective <= 160
-    assert agreeing.bounds(0.01)[1] - agreeing.bounds(0.01)[0] > clopper_pearson(80, 160, 0.01)[1] - 0.5
-    silent = Share(np.zeros(40), np.full(40, 4.0))
-    assert silent.bounds(0.01)[1] == pytest.approx(clopper_pearson(0, 40, 0.01)[1]), "none at all: a conversation counts once"
 
 
 def test_no_reply_ranks_last_and_a_median_can_still_be_told() -> None:
@@ -83,6 +81,17 @@ def test_on_the_limit_itself_no_number_would_do() -> None:
     assert (decision.verdict, decision.more_needed) == ("cannot tell", None)
 
 
+def test_a_check_of_one_limit_may_err_in_one_of_a_hundred() -> None:
+    assert tail_of(1, None) == 0.01
+    assert tail_of(20, None) == 0.0005
+    assert [tail_of(1, look) for look in (1, 2, 3)] == pytest.approx([0.005, 0.01 / 6, 0.01 / 12])
+    assert tail_of(0, None) == 0.01, "without a limit nothing is divided"
+    # Eight of eight at 1 % and no sooner, as the page on gates says: 0.5 ** 8 < 0.01 < 0.5 ** 6.
+    assert Percentile(tuple(np.array([400.0]) for _ in range(8)), 0.5).bounds(tail_of(1, None)) == (400.0, 400.0)
+    assert Percentile(tuple(np.array([400.0]) for _ in range(10)), 0.5).bounds(tail_of(20, None)) == NO_BOUNDS
+    assert Percentile(tuple(np.array([400.0]) for _ in range(11)), 0.5).bounds(tail_of(20, None)) == (400.0, 400.0)
+
+
 def test_all_looks_together_spend_no_more_than_one_check_may() -> None:
     assert sum(tail_of(1, look) for look in range(1, 10_000)) <= ERROR
     assert tail_of(20, None) == pytest.approx(ERROR / 20)
@@ -107,7 +116,7 @@ def test_worse_than_a_baseline_is_worse_whichever_way_the_figure_points() -> Non
 
 def test_elo_over_another_narrows_with_the_error_allowed(simulate: Simulate) -> None:
     board = leaderboard(simulate(contexts=40, systems=3))
-    above = EloOverReference(board, "s2", "s0")
+    above = EloOverReference(board, "s2", "s0", 40)
     ordinary, strict = above.bounds(0.025), above.bounds(0.0005)
     assert board.difference("s2", "s0").interval == pytest.approx(ordinary)
     assert strict[0] < ordinary[0] < above.value < ordinary[1] < strict[1]
@@ -125,3 +134,54 @@ def false_alarms(draw: "np.random.Generator", of: int, contexts: int) -> float:
 
 def test_a_median_of_alike_turns_is_called_missed_no_oftener_than_allowed() -> None:
     assert false_alarms(np.random.default_rng(5), 400, 30) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+@pytest.mark.parametrize("contexts", [8, 20, 60])
+@pytest.mark.parametrize(("judges", "strength"), [(1, 2), (3, 2), (3, 5)])
+@pytest.mark.parametrize("tail", [0.01, 0.0005])
+def test_no_lead_with_a_loss_is_surer_than_one_without(contexts: int, judges: int, strength: int, tail: float) -> None:
+    def row(c: int, k: int, one: str, two: str, winner: Literal["a", "b"], strong: int) -> Judgment:
+        return Judgment(
+            context=f"c{c}", subset="regular", system_a=one, system_b=two, source="judge", judge=f"j{k}", winner=winner,
+            strength=strong, shown_first="a" if c % 2 else "b",
+        )  # fmt: skip
+
+    pairs = [(c, k) for c in range(contexts) for k in range(judges)]
+    others = [row(c, k, "good", "plain", "a" if c % 3 else "b", 2) for c, k in pairs]
+    perfect = [row(c, k, "agent", "good", "a", strength) for c, k in pairs]
+    one_lost = [row(0, 0, "agent", "good", "b", 1), *perfect[1:]]
+    boards = [leaderboard([*rows, *others]) for rows in (perfect, one_lost)]
+    without, with_one = (EloOverReference(board, "agent", "good", contexts).bounds(tail)[0] for board in boards)
+    assert with_one <= without
+    behind = EloOverReference(boards[1], "good", "agent", contexts).bounds(tail)[1]
+    assert behind == pytest.approx(-with_one)
+
+
+def test_elo_of_two_that_hardly_met_has_no_bound(simulate: Simulate) -> None:
+    board = leaderboard(simulate(contexts=40, systems=3))
+    assert EloOverReference(board, "s2", "s0", 7).bounds(0.05) == NO_BOUNDS
+
+
+@pytest.mark.parametrize(
+    ("interval", "rule", "verdict"),
+    [
+        ((0.0, 0.1), "at_most", "pass"),
+        ((0.1, 0.2), "at_most", "cannot tell"),
+        ((0.1001, 0.2), "at_most", "fail"),
+        ((0.1, 0.2), "at_least", "pass"),
+        ((0.0, 0.1), "at_least", "cannot tell"),
+        ((0.0, 0.0999), "at_least", "fail"),
+    ],
+)
+def test_a_limit_that_is_just_reached_is_kept(interval: Bounds, rule: Rule, verdict: str) -> None:
+    assert verdict_of(interval, rule, 0.1) == verdict
+
+
+def test_without_a_limit_that_was_told_nothing_was_told() -> None:
+    assert overall([]) == "cannot tell"
+
+
+def test_what_is_settled_needs_no_more() -> None:
+    for hits, verdict in ((0, "pass"), (60, "fail")):
+        decision = decide(share(hits, 60), "at_most", 0.2, 0.01)
+        assert (decision.verdict, decision.more_needed) == (verdict, None)

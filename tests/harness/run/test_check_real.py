@@ -6,11 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from harness.recording import files as recording_files
+from harness.steps.validity import with_validity
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 
@@ -80,3 +83,44 @@ def test_a_fast_one_passes_a_slow_one_fails_and_too_few_turns_cannot_tell(
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     assert "fail" in page.read_text(encoding="utf-8").splitlines()[0]
+
+
+@pytest.mark.long
+def test_a_session_in_which_the_harness_was_at_fault_is_played_again_and_the_others_are_not(
+    harness_command: Callable[..., Finished], tmp_path: Path
+) -> None:
+    pack, limits, run = tmp_path / "short.yaml", tmp_path / "limits.yaml", tmp_path / "r"
+    turns = "".join(
+        f"  - id: c{k}\n    subset: regular\n    emotion: worry\n    problem: exams\n"
+        f'    turns: [{{role: seeker, text: "It is {word}."}}]\n'
+        for k, word in enumerate(WORDS[:9])
+    )
+    pack.write_text(f"pack: short\nsource: tests\nlicence: Apache-2.0\ncontexts:\n{turns}", encoding="utf-8")
+    limits.write_text("schema: 1\nlimits:\n  - {figure: ttfa_ms.p50, at_most: 9000}\n", encoding="utf-8")
+    with answering(tmp_path, "fast", 0.6) as fast:
+        played = harness_command(
+            "check", "--agent", fast, "--pack", pack, "--judge", "none", "--budgets", limits, "--out", run, "--json",
+            timeout_s=900,
+        )  # fmt: skip
+        if played.json["invalid"]:
+            pytest.skip(f"this machine cannot pace a call: {played.json['invalid']}")
+        assert (played.code, played.json["verdict"]) == (0, "pass"), played.out
+
+        store = RunStore.open(run)
+        victim = store.sessions()[3]
+        began = {s.id: s.started_ns for s in store.sessions()}
+        recording = store.recording(victim)
+        recording_files.save(replace(recording, loop_lag_ms=[*recording.loop_lag_ms, 500.0]), victim.folder)
+        store.set_manifest(with_validity(store))
+        store.close()
+        seen = harness_command("check", run, "--budgets", limits, "--json")
+        assert (seen.code, seen.json["verdict"]) == (4, "cannot tell"), "the harness was at fault, so no agent is blamed"
+        assert victim.key.context_id in seen.json["invalid"][0]
+        assert [row["verdict"] for row in seen.json["limits"]] == ["cannot tell"]
+
+        again = harness_command("check", run, "--budgets", limits, "--until-clear", "--minutes", 15, "--json", timeout_s=900)
+    if again.json["invalid"]:
+        pytest.skip(f"this machine cannot pace a call: {again.json['invalid']}")
+    assert (again.code, again.json["verdict"]) == (0, "pass"), again.out
+    now = {s.id: s.started_ns for s in RunStore.open(run).sessions()}
+    assert {s for s in now if now[s] != began[s]} == {victim.id}

@@ -1,5 +1,6 @@
 """Other programs that hold the processor in the middle of a run, for real: said, and left out of the figures."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import PEERS, Finished, peer
 
 Command = Callable[..., Finished]
 pytestmark = [
@@ -53,6 +54,41 @@ def test_a_run_beside_other_programs_says_so_and_gives_no_latency(
     assert (figures["contended"], figures["turns"], figures["ttfa_ms"]["p50"]) == (1, 1, None)
     page = Path(told["report"]).read_text(encoding="utf-8")
     assert "1 contended, left out of latencies" in page
+
+
+def test_an_agent_by_address_on_this_machine_is_watched_as_one_that_was_started_here(
+    harness_in_real_time: Command, pack: Path, tmp_path: Path
+) -> None:
+    agent = [sys.executable, str(PEERS / "agent.py"), "--wire", "raw-pcm", "--behaviour", "thinks"]
+    with subprocess.Popen(agent, stdout=subprocess.PIPE, text=True, start_new_session=True) as running:
+        assert running.stdout is not None
+        url = json.loads(running.stdout.readline())["url"]
+        profile = tmp_path / "by-address.toml"
+        profile.write_text(f'kind = "raw-pcm"\naccepts_history = true\nurl = "{url}"\n')
+        try:
+            with other_programs(4 * len(os.sched_getaffinity(0))):
+                done = harness_in_real_time(
+                    "run",
+                    "--agent",
+                    profile,
+                    "--pack",
+                    pack,
+                    "--limit",
+                    1,
+                    "--judge",
+                    "none",
+                    "--json",
+                    "--out",
+                    tmp_path / "r",
+                )
+        finally:
+            running.kill()
+    assert done.code == 0, done.err
+    assert "Busy: other programs use" in done.err
+    assert done.json["agents"]["by-address"]["contended"] == 1
+    (session,) = RunStore.open(tmp_path / "r").sessions()
+    assert session.timing is not None
+    assert "others'" in (session.timing.left_out or "")
 
 
 def test_the_same_run_on_a_quiet_machine_does_not(harness_in_real_time: Command, pack: Path, tmp_path: Path) -> None:

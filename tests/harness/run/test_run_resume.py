@@ -91,3 +91,17 @@ def test_a_changed_profile_or_pack_is_not_resumed(harness_command: Callable[...,
     wider = harness_command("run", "--resume", "--out", folder, "--agent", peer("raw-pcm-echo"), "--limit", 2)
     assert wider.code == 2
     assert "contexts" in wider.err
+
+
+def test_a_run_goes_on_with_as_many_calls_at_once_as_it_began_with(
+    harness_command: Callable[..., Finished], pack: Path, tmp_path: Path
+) -> None:
+    """Callers share the machine and the agent: sessions at different loads would be pooled into one TTFA."""
+    folder = tmp_path / "r"
+    begun(folder, pack, limit=1)
+    changed = harness_command("run", "--resume", "--out", folder, "--concurrency", 4, "--judge", "none")
+    assert changed.code == 2, changed.err
+    (line,) = changed.err.strip().splitlines()
+    assert "concurrency was 1, is now 4" in line
+    assert "resume with what the run began with, or start a new one in another --out" in line
+    assert not RunStore.open(folder).sessions()

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
+from harness.agents.profile_plain import hidden
 from harness.judging.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
@@ -28,8 +29,13 @@ GOOD = {pair.better for pair in gold_pairs()}
 
 DOORS = (
     "command", "flag", "env", "bearer", "environment", "password", "query", "parameter", "comment", "named", "judge", "extra",
-    "voice", "header",
+    "voice", "header", "otlp",
 )  # fmt: skip
+WORDS = {"password flag": "opensesamea", "user": "opensesameb", "DB_PASS": "opensesamec", "MYSQL_PWD": "opensesamed",
+    "GITHUB_PAT": "opensesamee", "profile": "opensesamef", "pin": "opensesameg"}  # fmt: skip
+"""Passwords that are words: nothing but their place shows what they are."""
+MET = "ghp_" + "zyxwvutsrqponmlkjihg"
+"""In the hands of the agent alone; nothing but its shape shows what it is."""
 
 
 class Telltale(BaseHTTPRequestHandler):
@@ -112,11 +118,18 @@ def hits(texts: dict[str, str], secrets: dict[str, str]) -> list[str]:
 
 
 def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Path, tmp_path: Path, telltale: str) -> None:
-    secrets = {door: key(door) for door in DOORS}
-    process = f'[process]\nready_timeout_s = 60\nenv = {{ AUTH = "Bearer {key("bearer")}", DB_PASS = "x", MODE = "test" }}\n'
-    command = '["sh", "-c", "exec {python} %s --ending %s --api-key \'%s\' # X-Api-Key: %s"]'
+    secrets = {door: key(door) for door in DOORS} | WORDS | {"met": MET}
+    process = (
+        f'[process]\nready_timeout_s = 60\nenv = {{ AUTH = "Bearer {key("bearer")}", DB_PASS = "{WORDS["profile"]}",'
+        f' MODE = "test", PIN = "{WORDS["pin"]}" }}\n'
+    )
+    command = (
+        '["sh", "-c", "exec {python} %s --ending %s --api-key \'%s\' --met %s --password=%s -u me:%s --pin %s # X-Api-Key: %s"]'
+    )
     for ending in ("answers", "crashes"):
-        words = command % (PEERS / "leaks.py", ending, key("command"), key("flag"))
+        words = command % (
+            PEERS / "leaks.py", ending, key("command"), MET, WORDS["password flag"], WORDS["user"], WORDS["pin"], key("flag"),
+        )  # fmt: skip
         (tmp_path / f"{ending}.toml").write_text(
             f'# api_key = "{key("comment")}"\nkind = "raw-pcm"\naccepts_history = true\ngreets = false\n'
             f"{process}command = {words}\n"
@@ -142,6 +155,10 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
         "WRITERS": key("named"),
         "JUDGES": key("judge"),
         "HEART_VOICES": str(tmp_path / "voices.toml"),
+        "MYSQL_PWD": WORDS["MYSQL_PWD"],
+        "GITHUB_PAT": WORDS["GITHUB_PAT"],
+        "OTHER_DB_PASS": WORDS["DB_PASS"],
+        "OTEL_EXPORTER_OTLP_HEADERS": f"x-tenant=a,x-api-key={quote(key('otlp'), safe='')}",
         "TRACKER": f"https://me:{quote(key('env'), safe='')}@tracker.example.org/1",
     }
 
@@ -167,7 +184,7 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     assert "'PLANTED_API_KEY': '***'" in log
     assert "the service refused ***" in log
     assert "'MODE': 'test'" in log, "what is no secret stays readable"
-    assert 'MODE = "test"' in store.manifest.agents[0].profile_text
+    assert f'MODE = "{hidden("test")}"' in store.manifest.agents[0].profile_text
     store.close()
 
     asked = harness_command(
@@ -186,4 +203,4 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
     assert "127.0.0.1:9/media?token=***" in replayed.err
     shown = harness_command("agents", "show", tmp_path / "away.toml")
     assert hits({"agents show": shown.out}, secrets) == []
-    assert 'language = "en"' in shown.out
+    assert f'language = "{hidden("en")}"' in shown.out

@@ -22,7 +22,7 @@ BY_PEOPLE = PeopleCheck(
     judge="tester@1", fingerprint="f", source="ratings.csv", sha256="0" * 64, conversations=90, pairs=300, accuracy=0.75,
     accuracy_interval=(0.7, 0.8), kappa=0.5, by_gap={}, baselines={"the longer reply wins": 0.6},
     best_baseline="the longer reply wins", raters=3, raters_agree=0.85, board_correlation=0.6, judge_prefers_longer=0.5,
-    people_prefer_longer=0.5,
+    people_prefer_longer=0.5, over_rules={"the longer reply wins": (0.1, 0.2)},
 )  # fmt: skip
 
 
@@ -89,8 +89,9 @@ def test_without_peoples_ratings_no_accuracy_on_our_own_pairs_is_enough() -> Non
     assert (said.level, "not validated against people" in said.text) == ("warn", True)
     few = BY_PEOPLE.model_copy(update={"conversations": 3, "accuracy": 1.0, "accuracy_interval": None})
     assert judge(0.99, 0.97, people=few).trust == "unvalidated"
-    worse = BY_PEOPLE.model_copy(update={"baselines": {"the longer reply wins": 0.78}})
-    assert judge(0.99, 0.97, people=worse).trust == "unlike_people"
+    for band in ((-0.06, 0.0), (-0.01, 0.05), (0.0, 0.1), None):
+        worse = BY_PEOPLE.model_copy(update={"over_rules": {"the longer reply wins": band}})
+        assert judge(0.99, 0.97, people=worse).trust == "unlike_people"
 
 
 def test_a_judge_that_failed_its_check_is_said_to_be_in_no_rating() -> None:

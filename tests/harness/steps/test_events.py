@@ -57,7 +57,7 @@ def test_several_events_of_one_conversation_are_no_independent_trials() -> None:
 
 
 def test_a_call_whose_agent_was_starved_takes_no_part() -> None:
-    row = _row({"c0": [STOPPED]}, contention=Contention(0.5, 1.0, 1.0, 0.0))
+    row = _row({"c0": [STOPPED]}, contention=Contention(1.0, 1.0, 0.0, at_most_ms={"ttfa": 5_000.0}))
     assert (row.of, row.share, row.interval, row.left_out) == (0, None, None, 1)
 
 

@@ -33,3 +33,36 @@ def test_what_was_never_measured_is_absent() -> None:
     asked_in_text = figures(turn(None, ttft_ms=120.0))
     assert asked_in_text.quantiles["ttfa"].n == 0
     assert asked_in_text.quantiles["ttft"].p50 == 120.0
+
+
+def test_a_run_stopped_while_transcribing_has_no_figure_of_words() -> None:
+    """It knows of every silence and of one reply's words: the silences alone would be its figure."""
+    silent, waiting = [turn(no_reply=True)] * 3, [turn(300.0)] * 16
+    heard = turn(300.0, transcribed=True, first_word_ms=310.0, first_substance_ms=900.0)
+    stopped = figures(*silent, *waiting, heard)
+    for figure in ("first_word", "first_substance"):
+        assert stopped.quantiles[figure].n == 0
+        assert not stopped.quantiles[figure].p50_over_limit
+        assert stopped.quantiles[figure].restricted_mean is None
+    assert stopped.quantiles["ttfa"].n == 20
+
+
+def test_one_of_many_that_could_not_be_transcribed_is_unknown_and_no_loss() -> None:
+    heard = [turn(300.0, transcribed=True, first_word_ms=310.0, first_substance_ms=900.0)] * 38
+    found = figures(*heard, turn(300.0), turn(no_reply=True))
+    assert found.quantiles["first_substance"].n == 39
+    assert found.quantiles["first_substance"].p50 == 900
+    assert figures(*heard[:10], turn(300.0)).quantiles["first_substance"].n == 0
+
+
+def test_a_reply_without_substance_or_words_is_over_the_limit() -> None:
+    empty = [turn(300.0, transcribed=True, first_word_ms=310.0)] * 2
+    assert figures(*empty, turn(300.0, transcribed=True)).quantiles["first_word"].n == 3
+    substance = figures(*empty, turn(300.0, transcribed=True, first_word_ms=310.0, first_substance_ms=400.0))
+    assert substance.quantiles["first_substance"].p50_over_limit
+
+
+def test_runs_that_did_not_keep_whether_they_transcribed_are_read_by_their_words() -> None:
+    found = figures(turn(300.0, first_word_ms=310.0), turn(300.0, first_word_ms=320.0, first_substance_ms=400.0))
+    assert found.quantiles["first_word"].p50 == 315
+    assert found.quantiles["first_substance"].n == 2

@@ -11,7 +11,7 @@ from harness.scenarios.context import Context
 from harness.steps.judge import competitors
 from harness.steps.rank import measured
 from harness.steps.summarise import summarise
-from harness.store.judgment import Judgment
+from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, NOT_TIMED, Selection
@@ -166,6 +166,30 @@ def test_a_verdict_is_of_the_condition_it_names(store: RunStore) -> None:
     assert [r.condition for r in selection.rows("clean", HEARD)] == ["clean"]
     assert [r.condition for r in selection.rows("telephone", HEARD)] == ["telephone"]
     assert len(selection.verdicts) == 4
+
+
+def test_verdicts_of_an_excluded_judge_count_nowhere_unless_they_are_asked_for(store: RunStore) -> None:
+    def row(judge: str, context: str) -> Judgment:
+        return Judgment(
+            context=context, subset="regular", system_a="left", system_b="right", source="judge", judge=judge, winner="a",
+            presentation=HEARD, condition="clean",
+        )  # fmt: skip
+
+    store.add_judgments([row(judge, context) for judge in ("sound", "guessing") for context in ("one", "two")])
+    for judge, excluded in (("sound", False), ("guessing", True)):
+        store.add_judge_check(
+            JudgeCheck(
+                judge=judge, family="none", pairs=40, accuracy=0.4 if excluded else 0.9, accuracy_interval=None, flip_rate=0.1,
+                trusted=not excluded, excluded=excluded,
+            )
+        )  # fmt: skip
+    selection = Selection(store)
+    assert selection.excluded_judges == {"guessing"}
+    assert {r.judge for r in selection.verdicts} == {"sound"}
+    assert {r.judge for r in selection.rows("clean", HEARD)} == {"sound"}
+    assert next(b for b in summarise(store).boards if b.condition == "clean").judgments == 2
+    everybody = Selection(store, keep_excluded=True)
+    assert {r.judge for r in everybody.rows("clean", HEARD)} == {"sound", "guessing"}
 
 
 PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")

@@ -15,11 +15,12 @@ from harness.errors import UserError
 from harness.recording.agent_words import said, understood
 from harness.recording.files import load, save
 from harness.recording.playout import HEARD_RATE_HZ, heard, stereo
-from harness.recording.record import Recording
+from harness.recording.record import Arrival, Recording
 from harness.reports.drawing import draw
 from harness.steps.transcribe import reply_heard
 from harness.timing import measure_turns
 from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.timing.measure import SILENT_TURN
 from tests.harness.timing.any_recording import mutated, plausible
 
 
@@ -98,6 +99,27 @@ def check_turn(timing: TurnTiming, recording: Recording, samples: np.ndarray, le
 def test_no_recording_raises_and_no_figure_is_without_ground(make: Make) -> None:
     for seed in range(IN_CI):
         check(make(np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("sample", [0, 9_000])
+def test_a_caller_of_one_sample_has_no_spoken_end_to_measure_from(sample: int) -> None:
+    recording = make_recording(Said(0.4, voice(1.0))).recording
+    one = np.full(1, sample, np.int16)
+    turn = replace(recording.caller.turns[0], start_sample=0, end_sample=1, pauses=())
+    caller = replace(recording.caller, dry=one, played=one, departures_ns=np.zeros(0, np.int64), turns=(turn,))
+    (timing,) = measure_turns(replace(recording, caller=caller))
+    assert timing.discarded == (SILENT_TURN if not sample else None)
+    assert timing.realtime_ratio is None
+    empty = replace(caller, turns=(replace(turn, end_sample=0),))
+    assert measure_turns(replace(recording, caller=empty))[0].discarded == SILENT_TURN
+
+
+def test_an_agent_of_one_sample_has_not_replied() -> None:
+    made = make_recording()
+    recording = replace(made.recording, agent_pcm=np.full(1, 9_000, np.int16), arrivals=(Arrival(made.ms(0.4), 0, 1),))
+    (timing,) = measure_turns(recording)
+    assert timing.no_reply
+    assert timing.first_byte_ms == pytest.approx(400)
 
 
 def test_what_was_recorded_can_be_kept_read_transcribed_and_drawn(tmp_path: Path) -> None:

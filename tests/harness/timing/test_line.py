@@ -1,6 +1,6 @@
 """Lines with a media clock: what a listener hears of packets that come unevenly, and what is said of the line."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from harness.calibrate.synthetic import AGENT_HZ, make_recording, onset_ms, pcm,
 from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording
 from harness.timing import measure
-from harness.timing.line import line_quality
+from harness.timing.line import line_quality, line_refused, network_share
 
 PACKET = AGENT_HZ // 50
 MS = 1_000_000
@@ -119,3 +119,62 @@ def test_the_network_has_its_share_of_the_waterfall_and_its_uncertainty() -> Non
     assert (plain := measure(without).waterfall) is not None
     assert plain.network_uncertainty_ms is None
     assert "network" not in {stage.name for stage in plain.stages}
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -5.0, 1e300])
+def test_what_can_be_no_way_there_and_back_is_refused_by_name(wrong: float) -> None:
+    recording, ttfa_ms = over_rtp()
+    reports = (LineReport(recording.caller.t0_ns, wrong, -1, wrong),)
+    timing = measure(replace(recording, line_reports=reports))
+    assert timing.ttfa_ms == pytest.approx(ttfa_ms, abs=2)
+    assert timing.refused == ("a way there and back of no possible length",)
+    assert timing.line is not None
+    assert (timing.line.round_trip_ms, timing.line.sent_lost, timing.line.sent_jitter_ms) == (None, None, None)
+    assert timing.waterfall is not None
+    assert timing.waterfall.network_uncertainty_ms is None
+    good = tuple(LineReport(recording.caller.t0_ns, ms, 2, 1.5) for ms in (40.0, wrong, 44.0))
+    assert (among := line_quality(replace(recording, line_reports=good))) is not None
+    assert (among.round_trip_ms, among.sent_lost, among.sent_jitter_ms) == (42.0, 2, 1.5)
+
+
+def test_a_way_of_no_length_may_come_out_a_little_under_none() -> None:
+    recording, _ = over_rtp()
+    told = replace(recording, line_reports=(LineReport(recording.caller.t0_ns, -0.015, 0, 0.0),))
+    assert line_refused(told) == ()
+    assert (line := line_quality(told)) is not None
+    assert (line.round_trip_ms, line.sent_lost, line.sent_jitter_ms) == (0.0, 0, 0.0)
+    assert (share := network_share(told, told.arrivals[0].arrival_ns)) is not None
+    assert share.there_ns == 0
+
+
+def _with_media(recording: Recording, move: Callable[[int, int], int]) -> Recording:
+    """The same packets at other places of the media clock, by their number and place."""
+    moved = tuple(
+        replace(a, media=replace(a.media, at_ns=move(k, a.media.at_ns))) for k, a in enumerate(recording.arrivals) if a.media
+    )
+    return replace(recording, arrivals=moved)
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda _, at: -at,
+        lambda k, at: at - 40 * MS * (k % 7 == 3),
+        lambda _, at: at * 1_000_000,
+        lambda k, at: at + 9_000 * MS * k,
+        lambda k, at: 2**62 if k == 60 else at,
+    ],
+    ids=["backwards", "back now and then", "a million times as fast", "ever farther ahead", "one that leaps"],
+)
+def test_a_media_clock_that_goes_back_or_leaps_is_named_and_gives_no_figure(move: Callable[[int, int], int]) -> None:
+    recording, ttfa_ms = over_rtp()
+    timing = measure(_with_media(recording, move))
+    assert timing.refused == ("the agent's media clock went back, or leapt: no jitter, no skew",)
+    assert timing.line is not None
+    assert (timing.line.jitter_ms, timing.line.skew_ppm) == (None, None)
+    assert timing.ttfa_ms == pytest.approx(ttfa_ms, abs=25)
+
+
+def test_a_line_that_stood_still_for_seconds_and_caught_up_has_not_leapt() -> None:
+    recording, _ = over_rtp(late_ms=[0.0] * 20 + [max(0.0, 8_000 - 20.0 * k) for k in range(120)])
+    assert line_refused(recording) == ()

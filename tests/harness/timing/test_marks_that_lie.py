@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.agents import marks
-from harness.agents.connection import Mark
+from harness.agents.connection import NO_TIME_NS, Mark
 from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.timing import measure
 from harness.timing.chain import OF_A_REQUEST
@@ -115,3 +115,17 @@ def test_two_clocks_that_are_known_too_vaguely_are_told_from_one_that_is_known()
     far = timed(stamped(ELSEWHERE_NS, transit_s=0.002))
     vague = timed(stamped(ELSEWHERE_NS)[1:])  # nothing says that it heard the caller begin
     assert [crosses_clocks_unsurely(t) for t in (near, far, vague)] == [False, False, True]
+
+
+@pytest.mark.parametrize("at_ns", [NO_TIME_NS, -1_000_000_000_000, 2**63, 2**70])
+@pytest.mark.parametrize("offset_ns", [0, ELSEWHERE_NS])
+def test_a_time_that_no_clock_gives_is_refused_by_name_and_moves_no_clock(at_ns: int, offset_ns: int) -> None:
+    honest = stamped(offset_ns)
+    lying = [replace(m, at_ns=at_ns) if m.name == marks.LLM_FIRST_TOKEN else m for m in honest]
+    assert estimate(lying, CALLER) == estimate([m for m in honest if m.name != marks.LLM_FIRST_TOKEN], CALLER)
+    timing = timed(lying)
+    assert timing.refused == ("llm_first_token stamped with a time that no clock gives",)
+    assert timing.ttft_ms is None
+    assert timing.ttfa_ms is not None
+    assert timing.waterfall is not None
+    assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)

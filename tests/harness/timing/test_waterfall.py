@@ -239,3 +239,64 @@ def test_streaming_figures_are_those_of_the_request_that_was_spoken() -> None:
     assert timing.tokens_per_s == 40
     assert timing.inter_token_gap_p95_ms == 30
     assert timing.tts_real_time_factor == pytest.approx(0.4)
+
+
+def _on_a_clock(grid_s: float, steps: tuple[tuple[str, float, int | None], ...] = PLAIN) -> tuple[Waterfall, float]:
+    """The waterfall of an agent whose clock moves in steps of a grid."""
+    made = make_recording()
+    grid_ns = round(grid_s * 1e9)
+    stamped = [
+        Mark(n, made.ms(at) // grid_ns * grid_ns, made.ms(at + 0.001), {} if r is None else {"request": r})
+        for n, at, r in steps
+    ]
+    timing = measure(make_recording(Said(ARRIVED_S, voice(1.0)), marks=stamped).recording)
+    assert timing.waterfall is not None
+    assert timing.ttfa_ms is not None
+    return timing.waterfall, timing.ttfa_ms
+
+
+CACHED = (
+    *PLAIN[:4],
+    (marks.LLM_REQUESTED, 0.557, 1),
+    (marks.LLM_DONE, 0.557, 1),
+    (marks.LLM_FIRST_TOKEN, 0.557, 1),
+    *PLAIN[6:],
+)
+
+
+def test_a_reply_out_of_a_cache_that_is_done_as_it_is_asked_for_has_its_stages() -> None:
+    stages = _stages(_waterfall(CACHED, ARRIVED_S)[0])
+    assert stages["llm"] == 0
+    assert stages["endpointing"] == pytest.approx(201, abs=0.1)
+    assert stages["asr"] == pytest.approx(349, abs=0.1)
+    assert stages["first_clause"] == pytest.approx(343, abs=0.1)
+
+
+@pytest.mark.parametrize("grid_s", [0.001, 0.010, 0.100, 1.0])
+@pytest.mark.parametrize("steps", [PLAIN, CACHED, HELD, SCORED])
+def test_a_clock_of_any_grid_gives_stages_that_sum_to_ttfa(
+    grid_s: float, steps: tuple[tuple[str, float, int | None], ...]
+) -> None:
+    waterfall, ttfa_ms = _on_a_clock(grid_s, steps)
+    exact = _stages(_on_a_clock(1e-9, steps)[0])
+    assert all(stage.duration_ms >= 0 for stage in waterfall.stages)
+    assert sum(_stages(waterfall).values()) == pytest.approx(ttfa_ms, abs=1e-6)
+    if not waterfall.refused and grid_s < 0.1:
+        assert all(abs(ms - exact.get(name, 0)) <= 2_000 * grid_s for name, ms in _stages(waterfall).items())
+
+
+def test_of_stamps_that_all_bear_one_time_each_is_walked_through_once() -> None:
+    one_now = tuple((n, 0.5, r) for n, _, r in (*CACHED, (marks.TURN_SCORED, 0, None), (marks.ENDPOINT_REACHED, 0, None)))
+    waterfall, ttfa_ms = _waterfall(one_now, ARRIVED_S)
+    stages = _stages(waterfall)
+    assert stages["endpointing"] == pytest.approx(500, abs=0.1)
+    assert sum(stages.values()) == pytest.approx(ttfa_ms, abs=1e-6)
+    assert all(ms >= 0 for ms in stages.values())
+
+
+def test_a_path_of_thousands_of_drafts_is_walked_to_its_end() -> None:
+    drafts = [
+        (name, -0.9 + k * 1e-4, k + 10) for k in range(3_000) for name in (marks.LLM_REQUESTED, marks.LLM_DONE)
+    ]  # fmt: skip
+    waterfall, ttfa_ms = _waterfall((*drafts, *PLAIN[4:]), ARRIVED_S)
+    assert sum(_stages(waterfall).values()) == pytest.approx(ttfa_ms, abs=1e-6)

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.timing.figures import TurnTiming
-from harness.timing.words import Word, opening_length, opening_words, with_words
+from harness.timing.words import Word, all_with_words, opening_length, opening_words, with_words
 
 
 def timed(ttfa_ms: float | None, words: list[Word]) -> TurnTiming:
@@ -36,3 +36,16 @@ def test_what_ended_before_the_reply_belongs_to_something_else() -> None:
 
 def test_openings_are_compared_without_case_and_punctuation() -> None:
     assert opening_words("I'm so SORRY, truly.") == opening_words("i’m so sorry he left")
+
+
+def test_each_turn_of_a_call_has_the_words_of_its_own_reply() -> None:
+    first = TurnTiming("m", spoken_end_ms=2_000.0, ttfa_ms=400.0, reply_end_ms=900.0)
+    silent = TurnTiming("m", spoken_end_ms=6_000.0, ttfa_ms=None, no_reply=True)
+    last = TurnTiming("m", spoken_end_ms=9_000.0, ttfa_ms=500.0, reply_end_ms=1_500.0)
+    words: list[Word] = [("Sure.", 2.45, 2.8), ("Nine", 9.6, 9.9), ("chairs.", 9.9, 10.4)]
+    one, none, other = all_with_words((first, silent, last), words)
+    assert (one.first_word_ms, one.first_substance_ms) == (pytest.approx(450), None)
+    assert none.first_word_ms is None
+    assert (other.first_word_ms, other.first_substance_ms) == (pytest.approx(600), pytest.approx(600))
+    assert all(t.transcribed for t in (one, none, other))
+    assert not first.transcribed

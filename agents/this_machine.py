@@ -1,0 +1,94 @@
+"""Whether an address leads to this very machine, and at which of its ports.
+
+An agent that is reached by an address shares the processor all the same where that address is this machine's own:
+`localhost`, its name, or an address of one of its network interfaces. What a tunnel or a port-forward serves here counts as
+here too; nothing in an address tells of what lies behind.
+"""
+
+import ipaddress
+import re
+import socket
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import psutil
+
+_ADDRESS: Final = re.compile(r"\b[a-z]{2,6}://[^\s\"'<>]+", re.IGNORECASE)
+_USUAL: Final = {"http": 80, "ws": 80, "https": 443, "wss": 443}
+
+
+def is_this_machine(url: str) -> bool:
+    """True where the host of an address is this machine; False also for a name that leads nowhere now."""
+    try:
+        host = urlsplit(url).hostname
+    except ValueError:
+        return False
+    return host is not None and _is_here(host.rstrip(".").lower())
+
+
+def local_ports(settings: Any) -> frozenset[int]:
+    """The ports of this machine that appear in any address anywhere in a profile's settings: those it speaks to."""
+    found: set[int] = set()
+    for text in _texts(settings):
+        for address in _ADDRESS.findall(text):
+            try:
+                parts = urlsplit(address)
+                port = parts.port or _USUAL.get(parts.scheme.lower())
+            except ValueError:  # a place to be filled in: ws://localhost:{port}/
+                continue
+            if port is not None and is_this_machine(address):
+                found.add(port)
+    return frozenset(found)
+
+
+@cache
+def _is_here(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost") or host in _own_names():
+        return True
+    try:
+        return _is_own(host)
+    except ValueError:
+        pass
+    try:
+        addresses = {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return False
+    return bool(addresses) and all(_is_own(address) for address in addresses)
+
+
+def _is_own(address: str) -> bool:
+    """Of an address in numbers.
+
+    Raises:
+        ValueError: is none.
+    """
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return found.is_loopback or found.is_unspecified or found in _own_addresses()
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    return frozenset(name.lower() for name in (socket.gethostname(),) if name)
+
+
+@cache
+def _own_addresses() -> frozenset[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    found = set()
+    for addresses in psutil.net_if_addrs().values():
+        for entry in addresses:
+            if entry.family in (socket.AF_INET, socket.AF_INET6):
+                found.add(ipaddress.ip_address(entry.address.partition("%")[0]))
+    return frozenset(found)
+
+
+def _texts(settings: Any) -> Iterator[str]:
+    if isinstance(settings, str):
+        yield settings
+    elif isinstance(settings, dict):
+        for value in settings.values():
+            yield from _texts(value)
+    elif isinstance(settings, list | tuple):
+        for value in settings:
+            yield from _texts(value)

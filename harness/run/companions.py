@@ -1,0 +1,119 @@
+"""The processes that work for an agent and were not started by it: the agent behind an address of this machine, and servers
+that it asks (an Ollama, a vLLM).
+
+Their work is the agent's, and what they wait for it waits for. Were they others, an agent whose model runs in a server
+beside it would be called contended by its own model. They are found behind every port of this machine that the profile names
+in an address, and by what `[process] also` names: a program, as a process list shows it, or a port.
+
+Looked for when a call begins, because a server may have been started again since the last: 20 to 60 ms on a machine of a
+hundred processes, before the agent is dialled.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+import psutil
+
+from harness.agents.profile import AgentProfile
+from harness.agents.this_machine import local_ports
+
+_WORDS_LOOKED_AT: Final = 3
+"""Of a command line: the interpreter, `-m`, and what it runs. Words behind that are a program's arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Companions:
+    """Process ids, and what was named or spoken to and not found."""
+
+    pids: tuple[int, ...]
+    missing: tuple[str, ...] = ()
+    agent_seen: bool = True
+    """False of an agent at an address whose process is not to be seen: elsewhere, in a container's network, another user's."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """For people: `ollama (812)`."""
+        found = []
+        for pid in self.pids:
+            with suppress(psutil.Error):
+                name = "".join(c for c in psutil.Process(pid).name() if c.isprintable())
+                found.append(f"{name} ({pid})")
+        return tuple(found)
+
+
+def companions_of(profile: AgentProfile, not_these: Iterable[int] = ()) -> Companions:
+    """The processes that work for the agent of this profile now, children left to who follows them."""
+    own_ports = local_ports(profile.running_url or "") if profile.process_settings is None else frozenset()
+    seen = profile.process_settings is not None or profile.running_url is None
+    never = {0, 1, os.getpid(), *not_these, *_ancestors()}
+    named = [entry for entry in profile.also if isinstance(entry, str)]
+    ports = dict.fromkeys((*profile.spoken_ports, *(entry for entry in profile.also if isinstance(entry, int))))
+    found: dict[int, None] = {}
+    missing: list[str] = []
+    behind = _listeners(ports) if ports else {}
+    for port in ports:
+        pids = [pid for pid in behind.get(port, ()) if pid not in never]
+        found |= dict.fromkeys(pids)
+        seen = seen or bool(pids and (port in own_ports or port in profile.also))
+        if not pids:
+            missing.append(f"port {port}")
+    if named:
+        programs = [p for p in psutil.process_iter(("pid", "name", "cmdline")) if p.info["pid"] not in never]
+        for entry in named:
+            pids = [p.info["pid"] for p in programs if _is_called(entry, p.info["name"], p.info["cmdline"])]
+            found |= dict.fromkeys(pids)
+            seen = seen or bool(pids)
+            if not pids:
+                missing.append(entry)
+    return Companions(tuple(found), tuple(missing), seen)
+
+
+def notes_on(profiles: Iterable[AgentProfile]) -> Iterator[str]:
+    """One line for each agent that others work for, or that should be watched and is not to be seen."""
+    for profile in profiles:
+        if not profile.runs_here and not profile.also:
+            continue
+        found = companions_of(profile)
+        if profile.process_settings is not None and found.names and profile.also:
+            yield f"{profile.name}: what {', '.join(found.names)} does is counted as the agent's"
+        if not found.agent_seen:
+            yield (
+                f"{profile.name}: answers at this machine, and its process is not to be seen from here, so what others on "
+                'the machine cost it is not measured; name its program: [process] also = ["NAME"], or run as its user'
+            )
+        elif found.missing:
+            yield f"{profile.name}: nothing to be seen here of {', '.join(found.missing)}; work of it would count as others'"
+
+
+def _is_called(name: str, process_name: str | None, command: Sequence[str] | None) -> bool:
+    """Whether a process is what people call it: `ollama`, or `vllm` of `python -m vllm.entrypoints.…`."""
+    wanted = name.lower()
+    if (process_name or "").lower() == wanted:
+        return True
+    for word in (command or ())[:_WORDS_LOOKED_AT]:
+        last = PurePath(word).name.lower()
+        if last in (wanted, f"{wanted}.py", f"{wanted}.exe") or last.startswith(f"{wanted}."):
+            return True
+    return False
+
+
+def _listeners(ports: Iterable[int]) -> dict[int, list[int]]:
+    """Port → the processes that listen there, as far as this user may see them."""
+    found: dict[int, list[int]] = {port: [] for port in ports}
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="tcp"):
+            port = connection.laddr.port if connection.laddr else 0
+            if connection.status == psutil.CONN_LISTEN and connection.pid and port in found:
+                found[port].append(connection.pid)
+    return found
+
+
+def _ancestors() -> set[int]:
+    """Who started this process: an editor or a shell that listens somewhere is no companion of an agent's."""
+    with suppress(psutil.Error):
+        return {parent.pid for parent in psutil.Process().parents()}
+    return set()

@@ -1,0 +1,146 @@
+"""Sound that the agent takes back before it could be understood: a figure of its own, and no answer."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from harness.calibrate.sounds import breath
+from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, onset_ms, pcm, silence, voice
+from harness.recording.record import Recording, SpokenTurn
+from harness.recording.withdrawn import TAKEN_BACK_MS, UNDERSTOOD_MS
+from harness.timing import measure
+from harness.timing.barge_in import ANSWERED, NOT_ANSWERED
+from harness.timing.figures import TurnTiming
+
+FALSE_START, ANSWER = voice(1.0), voice(1.0, seed=1)
+ANSWER_MS = 4_290 + onset_ms(ANSWER)
+
+
+def _taken_back_after(ms: float, *then: Said, at_s: float = 2.485) -> TurnTiming:
+    """An agent that begins, and clears so long after its first sample was heard."""
+    onset_s = at_s + onset_ms(FALSE_START) / 1000
+    return measure(make_recording(Said(at_s, FALSE_START), *then, clears_s=[onset_s + ms / 1000]).recording)
+
+
+def test_the_answer_is_what_came_after_sound_that_was_taken_back_in_31_ms() -> None:
+    timing = _taken_back_after(31, Said(4.29, ANSWER))
+    assert [u.kind for u in timing.utterances] == ["withdrawn", "speech"]
+    assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
+    assert timing.first_speech_ms == timing.ttfa_ms
+    assert timing.endpointing is not None
+    assert timing.endpointing.dead_air_ms == timing.ttfa_ms
+    assert timing.withdrawn_ms == pytest.approx(31, abs=4)
+    assert timing.discarded is None
+    assert timing.waterfall is not None
+    assert sum(s.duration_ms for s in timing.waterfall.stages) == pytest.approx(timing.ttfa_ms)
+
+
+def test_sound_that_nothing_replaces_is_no_reply() -> None:
+    timing = _taken_back_after(31)
+    assert timing.no_reply
+    assert timing.ttfa_ms is None
+    assert timing.reply_end_ms is None
+    assert timing.withdrawn_ms == pytest.approx(31, abs=4)
+
+
+@pytest.mark.parametrize(("ms", "withdrawn"), [(UNDERSTOOD_MS - 12, True), (UNDERSTOOD_MS + 12, False)])
+def test_what_could_be_understood_was_said_though_it_was_taken_back(ms: float, withdrawn: bool) -> None:
+    timing = _taken_back_after(ms, Said(4.29, ANSWER))
+    assert (timing.withdrawn_ms is not None) == withdrawn
+    assert timing.ttfa_ms == pytest.approx(ANSWER_MS if withdrawn else 2_485 + onset_ms(FALSE_START), abs=2)
+
+
+@pytest.mark.parametrize(("after_ms", "withdrawn"), [(TAKEN_BACK_MS - 12, True), (TAKEN_BACK_MS + 12, False)])
+def test_a_clear_takes_back_only_what_still_sounds_or_is_under_way(after_ms: float, withdrawn: bool) -> None:
+    """Spoken in full and over, "mm" stays said, whatever is cleared later."""
+    short = voice(0.15)
+    made = make_recording(Said(1.0, short), Said(4.29, ANSWER), clears_s=[1.15 + after_ms / 1000])
+    assert (measure(made.recording).withdrawn_ms is not None) == withdrawn
+
+
+def test_without_a_clear_no_sound_is_withdrawn() -> None:
+    timing = measure(make_recording(Said(1.0, voice(0.1)), Said(4.29, ANSWER)).recording)
+    assert timing.withdrawn_ms is None
+    assert timing.ttfa_ms is not None
+    assert timing.ttfa_ms < 1_100
+
+
+def test_several_are_counted_together() -> None:
+    made = make_recording(Said(0.5, voice(0.5)), Said(1.5, voice(0.5)), Said(4.29, ANSWER), clears_s=[0.6, 1.55])
+    timing = measure(made.recording)
+    starts = 2 * onset_ms(voice(0.5))
+    assert timing.withdrawn_ms == pytest.approx(150 - starts, abs=6)
+    assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
+
+
+def test_what_sounds_at_the_spoken_end_and_is_taken_back_is_no_early_reply_but_was_talk() -> None:
+    timing = _taken_back_after(90, Said(0.8, ANSWER), at_s=-0.05)
+    assert timing.signed_ms is None
+    assert timing.ttfa_ms == pytest.approx(800 + onset_ms(ANSWER), abs=2)
+    assert timing.cut_in
+    assert timing.endpointing is not None
+    assert timing.endpointing.talking_at_end
+
+
+def test_a_pause_is_cut_by_it() -> None:
+    made = make_recording(Said(-0.95, FALSE_START), Said(0.4, ANSWER), pauses_s=[(0.8, 0.6)], clears_s=[-0.85])
+    timing = measure(made.recording)
+    assert timing.pause_was_cut == (True,)
+    assert timing.endpointing is not None
+    assert [p.fate for p in timing.endpointing.pauses] == ["cut"]
+    assert timing.withdrawn_ms is not None
+    assert timing.ttfa_ms == pytest.approx(400 + onset_ms(ANSWER), abs=2)
+
+
+def test_a_greeting_that_is_taken_back_is_none() -> None:
+    timing = measure(make_recording(Said(-2.4, FALSE_START), Said(0.4, ANSWER), clears_s=[-2.3]).recording)
+    assert timing.greeting is None
+
+
+def test_a_breath_goes_with_the_word_that_is_taken_back() -> None:
+    air = breath(0.35, -30, 24_000, np.random.default_rng(1))
+    drawn = np.concatenate([air, silence(0.15), FALSE_START])
+    word_s = 0.5 + onset_ms(FALSE_START) / 1000
+    said = (Said(0.3, drawn), Said(4.29, ANSWER))
+    timing = measure(make_recording(*said, clears_s=[0.3 + word_s + 0.15]).recording)
+    assert [u.kind for u in timing.utterances] == ["withdrawn", "withdrawn", "speech"]
+    assert timing.ttfa_ms == pytest.approx(ANSWER_MS, abs=2)
+    whole = measure(make_recording(*said).recording)
+    assert [u.kind for u in whole.utterances][:2] == ["breath", "speech"]
+
+
+def test_what_is_taken_back_afterwards_makes_no_filler_of_a_short_answer() -> None:
+    made = make_recording(Said(0.5, voice(0.5)), Said(2.0, FALSE_START), clears_s=[2.1])
+    timing = measure(made.recording)
+    assert [u.kind for u in timing.utterances] == ["speech", "withdrawn"]
+    assert timing.first_speech_ms == timing.ttfa_ms
+    assert timing.reply_end_ms is not None
+    assert timing.reply_end_ms < 1_100
+
+
+def _interrupted(recording: Recording, at_s: float, kind: str = "barge_in") -> Recording:
+    caller = recording.caller
+    start = caller.speech_end_sample + round(at_s * CALLER_HZ)
+    speech = pcm(voice(0.4, seed=8) * 0.5)[: round(0.4 * CALLER_HZ)]
+    dry = caller.dry.copy()
+    dry[start : start + len(speech)] = speech
+    turns = (*caller.turns, SpokenTurn(start, start + len(speech), (), kind, "cough"))  # type: ignore[arg-type]
+    return replace(recording, caller=replace(caller, dry=dry, played=dry, turns=turns))
+
+
+@pytest.mark.parametrize("kind", ["barge_in", "event"])
+def test_what_is_taken_back_for_somebody_who_broke_in_was_an_answer(kind: str) -> None:
+    made = make_recording(Said(1.0, FALSE_START), Said(4.29, ANSWER), clears_s=[1.15])
+    timing = measure(_interrupted(made.recording, 1.08, kind))
+    assert timing.withdrawn_ms is None
+    assert timing.ttfa_ms == pytest.approx(1_000 + onset_ms(FALSE_START), abs=2)
+    before = measure(_interrupted(made.recording, 0.6, kind))
+    assert before.withdrawn_ms is not None
+
+
+def test_it_is_no_answer_to_an_interruption_either() -> None:
+    said = (Said(0.3, voice(4.0), 4_000), Said(2.6, FALSE_START))
+    taken_back = measure(_interrupted(make_recording(*said, clears_s=[1.45, 2.7]).recording, 1.2))
+    answered = measure(_interrupted(make_recording(*said, clears_s=[1.45]).recording, 1.2))
+    assert (taken_back.labels, answered.labels) == ((NOT_ANSWERED,), (ANSWERED,))
