@@ -361,18 +361,10 @@ class RunStore:
             raise damaged(self.folder, error) from error
 
     @_reads
-    def judgment_count(self) -> int:
-        """How many verdicts there are, of every judge and purpose."""
-        (count,) = self._db.execute("SELECT COUNT(*) FROM judgments").fetchone()
-        return int(count)
-
-    @_reads
     def judged_contexts(self) -> dict[str, int]:
         """Context → its verdicts that answer the main question, of every judge."""
-        rows = self._db.execute(
-            "SELECT context, COUNT(*) FROM judgments WHERE json_extract(json, '$.purpose') = 'main' GROUP BY context"
-        )
-        return dict(rows.fetchall())
+        main = "SELECT context, COUNT(*) FROM judgments WHERE json_extract(json, '$.purpose') = 'main' GROUP BY context"
+        return dict(self._db.execute(main).fetchall())
 
     def add_judge_check(self, check: JudgeCheck) -> None:
         """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""
