@@ -249,7 +249,7 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
 
 def _nothing_counts(path: Path, store: RunStore) -> str:
     failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
-    if failed and store.judgment_count():
+    if failed and next(store.stored_judgments(), None) is not None:
         return (
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
             "judge with another, or rank all the same with --keep-excluded"
