@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
+from harness.models import made_files
 
 LAYOUT_VERSION = 1
 DIMENSIONS = 384
@@ -60,7 +61,8 @@ class SentenceEncoder:
         if not zip_path.is_file():
             raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
         folder = zip_path.with_name(f"{zip_path.stem}.ct2-int8-v{LAYOUT_VERSION}")
-        if not (folder / "tokenizer.json").is_file():
+        if not made_files.are_whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
             _lay_out(zip_path, folder)
         return cls(folder, threads)
 
@@ -112,12 +114,13 @@ def _lay_out(zip_path: Path, folder: Path) -> None:
     try:
         try:
             _convert(zip_path, scratch)
+            made_files.seal(scratch)
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise UserError(f"{zip_path}: not the encoder's weights ({error}); delete it and fetch it again") from error
         try:
             os.rename(scratch, folder)
         except OSError:
-            if not (folder / "tokenizer.json").is_file():
+            if not made_files.are_whole(folder):
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
