@@ -93,6 +93,8 @@ class RunPlan:
         """
         order = random.Random(self.options.seed)
         here = {context.id for context in self.contexts}
+        # A hash reads the whole profile, and a run may have tens of thousands of sessions.
+        hashes = {profile.name: profile.hash for profile in self.profiles}
         keys: list[SessionKey] = []
         for context in self._shortest_first(self.whole or self.contexts):
             for condition in self.options.conditions:
@@ -100,19 +102,19 @@ class RunPlan:
                     profiles = list(self.profiles)
                     order.shuffle(profiles)
                     if context.id in here:
-                        keys += [self._key(context, profile, condition, repeat) for profile in profiles]
+                        keys += [self._key(context, p.name, hashes[p.name], condition, repeat) for p in profiles]
         return tuple(key for key in keys if key.session_id not in self.options.elsewhere)
 
     def _shortest_first(self, contexts: tuple[Context, ...]) -> list[Context]:
         first = min(contexts, key=lambda context: lasting_s(context, self.pack, self.options.mode), default=None)
         return sorted(contexts, key=lambda context: context is not first)
 
-    def _key(self, context: Context, profile: AgentProfile, condition: str, repeat: int) -> SessionKey:
+    def _key(self, context: Context, agent: str, profile_hash: str, condition: str, repeat: int) -> SessionKey:
         return SessionKey(
             context_id=context.id,
             context_hash=self.context_hashes[context.id],
-            agent=profile.name,
-            profile_hash=profile.hash,
+            agent=agent,
+            profile_hash=profile_hash,
             mode=self.options.mode,
             condition=condition,
             repeat=repeat,
