@@ -118,9 +118,10 @@ class _Log:
                 return True
             if not piece:
                 return False
+            # First the log: whoever hears that the agent is ready finds there all that it said before.
+            self._write(self._lines.feed(piece))
             if not self._ready:
                 self._look_for_ready(piece)
-            self._write(self._lines.feed(piece))
         return True
 
     def end(self) -> None:
