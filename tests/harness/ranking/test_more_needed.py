@@ -1,0 +1,67 @@
+"""How many more conversations a gate names: as many as the law of the figure asks for, and none where none would do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.ranking.bounds import Bounds
+from harness.ranking.gate import MOST_MORE, POWER, more_needed
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """A figure whose interval reaches `below` and `above` its value."""
+
+    value: float
+    below: float
+    above: float
+    contexts: int = 40
+
+    def bounds(self, tail: float) -> Bounds:
+        assert 0 < tail < 0.5
+        return self.value - self.below, self.value + self.above
+
+
+def wanted(end: float, gap: float, tail: float, contexts: int) -> float:
+    """Conversations after which an end, narrowing as their root, leaves the limit with the chance promised."""
+    deviations = stats.norm.isf(tail)
+    return float(contexts * (end * (deviations + stats.norm.ppf(POWER)) / deviations / gap) ** 2)
+
+
+@pytest.mark.parametrize(("limit", "end"), [(106.0, 12.0), (94.0, 8.0)])
+def test_the_end_that_has_to_pass_the_limit_is_the_one_on_its_side(limit: float, end: float) -> None:
+    found = more_needed(Narrowing(100.0, below=8.0, above=12.0), limit, 0.01)
+    assert found is not None
+    assert found == pytest.approx(wanted(end, 6.0, 0.01, 40) - 40, abs=1)
+
+
+@pytest.mark.parametrize(("below", "above", "limit"), [(np.inf, 5.0, 90.0), (5.0, np.inf, 110.0), (5.0, 5.0, 100.0)])
+def test_without_an_end_or_a_gap_no_number_is_named(below: float, above: float, limit: float) -> None:
+    assert more_needed(Narrowing(100.0, below, above), limit, 0.01) is None
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_a_figure_that_is_infinite_names_no_number(value: float) -> None:
+    assert more_needed(Narrowing(value, 5.0, 5.0), 100.0, 0.01) is None
+
+
+def test_a_gap_of_one_is_a_gap() -> None:
+    assert more_needed(Narrowing(100.0, 2.0, 2.0), 101.0, 0.01) is not None
+
+
+def test_further_conversations_count_from_those_there_are() -> None:
+    # As many conversations again as may be named at most lie behind the figure already.
+    near = Narrowing(100.0, 5.0, 5.0, contexts=MOST_MORE)
+    found = more_needed(near, 100.0 + 5.0 * 1.2, 0.01)
+    assert found == pytest.approx(wanted(5.0, 6.0, 0.01, MOST_MORE) - MOST_MORE, abs=1)
+    assert found is not None
+    assert 0 < found <= MOST_MORE
+    assert more_needed(near, 100.0 + 5.0 * 0.9, 0.01) is None, "more than that many again"
+
+
+def test_at_least_one_more_is_named_and_eight_conversations_in_all() -> None:
+    assert more_needed(Narrowing(100.0, 1.0, 1.0), 110.0, 0.01) == 1
+    assert more_needed(Narrowing(100.0, 1.0, 1.0, contexts=3), 110.0, 0.01) == 5
+    assert more_needed(Narrowing(100.0, 1.0, 1.0, contexts=0), 110.0, 0.01) is None
