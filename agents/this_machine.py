@@ -59,10 +59,10 @@ def _is_here(host: str) -> bool:
 
 
 def _is_own(address: str) -> bool:
-    """Of an address in numbers.
+    """Whether an address in numbers is one of this machine's.
 
     Raises:
-        ValueError: is none.
+        ValueError: it is no address in numbers.
     """
     found = ipaddress.ip_address(address.partition("%")[0])
     return found.is_loopback or found.is_unspecified or found in _own_addresses()

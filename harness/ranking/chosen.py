@@ -25,12 +25,12 @@ def of_one_board(
     Raises UserError when rows of several presentations or conditions are there and none is chosen.
     """
     kept = table["purpose"] == 0
-    for column, names, value in (
-        ("presentation", table.presentations, presentation), ("condition", table.conditions, condition),
-        ("subset", table.subsets, subset),
-    ):  # fmt: skip
-        if value is not None:
-            kept &= table[column] == (names.index(value) if value in names else -1)
+    if presentation is not None:
+        kept &= table.named("presentation", presentation)
+    if condition is not None:
+        kept &= table.named("condition", condition)
+    if subset is not None:
+        kept &= table.named("subset", subset)
     over = [name for k in np.unique(table["condition"][kept]) if (name := table.conditions[k])]
     if len(over) > 1:
         raise UserError(

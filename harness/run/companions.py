@@ -18,6 +18,7 @@ from typing import Final
 
 import psutil
 
+from harness.agents.printable import printable
 from harness.agents.profile import AgentProfile
 from harness.agents.this_machine import local_ports
 
@@ -40,7 +41,7 @@ class Companions:
         found = []
         for pid in self.pids:
             with suppress(psutil.Error):
-                name = "".join(c for c in psutil.Process(pid).name() if c.isprintable())
+                name = printable(psutil.Process(pid).name(), one_line=True)
                 found.append(f"{name} ({pid})")
         return tuple(found)
 

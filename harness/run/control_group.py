@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-PROC: Final = Path("/proc")
+from harness.run.cpu_times import PROC
+
 _US_PER_MS: Final = 1e3
 _NS_PER_MS: Final = 1e6
 _ESCAPED: Final = re.compile(r"\\([0-7]{3})")

@@ -17,11 +17,12 @@ from harness.caller import Greeting
 from harness.caller.listener import Listener
 from harness.recording.record import Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
+from harness.timing.figures import NO_REPLY_MS
 
 FIND_OUT_S: Final = 4.0
 """How long the first call waits for a greeting. A choice: a greeting is a reply without endpointing, and few take longer for
 one; it costs each agent of a run 3.5 s, once."""
-KNOWN_S: Final = 15.0
+KNOWN_S: Final = NO_REPLY_MS / 1000
 """How long a greeting is waited for where there is one, or may be: as long as for any reply."""
 FRAME_MS: Final = 20.0
 """A caller begins on a frame's edge, up to this much before or after the wait is over."""

@@ -104,7 +104,7 @@ def rated(selection: Selection, place: Place) -> Rated:
 def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
     """The verdicts of one board, as columns."""
     table = selection.table
-    mine = (table["purpose"] == 0) & table.named("condition", place.condition) & table.named("presentation", place.presentation)
+    mine = chosen.of_one_board(table, place.presentation, place.condition)
     known = np.array([name in inside for name in table.contexts], dtype=bool)
     return table.where(mine & known[table["context"]] if known.size else mine)
 
