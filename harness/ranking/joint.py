@@ -23,7 +23,7 @@ from harness.ranking.columns import CountedBoard
 from harness.ranking.fits import refits
 from harness.ranking.leaderboard import count, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.ranking.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
 from harness.ranking.verdicts import each_once, select
@@ -254,28 +254,6 @@ def _turns(given: Mapping[str, Sequence[float]], contexts: Sequence[str]) -> tup
     """Milliseconds of every turn, and where in `contexts` the conversation of each stands."""
     pairs = [(value, k) for k, context in enumerate(contexts) for value in given.get(context, ())]
     return np.array([value for value, _ in pairs], dtype=float), np.array([k for _, k in pairs], dtype=np.int64)
-
-
-def weighted_quantile(values: Floats, often: Floats, share: float) -> Floats:
-    """(draws,): quantile of `values` (turns,) each taken `often` (draws, turns) times; NaN where none is.
-
-    Interpolated linearly between order statistics, as numpy does by default; infinite if either of the two is.
-    """
-    held = np.flatnonzero(~np.isnan(values))
-    order = held[np.argsort(values[held], kind="stable")]
-    ranked = values[order]
-    cumulative = np.cumsum(often[:, order], axis=1)
-    if ranked.size == 0:
-        return np.full(often.shape[0], np.nan)
-    total = cumulative[:, -1]
-    place = share * np.maximum(total - 1, 0)
-    low = np.floor(place + 1e-9)
-    fraction = np.clip(place - low, 0.0, 1.0)
-    first = ranked[np.minimum((cumulative <= low[:, None]).sum(axis=1), ranked.size - 1)]
-    second = ranked[np.minimum((cumulative <= np.minimum(low + 1, total - 1)[:, None]).sum(axis=1), ranked.size - 1)]
-    with np.errstate(invalid="ignore"):
-        between = np.where(fraction < 1e-9, first, np.where(np.isinf(second), second, first + fraction * (second - first)))
-    return np.where(total > 0, between, np.nan)
 
 
 def on_frontier(elo: Floats, latency_ms: Floats) -> Bools:

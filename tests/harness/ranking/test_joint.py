@@ -6,10 +6,10 @@ import pytest
 
 from harness.errors import UserError
 from harness.ranking import joint, joint_figure
-from harness.ranking.joint import best_within, on_frontier, weighted_quantile
+from harness.ranking.joint import best_within, on_frontier
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.model import Method, RatingModel
-from harness.ranking.percentiles import quantiles_of
+from harness.ranking.percentiles import quantiles_of, weighted_quantile
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
 from tests.present import present
