@@ -24,7 +24,7 @@ _NO_BOUND: Final = 1e300
 DRAWS: Final = 2_000
 """The Monte-Carlo error of a 95 % bound is then about a tenth of the interval's own width in repeated runs."""
 CELLS_AT_ONCE: Final = 2**17
-"""Draws times turns in one go: 1 MB for each array of them, which stays in a core's cache (1,800 turns: 35 ms, with 8 MB 71 ms)."""
+"""Draws times turns in one go: 1 MB for each array of them, which stays in a cache (1,800 turns: 35 ms; with 8 MB 71 ms)."""
 
 
 class Quantiles(BaseModel):
