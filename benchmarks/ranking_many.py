@@ -1,11 +1,16 @@
 """How long `harness rank` takes on a million judgments, and on a board of very unequal conversations; and how much memory.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/ranking_many.py
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/ranking_many.py [doors]
 
 The million: 26 systems, 10,000 contexts, five judges, random pairs, strengths and orders. The skewed board: 26 systems over 89
 contexts, whose sizes fall like 1 / k^1.5 and of which each sets four systems against each other (eight in the largest), about
-35,000 rows. Each is ranked by the command itself, in a process of its own, whose processor time and largest memory are read
-from the system; and the thousand refits of the skewed board alone are timed here.
+35,000 rows. The thousand refits of the skewed board alone are timed here.
+
+`doors`: 171,000 verdicts with axes and reasons (20 agents, 300 conversations, three judges, all pairs) as a file and as a run:
+`rank FILE`, `rank RUN` and `report RUN` must cost about the same, because they rate the same columns.
+
+Every command runs in a process of its own, which says itself how much memory it had at most (`VmHWM`): a parent would hand its
+own largest size down to it.
 """
 
 import json
@@ -23,10 +28,12 @@ from harness.ranking import ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts
 from harness.ranking.verdicts import gather
 from harness.store import judgment_files
+from tests import large_run
 
 SYSTEMS, JUDGES = 26, 5
 ROWS, CONTEXTS = 1_000_000, 10_000
 SKEWED_ROWS, SKEWED_CONTEXTS = 44_103, 89
+AGENTS_OF_RUN, CONTEXTS_OF_RUN = 20, 300
 DRAWS = 1_000
 Numbers = NDArray[np.int64]
 
@@ -79,21 +86,48 @@ def skewed(path: Path) -> None:
     write(path, both[:, 0], both[:, 1], np.concatenate(contexts), 3.0, 1)
 
 
-def ranked(path: Path) -> str:
-    """The command, as a user runs it."""
+_CHILD = """
+import atexit, sys
+peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+atexit.register(lambda: print(peak(), file=sys.stderr))
+from harness.cli import main
+main()
+"""
+
+
+def ran(*arguments: str) -> tuple[str, str]:
+    """The command, as a user runs it: what it printed, and what it cost."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "rank", str(path), "--json"], capture_output=True, text=True, check=True
-    )
-    after, board = resource.getrusage(resource.RUSAGE_CHILDREN), json.loads(done.stdout)
+    done = subprocess.run([sys.executable, "-c", _CHILD, *arguments], capture_output=True, text=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    peak_mib = int(done.stderr.rpartition("VmHWM:")[2].split()[0]) / 1024
+    cost = f"{time.monotonic() - began:.1f} s, {processor:.1f} s of processor, at most {peak_mib:.0f} MiB"
+    return done.stdout, cost
+
+
+def ranked(path: Path) -> str:
+    """What a board is of, and what it cost."""
+    printed, cost = ran("rank", str(path), "--json")
+    board = json.loads(printed)
     rows = f"{board['judgments']:,} rows, {board['contexts']:,} contexts, {len(board['systems'])} systems"
-    took = f"{time.monotonic() - began:.1f} s, {processor:.1f} s of processor"
-    return f"{rows}: {took}, largest memory so far {after.ru_maxrss / 1024:.0f} MiB"
+    return f"{rows}: {cost}"
+
+
+def doors(folder: Path) -> None:
+    """The same verdicts by every door."""
+    run = large_run.make(folder, AGENTS_OF_RUN, CONTEXTS_OF_RUN)
+    print(f"rank FILE, {ranked(folder / 'rows.jsonl')}", flush=True)
+    print(f"rank RUN, {ranked(run)}", flush=True)
+    print(f"report RUN: {ran('report', str(run))[1]}", flush=True)
 
 
 def main() -> None:
+    """See the module's head."""
     with tempfile.TemporaryDirectory() as folder:
+        if sys.argv[1:] == ["doors"]:
+            doors(Path(folder))
+            return
         path = Path(folder) / "skewed.jsonl"
         skewed(path)
         votes = gather(judgment_files.read(path))

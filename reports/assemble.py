@@ -44,6 +44,7 @@ from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
+from harness.store.judgment_table import JudgmentTable
 from harness.timing.figures import BUDGET_MS
 
 
@@ -54,12 +55,9 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
     `bundle`, the view carries the sound itself instead of its path.
     """
     summary = page_runs.summary
-    judgments = [row for part in page_runs.parts for row in part.judgments]
     manifests = [part.store.manifest for part in page_runs.parts]
     shown = turns(page_runs, page_folder, audio=audio, bundle=bundle)
-    verdicts: dict[str, list[Judgment]] = defaultdict(list)
-    for row in judgments:
-        verdicts[row.context].append(row)
+    verdicts = _verdicts(page_runs)
     planned: dict[str, list[str]] = defaultdict(list)
     for part, manifest in zip(page_runs.parts, manifests, strict=True):
         for context in manifest.context_ids:
@@ -67,7 +65,8 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
                 part.names.of(agent.name, condition) for agent in manifest.agents for condition in manifest.conditions
             ]
     spoken = [part for part in page_runs.parts if any(a.kind != "text" for a in part.store.manifest.agents)]
-    everything = [row for part in page_runs.parts for row in quoted_rows(part)]
+    quoted = [part.quoted_table() for part in page_runs.parts]
+    few = [row for part in page_runs.parts for row in quoted_rows(part)] if sum(map(len, quoted)) <= MANY else []
     return PageView(
         run=page_runs.title,
         created=", ".join(dict.fromkeys(manifest.created for manifest in manifests)),
@@ -76,16 +75,17 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         pacing_p99_error_ms=summary.pacing.p99_error_ms,
         realtime_ratio=summary.pacing.realtime_ratio,
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
-        agents=tuple(_agent(cell, page_runs, everything) for cell in summary.whole),
+        agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
         judges=_judges(page_runs),
         failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
         contexts=tuple(
-            _context(context, planned[context.id], shown[context.id], verdicts[context.id]) for context in page_runs.contexts
+            _context(context, planned[context.id], shown[context.id], verdicts.get(context.id, ()))
+            for context in page_runs.contexts
         ),
         cautions=summary.cautions,
-        agreement=audits.agreements(everything) if len(everything) <= MANY else (),
-        audits=audits.audits(everything, reply_texts(page_runs)) if len(everything) <= MANY else (),
+        agreement=audits.agreements(few),
+        audits=audits.audits(few, reply_texts(page_runs)) if few else (),
         strategies=strategies.used(page_runs),
         listening=_listening(page_runs),
         telemetry=_telemetry(page_runs),
@@ -96,6 +96,20 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         budget_ttft_ms=summary.budgets_ms.get("ttft", BUDGET_MS),
         budget_ttfa_ms=summary.budgets_ms.get("ttfa", BUDGET_MS),
     )
+
+
+def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:
+    """Context → its verdicts, audits of a judge left out."""
+    found: dict[str, list[JudgmentView]] = defaultdict(list)
+    marks: dict[tuple[tuple[str, str, int], ...], Mapping[str, tuple[str, int]]] = {}
+    for part in page_runs.parts:
+        for row in part.every_verdict():
+            if row.purpose == "main":
+                # Few combinations of marks come again and again; a map of its own for each row would be most of the memory.
+                axes: dict[str, tuple[str, int]] = {axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()}
+                key = tuple((axis, *mark) for axis, mark in axes.items())
+                found[row.context].append(_judgment(row, marks.setdefault(key, axes)))
+    return found
 
 
 def _invalid(page_runs: ShownRuns) -> tuple[str, ...]:
@@ -123,12 +137,14 @@ def _telemetry(page_runs: ShownRuns) -> tuple[SeriesView, ...]:
     )
 
 
-def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> AgentView:
-    mine = [row for row in rows if whole.agent in (row.system_a, row.system_b)]
-    of_judges = [row for row in mine if row.source == "judge"]
+def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -> AgentView:
+    mine = [rows.where(rows.of_system(whole.agent)) for rows in quoted]
+    of_judges = [rows.where(rows["human"] == 0) for rows in mine]
     cells = [c for c in page_runs.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
     boards = {subset: page_runs.summary.board(whole.condition, subset) for subset in SUBSETS}
-    judged = Counter(name for row in mine for name in ("all", row.subset))
+    judged = Counter({"all": sum(map(len, mine))})
+    for rows in mine:
+        judged.update({name: int(rows.named("subset", name).sum()) for name in rows.subsets})
     hashes = (s.key.profile_hash for part in page_runs.parts for s in part.sessions if s.key.agent == whole.agent)
     return AgentView(
         name=whole.agent,
@@ -137,8 +153,8 @@ def _agent(whole: Cell, page_runs: ShownRuns, rows: Sequence[Judgment]) -> Agent
         condition=whole.condition,
         slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, page_runs.contexts),
         profile_hash=next(hashes, ""),
-        own_family_judgments=sum(row.own_family for row in of_judges),
-        total_judgments=len(of_judges),
+        own_family_judgments=int(sum(rows["own_family"].sum() for rows in of_judges)),
+        total_judgments=sum(map(len, of_judges)),
         common_opening=whole.common_opening,
         valid=whole.valid,
         against=preferences(whole.agent, mine),
@@ -253,7 +269,7 @@ def _judges(page_runs: ShownRuns) -> tuple[JudgeView, ...]:
     return tuple(found)
 
 
-def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[Judgment]) -> ContextView:
+def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[JudgmentView]) -> ContextView:
     return ContextView(
         id=context.id,
         subset=context.subset,
@@ -265,13 +281,13 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
         references=tuple((reference_name(r.id), r.author, r.text) for r in context.references),
         turns=tuple(turns),
         planned=tuple(planned),
-        judgments=tuple(_judgment(row) for row in rows if row.purpose == "main"),
+        judgments=tuple(rows),
         source=context.source,
         licence=context.licence,
     )
 
 
-def _judgment(row: Judgment) -> JudgmentView:
+def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]]) -> JudgmentView:
     return JudgmentView(
         system_a=row.system_a,
         system_b=row.system_b,
@@ -282,7 +298,7 @@ def _judgment(row: Judgment) -> JudgmentView:
         shown_first=row.shown_first or "",
         presentation=row.presentation,
         rationale=row.rationale,
-        axes={axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()},
+        axes=axes,
         own_family=row.own_family,
         condition=row.condition,
         replicate=row.replicate,

@@ -51,6 +51,7 @@ def render(view: PageView) -> str:
     """The whole page."""
     sections = charts(view)
     specs = {chart.name: chart.spec for section in sections.values() for chart in section}
+    index = payload.index(view)
     data = safe_json(
         {
             "run": view.run,
@@ -58,7 +59,7 @@ def render(view: PageView) -> str:
             "agents": [agent.name for agent in view.agents],
             "spoken": [agent.spoken for agent in view.agents],
             "conditions": list(view.conditions),
-            "contexts": payload.index(view),
+            "contexts": index,
             "metrics": METRICS,
             "stages": {
                 name: {"label": label, "colour": colour}
@@ -104,7 +105,7 @@ def render(view: PageView) -> str:
             default_metric=elo_latency.default_metric(view),
             conditions=conditions(view),
             emotions=sorted({context.emotion for context in view.contexts}),
-            disputed=sum(bool(payload.disputes(context.judgments)) for context in view.contexts),
+            disputed=sum(entry["disputed"] > 0 for entry in index),
             judge_sentence=judge_sentence,
             counted=counted,
         )

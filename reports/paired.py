@@ -8,7 +8,7 @@ import numpy as np
 
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.clustered import SEED
-from harness.ranking.joint import weighted_quantile
+from harness.ranking.percentiles import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.view import Estimate, Metric, PageView
 from harness.timing.figures import NO_REPLY_MS

@@ -86,6 +86,7 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
 
 def conversation(context: ContextView) -> Json:
     """Everything the page shows once a conversation is opened."""
+    disputed = disputes(context.judgments)
     return {
         "situation": context.situation,
         "history": [list(turn) for turn in context.history],
@@ -98,16 +99,15 @@ def conversation(context: ContextView) -> Json:
                 "shown_first": row.shown_first, "presentation": row.presentation, "rationale": row.rationale,
                 "axes": {axis: list(mark) for axis, mark in row.axes.items()}, "own_family": row.own_family,
             }
-            for row in _disputed_first(context.judgments)[:MOST_VERDICTS]
+            for row in _disputed_first(context.judgments, disputed)[:MOST_VERDICTS]
         ],
-        "disputed": [[system_name(a), system_name(b)] for a, b in sorted(disputes(context.judgments))],
+        "disputed": [[system_name(a), system_name(b)] for a, b in sorted(disputed)],
         "verdicts": sum(not row.human for row in context.judgments),
         "votes": sum(row.human for row in context.judgments),
     }  # fmt: skip
 
 
-def _disputed_first(rows: Sequence[JudgmentView]) -> list[JudgmentView]:
-    disputed = disputes(rows)
+def _disputed_first(rows: Sequence[JudgmentView], disputed: frozenset[tuple[str, str]]) -> list[JudgmentView]:
     return sorted(rows, key=lambda row: (min(row.system_a, row.system_b), max(row.system_a, row.system_b)) not in disputed)
 
 

@@ -8,23 +8,29 @@ and people's votes are counted apart, each row once: people's need no proof that
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from harness.ranking.clustered import clustered_share
 from harness.reports.view import UNKNOWN, Estimate, Preference
-from harness.store.judgment import Judgment, is_reference
+from harness.store.judgment import is_reference
+from harness.store.judgment_table import JudgmentTable
 
 Won = list[tuple[str, float]]
 
 
-def preferences(agent: str, rows: Sequence[Judgment]) -> dict[str, Preference]:
+def preferences(agent: str, tables: Sequence[JudgmentTable]) -> dict[str, Preference]:
     """Reference → how often the agent was preferred to it, a tie half."""
     judges: dict[str, Won] = defaultdict(list)
     people: dict[str, Won] = defaultdict(list)
-    for row in rows:
-        side, other = ("a", row.system_b) if row.system_a == agent else ("b", row.system_a)
-        if not is_reference(other) or agent not in (row.system_a, row.system_b):
-            continue
-        won = row.context, 0.5 if row.winner == "tie" else float(row.winner == side)
-        (people if row.source == "human" else judges)[other].append(won)
+    for rows in tables:
+        references = np.array([is_reference(name) for name in rows.systems], dtype=bool)
+        me = rows.systems.index(agent) if agent in rows.systems else -1
+        as_first = (rows["first"] == me) & references[rows["second"]]
+        as_second = (rows["second"] == me) & references[rows["first"]]
+        for k in np.flatnonzero(as_first | as_second):
+            other, sign = (rows["second"][k], 1) if as_first[k] else (rows["first"][k], -1)
+            won = rows.contexts[rows["context"][k]], (1 + sign * int(rows["winner"][k])) / 2
+            (people if rows["human"][k] else judges)[rows.systems[other]].append(won)
     return {
         other: Preference(_estimate(judges[other]), len(judges[other]), _estimate(people[other]), len(people[other]))
         for other in dict.fromkeys([*judges, *people])

@@ -77,7 +77,7 @@ def _method(part: Part) -> str:
 
 
 def _judges(part: Part) -> set[str]:
-    return {row.judge for row in part.judgments if row.source == "judge" and not is_rule(row.judge)}
+    return {row.judge for row in part.every_verdict() if row.source == "judge" and not is_rule(row.judge)}
 
 
 def _voices(manifest: RunManifest) -> str:

@@ -7,14 +7,17 @@ not one agent with twice the turns.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
 from harness.steps.rank import Measured, measured
 from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts, board_rows, quoted_presentation
 from harness.store.session import Session
@@ -41,7 +44,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One run of a page. `sessions` and `judgments` carry the names that agents have on the page."""
+    """One run of a page. Its sessions and verdicts carry the names that agents have on the page."""
 
     store: RunStore
     selection: Selection
@@ -49,10 +52,19 @@ class Part:
     label: str
     names: Names
     sessions: tuple[Session, ...]
-    judgments: tuple[Judgment, ...]
-    """Every verdict, also of judges that failed their checks."""
-    counted: tuple[Judgment, ...]
-    """Those that count."""
+
+    def every_verdict(self) -> Iterator[Judgment]:
+        """Also those of judges that failed their checks, one at a time: all of a long run's are hundreds of megabytes."""
+        return (_as_on_page(row, self.names) for row in self.selection.every_verdict())
+
+    def counted(self) -> tuple[Judgment, ...]:
+        """The verdicts that count."""
+        return tuple(_as_on_page(row, self.names) for row in self.selection.verdicts)
+
+    def quoted_table(self) -> JudgmentTable:
+        """The verdicts of the boards that the run is quoted on, in all its conditions."""
+        quoted = {condition: self.summary.quoted(condition) for condition in self.selection.conditions}
+        return _table_on_page(self.selection.quoted_table(quoted), self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,36 +109,33 @@ def _unsaid(conditions: Sequence[str]) -> str | None:
 
 def part(store: RunStore, summary: RunSummary, label: str, names: Names) -> Part:
     """A run with its agents called by their names on the page."""
-    votes = human_rows(store)
-    selection = Selection(store, votes)
-    # Read once: of a long run these are hundreds of megabytes.
-    every = _renamed(Selection(store, votes, keep_excluded=True).verdicts, names)
-    return Part(
-        store=store,
-        selection=selection,
-        summary=summary,
-        label=label,
-        names=names,
-        sessions=tuple(replace(s, key=replace(s.key, agent=names.of(s.key.agent, s.key.condition))) for s in store.sessions()),
-        judgments=every,
-        counted=tuple(row for row in every if row.judge not in selection.excluded_judges),
-    )
+    selection = Selection(store, human_rows(store))
+    of_page = (replace(s, key=replace(s.key, agent=names.of(s.key.agent, s.key.condition))) for s in selection.sessions)
+    return Part(store=store, selection=selection, summary=summary, label=label, names=names, sessions=tuple(of_page))
 
 
-def _renamed(rows: Sequence[Judgment], names: Names) -> tuple[Judgment, ...]:
-    return tuple(_as_on_page(row, names.of(row.system_a, row.condition), names.of(row.system_b, row.condition)) for row in rows)
-
-
-def _as_on_page(row: Judgment, a: str, b: str) -> Judgment:
+def _as_on_page(row: Judgment, names: Names) -> Judgment:
+    a, b = names.of(row.system_a, row.condition), names.of(row.system_b, row.condition)
     return row if (a, b) == (row.system_a, row.system_b) else row.model_copy(update={"system_a": a, "system_b": b})
 
 
+def _table_on_page(table: JudgmentTable, names: Names) -> JudgmentTable:
+    # An agent has a name for each condition, so the table's systems become those of all conditions.
+    spelled = [[names.of(system, condition) for system in table.systems] for condition in table.conditions]
+    systems = tuple(sorted({name for row in spelled for name in row}))
+    code = np.array([[systems.index(name) for name in row] for row in spelled], dtype=np.int32)
+    if not len(table):
+        return table
+    sides = {side: code[table["condition"], table[side]] for side in ("first", "second")}
+    return replace(table, systems=systems, columns={**table.columns, **sides})
+
+
 def quoted_rows(part: Part) -> list[Judgment]:
-    """The verdicts of the boards that a run is quoted on, in all its conditions, with the names of the page."""
+    """The rows of `Part.quoted_table`, as objects."""
     return [
         row
         for condition in part.selection.conditions
-        for row in board_rows(part.counted, condition, part.summary.quoted(condition))
+        for row in board_rows(part.counted(), condition, part.summary.quoted(condition))
     ]
 
 

@@ -62,7 +62,7 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
             f"{others[0].label} was judged on {' and '.join(others[0].selection.presentations(condition))}, and the page is of "
             f"{quoted}; presentations never share a ranking, so this page has no Elo. Judge the runs alike."
         )
-    rows = {p.label: board_rows(p.counted, condition, quoted) for p in parts}
+    rows = {p.label: board_rows(p.counted(), condition, quoted) for p in parts}
     judged = {label: found for label, found in rows.items() if found}
     if not judged:
         return [], ""

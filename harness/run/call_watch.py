@@ -18,7 +18,7 @@ from typing import Final, Self
 from harness.clock import now_ns
 from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.run.control_group import control_groups
-from harness.run.cpu_times import CpuTimes, busy_ms, cpu_times, stolen_counts_as_run
+from harness.run.cpu_times import CpuTimes, busy_ms, cpu_times, idle_of_all_ms, stolen_counts_as_run
 from harness.run.kernel_counters import ProcessCounters, slowest_mhz, stalled_ms, throttled
 from harness.timeline import NS_PER_MS
 
@@ -35,6 +35,7 @@ class _Look:
 
     at_ns: int
     cpus: Mapping[int, CpuTimes]
+    idle_ms: float | None
     agent_ran_ms: float
     agent_waited_ms: float | None
     harness_ran_ms: float
@@ -81,10 +82,11 @@ class CallWatch:
 
     def _sample(self, look: _Look, cpus: frozenset[int], taken: Sequence[int], harness_here: bool) -> MachineSample:
         first = self._looks[0]
+        idle_ms = look.idle_ms - first.idle_ms if look.idle_ms is not None and first.idle_ms is not None else None
         stolen = tuple(look.cpus[c].stolen_ms - first.cpus[c].stolen_ms for c in taken)
         return MachineSample(
             at_ns=look.at_ns,
-            busy_ms=busy_ms(first.cpus, look.cpus, cpus, (look.at_ns - first.at_ns) / NS_PER_MS),
+            busy_ms=busy_ms(first.cpus, look.cpus, cpus, (look.at_ns - first.at_ns) / NS_PER_MS, idle_ms),
             stolen_ms=sum(stolen),
             agent_ran_ms=look.agent_ran_ms,
             agent_waited_ms=look.agent_waited_ms,
@@ -117,6 +119,7 @@ class CallWatch:
         return _Look(
             at_ns=now_ns(),
             cpus=cpu_times(),
+            idle_ms=idle_of_all_ms(),
             agent_ran_ms=ran_ms,
             agent_waited_ms=waited_ms,
             harness_ran_ms=harness_ms,

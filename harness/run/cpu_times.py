@@ -7,7 +7,8 @@ says which count.
 
 Busy is what was not idle. The columns of work are no clock: the kernel charges a whole tick to whoever runs when it strikes,
 and over a second and a half of half a core that errs by 40 ms either way (binomial, at 250 Hz), more than a figure may lose.
-Idle time is measured from one sleep of the processor to the next and is only rounded down to 10 ms when it is shown.
+Idle time is measured from one sleep of the processor to the next and is only rounded down to 10 ms when it is shown. Of all
+processors together `/proc/uptime` shows it rounded once, where `/proc/stat` rounds that of each.
 """
 
 import gzip
@@ -33,9 +34,11 @@ class CpuTimes:
     """Of one processor, in ms since the machine started."""
 
     idle_ms: float
+    """Waiting for a disk included."""
     stolen_ms: float
     counted_ms: float
     """All columns together: as much as passed, on a system that counts."""
+    iowait_ms: float = 0.0
 
 
 def cpu_times(proc: Path = PROC) -> dict[int, CpuTimes]:
@@ -54,8 +57,16 @@ def cpu_times(proc: Path = PROC) -> dict[int, CpuTimes]:
             if name != "cpu":
                 counts = [int(tick) * ms for tick in ticks[:_LAST]]
                 stolen = counts[_STOLEN] if len(counts) > _STOLEN else 0.0
-                found[int(name.removeprefix("cpu"))] = CpuTimes(sum(counts[k] for k in _IDLE), stolen, sum(counts))
+                rest, iowait = sum(counts[k] for k in _IDLE), counts[_IDLE[1]]
+                found[int(name.removeprefix("cpu"))] = CpuTimes(rest, stolen, sum(counts), iowait)
     return found
+
+
+def idle_of_all_ms(proc: Path = PROC) -> float | None:
+    """How long all processors together had nothing to run and nothing to wait for; None where the system does not say."""
+    with suppress(OSError, ValueError, IndexError):
+        return float((proc / "uptime").read_text(encoding="ascii").split()[1]) * 1000
+    return None
 
 
 def allowed_cpus(pid: int, proc: Path = PROC) -> frozenset[int]:
@@ -86,11 +97,26 @@ def stolen_counts_as_run() -> bool:
     return not any(_EXACT in text for text in texts)
 
 
-def busy_ms(first: Mapping[int, CpuTimes], last: Mapping[int, CpuTimes], cpus: frozenset[int], lasted_ms: float) -> float:
-    """How long these processors worked between two looks, summed; what was stolen is no work."""
+def busy_ms(
+    first: Mapping[int, CpuTimes],
+    last: Mapping[int, CpuTimes],
+    cpus: frozenset[int],
+    lasted_ms: float,
+    idle_of_all_ms: float | None = None,
+) -> float:
+    """How long these processors worked between two looks, summed; what was stolen is no work.
+
+    `idle_of_all_ms`: by how much `idle_of_all_ms()` grew in between. It is believed as far as the counts of single processors
+    allow: a container may be shown an uptime of its own.
+    """
     both = cpus & first.keys() & last.keys()
-    rested = sum(last[c].idle_ms - first[c].idle_ms + last[c].stolen_ms - first[c].stolen_ms for c in both)
-    return max(0.0, len(both) * lasted_ms - rested)
+    idle = sum(last[c].idle_ms - first[c].idle_ms for c in both)
+    if idle_of_all_ms is not None and both == last.keys():
+        waited_for_disk = sum(last[c].iowait_ms - first[c].iowait_ms for c in both)
+        rounded = len(both) * 1000 / os.sysconf("SC_CLK_TCK")
+        idle = min(max(idle_of_all_ms + waited_for_disk, idle - rounded), idle + rounded)
+    stolen = sum(last[c].stolen_ms - first[c].stolen_ms for c in both)
+    return max(0.0, len(both) * lasted_ms - idle - stolen)
 
 
 def _unpacked(path: Path) -> str:

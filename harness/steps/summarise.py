@@ -5,7 +5,7 @@ travel with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     manifest = store.manifest
     boards = {place: rated(selection, place) for place in _places(selection)}
     quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
-    main = _quoted_rows(selection, quoted)
+    main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -84,15 +84,6 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         ]
         + _told(store.step_failures(), selection.sessions),
     )
-
-
-def _quoted_rows(selection: Selection, conditions: Iterable[str]) -> JudgmentTable:
-    """The verdicts of the boards that the run is quoted on."""
-    table = selection.table
-    kept = np.zeros(len(table), dtype=bool)
-    for condition in conditions:
-        kept |= table.named("condition", condition) & table.named("presentation", selection.quoted(condition))
-    return table.where(kept & (table["purpose"] == 0))
 
 
 def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:

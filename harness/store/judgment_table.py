@@ -42,6 +42,11 @@ class JudgmentTable:
         names: tuple[str, ...] = getattr(self, f"{column}s")
         return np.asarray(self.columns[column] == (names.index(name) if name in names else -1), dtype=np.bool_)
 
+    def of_system(self, name: str) -> NDArray[np.bool_]:
+        """(n,): which rows compare this system with another; none has one that no row knows."""
+        which = self.systems.index(name) if name in self.systems else -1
+        return np.asarray((self.columns["first"] == which) | (self.columns["second"] == which), dtype=np.bool_)
+
     def where(self, kept: NDArray[np.bool_]) -> "JudgmentTable":
         """The rows that are kept, with all names."""
         if kept.all():

@@ -19,6 +19,7 @@ The rules, once for all boards and tables:
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final, Literal, cast
 
 import numpy as np
@@ -177,10 +178,14 @@ class Selection:
 
         A row that names no condition is of the run's only one; in a run of several it cannot be placed and counts nowhere.
         """
-        rows = [row for row in (*self.store.judgments(), *self._votes) if row.judge not in self.excluded_judges]
-        if len(self.conditions) > 1:
-            return tuple(row for row in rows if row.condition)
-        return tuple(row if row.condition else row.model_copy(update={"condition": self.conditions[0]}) for row in rows)
+        return tuple(row for row in self.every_verdict() if row.judge not in self.excluded_judges)
+
+    def every_verdict(self) -> Iterator[Judgment]:
+        """The same and those of excluded judges, one at a time: all of a long run's are hundreds of megabytes."""
+        only = self.conditions[0] if len(self.conditions) == 1 else ""
+        for row in chain(map(Judgment.model_validate, self.store.stored_judgments()), self._votes):
+            if row.condition or only:
+                yield row if row.condition else row.model_copy(update={"condition": only})
 
     @cached_property
     def table(self) -> JudgmentTable:
@@ -195,6 +200,14 @@ class Selection:
             if condition and row["judge"] not in self.excluded_judges:
                 row["condition"] = condition
                 yield row
+
+    def quoted_table(self, quoted: Mapping[str, Presentation]) -> JudgmentTable:
+        """The verdicts of one board of each condition, without audits. `quoted`: condition → presentation."""
+        table = self.table
+        kept = np.zeros(len(table), dtype=bool)
+        for condition, presentation in quoted.items():
+            kept |= table.named("condition", condition) & table.named("presentation", presentation)
+        return table.where(kept & (table["purpose"] == 0))
 
     def rows(self, condition: str, presentation: Presentation) -> list[Judgment]:
         """The verdicts that a board of one condition and presentation is made of."""

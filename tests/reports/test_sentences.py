@@ -16,6 +16,7 @@ from harness.reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Pre
 from harness.reports.wording import latency_interval
 from harness.steps.cautions import Caution, gravest_first
 from harness.store.judgment import Judgment
+from harness.store.judgment_columns import table_of
 from harness.wording import milliseconds
 from tests.reports.invented import invented_view
 
@@ -226,13 +227,13 @@ def test_how_often_an_agent_was_preferred_counts_people_apart() -> None:
         })  # fmt: skip
 
     rows = [row(n, "b", "judge") for n in range(8)] + [row(n, "a", "human") for n in range(8)] + [row(9, "tie", "human")]
-    found = preferences("mine", rows)["ref:good"]
+    found = preferences("mine", [table_of(rows)])["ref:good"]
     assert (found.verdicts, found.votes) == (8, 9), "each row once"
     assert found.share.value == 1.0
     assert found.of_people.value == pytest.approx(0.5 / 9)
     assert found.of_people.low is not None
     assert found.of_people.low >= 0
-    (alone,) = preferences("mine", [row(n, "a", "human") for n in range(8)]).values()
+    (alone,) = preferences("mine", [table_of([row(n, "a", "human") for n in range(8)])]).values()
     assert (alone.verdicts, alone.share.value, alone.votes) == (0, None, 8)
 
 
