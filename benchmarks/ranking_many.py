@@ -1,6 +1,6 @@
 """How long `harness rank` takes on a million judgments, and on a board of very unequal conversations; and how much memory.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/ranking_many.py [doors]
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=. python benchmarks/ranking_many.py [doors]
 
 The million: 26 systems, 10,000 contexts, five judges, random pairs, strengths and orders. The skewed board: 26 systems over 89
 contexts, whose sizes fall like 1 / k^1.5 and of which each sets four systems against each other (eight in the largest), about

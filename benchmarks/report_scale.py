@@ -1,9 +1,9 @@
 """How large the report of 20 agents × 300 conversations is, how soon its first chart stands, how long it blocks the reader, how
 long another theme takes, and how much memory the browser holds for it.
 
-Run: python benchmarks/report_scale.py [AGENTS CONVERSATIONS [PAGE.html …]]. Needs Chromium and the extra `test`. Further pages
-(of another version of this project, say) are measured in turn with the one that is built here, so that a busy machine hits all
-alike. Each figure is the median of `REPEATS` visits in a fresh browser.
+Run: PYTHONPATH=. python benchmarks/report_scale.py [AGENTS CONVERSATIONS [PAGE.html …]]. Needs Chromium and the extra `test`.
+Further pages (of another version of this project, say) are measured in turn with the one that is built here, so that a busy
+machine hits all alike. Each figure is the median of `REPEATS` visits in a fresh browser.
 
 - *first chart*: from the start of the navigation to the frame that has the points of the joint chart
 - *blocking*: what tasks of the main thread take beyond 50 ms each (the sum, as Lighthouse's total blocking time) until the

@@ -102,12 +102,17 @@ class Squares:
             for j in range(i, most):
                 here = np.flatnonzero(held > j)
                 one, other = rows.indptr[here] + i, rows.indptr[here] + j
-                low = np.minimum(rows.indices[one], rows.indices[other]).astype(np.int64)
+                low = np.minimum(rows.indices[one], rows.indices[other])
                 pairs.append(low * size + np.maximum(rows.indices[one], rows.indices[other]))
                 values.append(rows.data[one] * rows.data[other])
-                owner.append(here)
-        used, place = np.unique(np.concatenate(pairs), return_inverse=True)
-        products = csr_array((np.concatenate(values), (place, np.concatenate(owner))), shape=(used.size, rows.shape[0]))
+                owner.append(here.astype(np.int32))
+        # There are few pairs and, with lengths, very many rows: to find those in use, marking them is lighter than sorting all.
+        marked = np.zeros(size * size, dtype=bool)
+        for pair in pairs:
+            marked[pair] = True
+        used, place = np.flatnonzero(marked), np.cumsum(marked, dtype=np.int32) - 1
+        placed = np.concatenate([place[pair] for pair in pairs])
+        products = csr_array((np.concatenate(values), (placed, np.concatenate(owner))), shape=(used.size, rows.shape[0]))
         return cls(products, used // size, used % size, size)
 
     def sums(self, curve: Floats | csr_array) -> Floats:

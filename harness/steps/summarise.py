@@ -88,14 +88,15 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
 
 def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:
     """The summary once the sessions of its page are drawn: those that could not be are told, and none that now can."""
-    before = [f for f in summary.failures if f.detail.startswith(_DRAWING)]
-    if not failed and not before:
+    others = [f for f in summary.failures if not f.detail.startswith(_DRAWING)]
+    if not failed and len(others) == len(summary.failures):
         return summary
-    broken = {f.session for f in (*store.step_failures(), *failed) if f.step != "drawing" or f in failed}
+    undrawn = {f.session for f in failed}
+    broken = undrawn | {f.session for f in store.step_failures() if f.step != "drawing"}
     not_analysed = {str(store.folder): len(broken)} if broken else {}
     return summary.model_copy(
         update={
-            "failures": [*(f for f in summary.failures if f not in before), *_told(failed, store.sessions())],
+            "failures": [*others, *_told(failed, store.sessions())],
             "circumstances": summary.circumstances.model_copy(update={"not_analysed": not_analysed}),
         }
     )

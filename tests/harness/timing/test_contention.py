@@ -9,6 +9,7 @@ from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.timeline import NS_PER_MS
 from harness.timing.contention import Owed, of_turn, owed
 from harness.timing.figures import Contention, TurnTiming
+from tests.present import present
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,19 @@ def test_a_wait_that_others_alone_caused_is_owed_whole_however_small_their_share
     machine = track(Stretch(agent=4.0, waits=0.2, others=0.2))
     assert seen(machine).others_ms == pytest.approx(200)
     assert of(machine, 5_000, 500).contended
+
+
+def test_what_an_agent_was_late_with_before_it_rested_it_had_worked_off() -> None:
+    """Others have a core until 800 ms before the spoken end; what counts begins where the agent last rested."""
+    beset = Stretch(agent=1.0, waits=1.0, others=1.0, seconds=4)
+    resting, working = Stretch(agent=0.2, waits=0.1), Stretch(agent=0.8, waits=0.3)
+    rested = track(beset, replace(resting, seconds=1), replace(working, seconds=5))
+    assert of(rested, 4_800, 500).owed_ms("ttfa") == 0
+    assert of(rested, 4_100, 500).owed_ms("ttfa") == 500, "one sample of rest is not seen for sure"
+    without = track(beset, replace(working, seconds=6))
+    assert present(of(without, 4_800, 500).owed_ms("ttfa")) > 150
+    uncounted = track(*(replace(s, waits=None) for s in (beset, replace(resting, seconds=1), replace(working, seconds=5))))
+    assert present(of(uncounted, 4_800, 500).owed_ms("ttfa")) > 150, "where waiting is not counted, rest is not known"
 
 
 def test_others_cannot_cost_more_than_they_had() -> None:

@@ -1,0 +1,49 @@
+"""A run of over a hundred thousand verdicts: every door rates the same columns, at much the same cost."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.ranking.many import MANY
+from tests import large_run
+
+AGENTS, CONTEXTS = 20, 180
+_CHILD = """
+import atexit, sys
+peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+atexit.register(lambda: print(peak(), file=sys.stderr))
+from harness.cli import main
+main()
+"""
+
+
+def door(*arguments: str) -> tuple[str, int]:
+    """What a command printed, and how many KiB it had at most; a parent would hand its own size down, so it says so itself."""
+    done = subprocess.run([sys.executable, "-c", _CHILD, *arguments], capture_output=True, text=True, check=True, timeout=600)
+    return done.stdout, int(done.stderr.rpartition("VmHWM:")[2].split()[0])
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="sizes of processes are Linux's")
+def test_a_run_of_very_many_verdicts_is_rated_and_shown_like_a_file_of_them(tmp_path: Path) -> None:
+    run = large_run.make(tmp_path, AGENTS, CONTEXTS)
+    (of_file, file_kib), (of_run, run_kib) = (door("rank", str(path), "--json") for path in (tmp_path / "rows.jsonl", run))
+    one, other = json.loads(of_file), json.loads(of_run)
+    assert one["judgments"] > MANY
+    assert _rated(one) == _rated(other)
+    _, page_kib = door("report", str(run))
+    page = (run / "report.html").read_text(encoding="utf-8")
+    best = max(one["systems"].items(), key=lambda item: float(item[1]["elo"]))
+    assert best[0] in page
+    assert f"{one['judgments']:,} verdicts" in page
+    assert run_kib < 2.5 * file_kib
+    assert page_kib < 3.0 * file_kib
+
+
+def _rated(board: dict[str, Any]) -> dict[str, Any]:
+    """All that is of verdicts alone: a file knows no latency and no length of a reply."""
+    return {name: board[name] for name in ("judgments", "contexts", "presentation", "systems")}
