@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -186,3 +187,58 @@ def test_equal_points_do_not_beat_one_another_and_a_budget_just_reached_is_kept(
     assert on_frontier(elo, ms).tolist() == [[True, True, False, False]]
     assert on_frontier(np.array([[1500.0, 1500.0]]), np.array([[400.0, 500.0]])).tolist() == [[True, False]]
     assert best_within(elo, ms, 400.0).tolist() == [[0.5, 0.5, 0, 0]]
+
+
+def test_a_slope_needs_six_systems_that_have_a_finite_median(simulate: Simulate) -> None:
+    rows, ms = simulate(20, 6, 1), {f"s{k}": 100.0 * 2**k for k in range(6)}
+    whole = joint_figure(rows, _latencies(ms, 20), draws=100)
+    assert present(whole.slope).systems == 6
+    five = {name: value for name, value in ms.items() if name != "s3"}
+    assert joint_figure(rows, _latencies(five, 20), draws=100).slope is None
+    for never in (np.inf, 0.0):
+        one_without = {**_latencies(ms, 20), "s3": {f"c{c:03}": [never] for c in range(20)}}
+        assert joint_figure(rows, one_without, draws=100).slope is None, "no reply, or one at once, has no logarithm"
+    few = joint_figure(simulate(7, 6, 1), _latencies(ms, 7), draws=100)
+    assert present(few.slope).interval is None
+
+
+def test_a_quantile_is_infinite_as_soon_as_one_of_its_two_values_is() -> None:
+    values, once = np.array([1.0, np.inf, 2.0]), np.ones((1, 3))
+    assert weighted_quantile(values, once, 0.5).tolist() == [2.0]
+    assert weighted_quantile(values, once, 0.6).tolist() == [np.inf]
+    assert weighted_quantile(values, np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]), 0.5).tolist()[:2] == [
+        1,
+        np.inf,
+    ]
+    assert np.isnan(weighted_quantile(values, np.zeros((2, 3)), 0.5)).all(), "of nothing there is none"
+    assert weighted_quantile(np.array([np.nan, 3.0]), np.ones((1, 2)), 0.95).tolist() == [3.0]
+    assert np.isnan(weighted_quantile(np.array([np.nan]), np.ones((1, 1)), 0.5)).all()
+    two = weighted_quantile(np.array([10.0, 20.0]), np.array([[1.0, 1.0], [3.0, 1.0]]), 0.5)
+    assert two.tolist() == [15.0, 10.0]
+
+
+def test_ratings_closer_than_a_refit_is_exact_are_equal() -> None:
+    ms = np.array([[300.0, 400.0]])
+    assert best_within(np.array([[1500.0, 1500.009]]), ms, 500).tolist() == [[0.5, 0.5]]
+    assert best_within(np.array([[1500.0, 1500.02]]), ms, 500).tolist() == [[0.0, 1.0]]
+    assert on_frontier(np.array([[1500.0, 1500.009]]), ms).tolist() == [[True, False]]
+    assert on_frontier(np.array([[1500.0, 1500.02]]), ms).tolist() == [[True, True]]
+    assert on_frontier(np.array([[1500.0, 1500.02]]), np.array([[400.0, 400.0]])).tolist() == [[False, True]]
+
+
+def test_an_elo_is_shown_where_an_end_of_it_is_known(simulate: Simulate) -> None:
+    (point, *_) = joint(simulate(20, 3, 1), _latencies({"s0": 300, "s1": 400}, 20), draws=50)
+    assert point.quoted == point.elo
+    assert replace(point, elo_interval=(1480.0, None)).quoted == point.elo
+    assert replace(point, elo_interval=None).quoted is None
+    silent = point.without_chances
+    assert (silent.p_frontier, silent.p_best_within_budget, silent.elo) == (None, None, point.elo)
+
+
+def test_a_system_of_few_timed_conversations_leaves_nobody_a_chance(simulate: Simulate) -> None:
+    rows, latencies = simulate(20, 3, 1), _latencies({"s0": 300, "s1": 400}, 20)
+    for seen, known in ((7, False), (8, True)):
+        short = {**latencies, "s1": {c: v if k < seen else [] for k, (c, v) in enumerate(latencies["s1"].items())}}
+        points = joint(rows, short, draws=50)
+        assert [p.p_frontier is not None for p in points] == [known, known]
+        assert [p.p_best_within_budget is not None for p in points] == [known, known]

@@ -14,9 +14,17 @@ from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
-from harness.store.selection import HEARD, NOT_TIMED, Selection, is_agents_fault
+from harness.store.selection import (
+    HEARD,
+    MACHINES_DIFFER,
+    NOT_TIMED,
+    Selection,
+    is_agents_fault,
+    quoted_presentation,
+    reply_of,
+)
 from harness.store.session import SessionKey
-from harness.timing.figures import TurnTiming
+from harness.timing.figures import Contention, TurnTiming
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
@@ -232,3 +240,80 @@ def test_no_reader_of_the_store_picks_sessions_by_itself() -> None:
 )
 def test_whose_fault_a_failure_is(kind: str | None, agents: bool) -> None:
     assert is_agents_fault(kind) == agents
+
+
+@pytest.mark.parametrize(
+    ("judged", "quoted"),
+    [
+        ((), HEARD),
+        (("heard_text",), HEARD),
+        (("written",), "written"),
+        (("written", "heard_text"), HEARD),
+        (("written", "audio"), HEARD),
+        (("audio_with_delay",), HEARD),
+        (("audio_with_delay", "audio"), "audio"),
+    ],
+)
+def test_a_run_is_quoted_on_what_was_heard_or_on_the_only_other_board(judged: tuple[str, ...], quoted: str) -> None:
+    assert quoted_presentation(judged) == quoted
+
+
+def _verdict(**other: object) -> Judgment:
+    return Judgment.model_validate({
+        "context": "one", "subset": "regular", "system_a": "left", "system_b": "right", "source": "judge", "judge": "j",
+        "winner": "a", "strength": 1, "presentation": HEARD, "condition": "clean", **other,
+    })  # fmt: skip
+
+
+def test_what_was_judged_is_of_a_condition_and_without_audits(store: RunStore) -> None:
+    store.add_judgments([
+        _verdict(), _verdict(presentation="written"), _verdict(presentation="audio", purpose="swapped"),
+        _verdict(presentation="audio_with_delay", condition="telephone"),
+    ])  # fmt: skip
+    selection = Selection(store)
+    assert selection.presentations("clean") == ("heard_text", "written")
+    assert selection.presentations("telephone") == ("audio_with_delay",)
+    assert [(row.presentation, row.purpose) for row in selection.rows("clean", "audio")] == []
+    assert len(selection.rows("clean", "written")) == 1
+    assert selection.quoted("clean") == HEARD
+    assert len(selection.quoted_table({"clean": "audio"})) == 0
+    assert len(selection.quoted_table({"clean": "written", "telephone": "audio_with_delay"})) == 2
+
+
+def test_a_vote_that_names_no_condition_is_of_the_only_one_or_counts_nowhere(store: RunStore, tmp_path: Path) -> None:
+    vote = _verdict(source="human", judge="rater:a", condition="")
+    store.add_judgments([_verdict(condition="")])
+    several = Selection(store, [vote])
+    assert (several.verdicts, len(several.table)) == ((), 0)
+    alone = RunStore.create(tmp_path / "alone", store.manifest.model_copy(update={"conditions": ["clean"]}), store.contexts())
+    alone.add_judgments([_verdict(condition="")])
+    one = Selection(alone, [vote])
+    assert [row.condition for row in one.verdicts] == ["clean", "clean"]
+    assert [one.table.conditions[k] for k in one.table["condition"]] == ["clean", "clean"]
+
+
+def test_silence_while_others_had_the_machine_is_missing_and_without_it_lost(store: RunStore) -> None:
+    silent = replace(TIMED, no_reply=True)
+    lost = Contention(1.0, 1.0, 0.0, None, None, at_most_ms={"ttfa": 15_000.0})
+    for contention, fate in ((None, "lost"), (lost, "missing")):
+        (session, *_) = Selection(store).of("left", "clean", 0)
+        store.set_timing(session.id, [replace(silent, contention=contention)])
+        store.set_heard(session.id, "", ())
+        again = next(s for s in Selection(store).of("left", "clean", 0) if s.id == session.id)
+        assert reply_of(again, HEARD).fate == fate
+
+
+def test_turns_of_machines_that_differ_give_no_figure_together(store: RunStore) -> None:
+    assert {t.discarded for group in Selection(store).turns("left", "clean").values() for t in group} == {None}
+    selection = Selection(store)
+    selection.apart = True
+    found = [t for group in selection.turns("left", "clean").values() for t in group]
+    assert {t.discarded for t in found} == {MACHINES_DIFFER}
+    assert len(found) == 4
+
+
+def test_one_repeat_is_asked_for_by_its_number(store: RunStore) -> None:
+    selection = Selection(store)
+    assert len(selection.of("left", "clean")) == 4
+    assert [s.key.repeat for s in selection.of("left", "clean", 1)] == [1, 1]
+    assert selection.of("left", "nowhere") == ()
