@@ -108,7 +108,9 @@ def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:
                 # Few combinations of marks come again and again; a map of its own for each row would be most of the memory.
                 axes: dict[str, tuple[str, int]] = {axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()}
                 key = tuple((axis, *mark) for axis, mark in axes.items())
-                found[row.context].append(_judgment(row, marks.setdefault(key, axes)))
+                found[row.context].append(
+                    _judgment(row, marks.setdefault(key, axes), counts=row.judge not in part.selection.excluded_judges)
+                )
     return found
 
 
@@ -287,7 +289,7 @@ def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView]
     )
 
 
-def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]]) -> JudgmentView:
+def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]], *, counts: bool) -> JudgmentView:
     return JudgmentView(
         system_a=row.system_a,
         system_b=row.system_b,
@@ -303,4 +305,5 @@ def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]]) -> JudgmentVie
         condition=row.condition,
         replicate=row.replicate,
         repeat=row.repeat,
+        counts=counts,
     )

@@ -49,12 +49,14 @@ def most_telling_first(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def _judges(view: PageView) -> set[str]:
-    return {row.judge for context in view.contexts for row in context.judgments}
+    return {row.judge for context in view.contexts for row in context.judgments if row.counts}
 
 
 def _judged_by(view: PageView, judges: set[str]) -> PageView:
     """The view with the verdicts of these judges alone: two judges differ more than two versions of an agent."""
-    contexts = (replace(c, judgments=tuple(row for row in c.judgments if row.judge in judges)) for c in view.contexts)
+    contexts = (
+        replace(c, judgments=tuple(row for row in c.judgments if row.counts and row.judge in judges)) for c in view.contexts
+    )
     return replace(view, contexts=tuple(contexts))
 
 

@@ -274,6 +274,8 @@ class JudgmentView:
     """Which repeat of the sessions the replies are from."""
     repeat: int = 0
     """Which of several verdicts of this judge on this pair."""
+    counts: bool = True
+    """False of a judge that failed its check: such a verdict is listed, and no figure rests on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,3 +71,14 @@ def test_the_summary_for_a_pull_request_names_the_regression() -> None:
     now = slower(before, "invented-b", 200)
     text = markdown(replace(now, baseline=compare(now, before)))
     assert "- Regression: invented-b, TTFA" in text
+
+
+def test_verdicts_of_a_judge_that_failed_its_check_change_nothing() -> None:
+    before = invented_view(agents=2, contexts=12)
+    failed = [
+        replace(c, judgments=(*c.judgments, *(replace(row, judge="bad", winner="b", counts=False) for row in c.judgments)))
+        for c in before.contexts
+    ]
+    found = compare(replace(before, contexts=tuple(failed)), before)
+    assert found.changes == compare(before, before).changes
+    assert not any("different judges" in said for said in found.missing)
