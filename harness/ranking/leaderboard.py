@@ -199,7 +199,7 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
                 contexts=seen,
                 band=_around(elo[k], wide[k]) if known else None,
                 error=float(error[k]) if known else None,
-                paper_interval=_around(elo[k], paper_half_width(mine)),
+                paper_interval=_around(elo[k], paper_half_width(mine)) if known else None,
                 bootstrap_interval=(float(part.draws[0, k]), float(part.draws[1, k]))
                 if drawn and part.draws is not None
                 else None,

@@ -26,7 +26,7 @@ def test_every_method_finds_the_order_and_centres_at_1500(simulate: Simulate, me
 
 def test_no_interval_under_eight_contexts_and_a_note_under_fifty(simulate: Simulate) -> None:
     few = leaderboard(simulate(7, 3, 2))
-    assert all(r.interval is None and r.band is None and r.error is None for r in few.systems)
+    assert all(r.interval is None and r.band is None and r.error is None and r.paper_interval is None for r in few.systems)
     assert few.difference("s0", "s1").interval is None
     assert "too few" in few.warnings[-1]
     assert any("small-sample" in w for w in leaderboard(simulate(20, 3, 2)).warnings)
