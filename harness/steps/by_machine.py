@@ -4,9 +4,9 @@ The same agent answers sooner on a faster machine, so latencies of machines that
 here with what its machines are known to be wrong by, because that differs too.
 """
 
-from harness.steps.latency import summarise_latency
+from harness.steps.latency import turn_figures
 from harness.steps.onset_error import largest, onset_error
-from harness.steps.summary import MachineCell, WithinBudget
+from harness.steps.summary import MachineCell
 from harness.store.selection import Selection
 
 
@@ -23,22 +23,16 @@ def by_machine(selection: Selection) -> list[MachineCell]:
         pacing = [part.pacing.p99_error_ms for part in parts if part.pacing is not None]
         for entry in manifest.agents:
             for condition in selection.conditions:
-                found = summarise_latency(here.turns(entry.name, condition), budgets_ms=manifest.budgets_ms, seed=manifest.seed)
                 spoken = entry.kind != "text"
+                turns = here.turns(entry.name, condition)
+                found = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
                 rows.append(
                     MachineCell(
                         agent=entry.name,
                         condition=condition,
                         machine=kind,
                         machines=len(names),
-                        turns=found.turns,
-                        no_reply=found.no_reply,
-                        contended=found.contended,
-                        ttft_ms=found.quantiles["ttft"],
-                        ttfa_ms=found.quantiles["ttfa"],
-                        within_budget=WithinBudget(ttft=found.within_ttft, ttfa=found.within_ttfa if spoken else None),
-                        cut_in_rate=found.cut_in_rate if spoken else None,
-                        pauses_cut=found.pauses_cut,
+                        **{name: value for name, value in found if name in MachineCell.model_fields},
                         measurement_error_ms=error.within_ms if error is not None and spoken else None,
                         pacing_p99_error_ms=max(pacing, default=None) if spoken else None,
                     )

@@ -10,14 +10,15 @@ them, and where they are many the run is invalid (validity.py). Beside what is l
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.steps.line import LineSummary, line_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 
@@ -43,64 +44,87 @@ _READ: Final = {**_HEARD_FIGURES, **_REPORTED_FIGURES}
 FIGURES: Final = tuple(_READ)
 
 
-@dataclass(frozen=True, slots=True)
-class LatencySummary:
+class WithinBudget(BaseModel):
+    """Share of turns within budget; a turn without reply, or one that began early, is not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft: float | None = None
+    ttfa: float | None = None
+    ttft_interval: Interval | None = None
+    ttfa_interval: Interval | None = None
+
+
+class TurnFigures(BaseModel):
     """One agent's turns in figures. Shares are 0–1, times in ms; None is not known."""
+
+    model_config = ConfigDict(extra="forbid")
 
     turns: int
     no_reply: int
-    contended: int
+    discarded: dict[str, int] = Field(default_factory=dict)
+    contended: int = 0
     """Turns left out because others held the agent's machine."""
-    discarded: Mapping[str, int]
-    quantiles: Mapping[str, Quantiles]
-    """By figure: ttfa, ttft, ttft_from_spoken_end, first_byte, first_sound, first_speech, first_word, first_substance,
-    greeting."""
-    within_ttfa: float | None
-    within_ttfa_interval: Interval | None
-    within_ttft: float | None
-    within_ttft_interval: Interval | None
-    cut_in_rate: float | None
-    cut_in_interval: Interval | None
-    false_start_rate: float | None
-    pauses_cut: tuple[int, int]
-    short_pauses_cut: tuple[int, int]
-    underruns: int
-    unexplained_p95_ms: float | None
-    yield_ms: Quantiles | None
-    tokens_per_s: float | None
-    inter_token_gap_p95_ms: float | None
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """The opened line → the agent's greeting, on calls that it began."""
+    within_budget: WithinBudget = Field(default_factory=WithinBudget)
+    cut_in_rate: float | None = None
+    cut_in_interval: Interval | None = None
+    false_start_rate: float | None = None
+    """False starts per marked pause."""
+    pauses_cut: tuple[int, int] = (0, 0)
+    short_pauses_cut: tuple[int, int] = (0, 0)
+    """Of the marked pauses under 800 ms."""
+    underruns: int = 0
+    line: LineSummary | None = None
+    """Of wires that carry a media clock (WebRTC, SIP)."""
+    unexplained_p95_ms: float | None = None
+    yield_ms: Quantiles | None = None
+    tokens_per_s: float | None = None
+    inter_token_gap_p95_ms: float | None = None
     """Median over turns of each turn's own p95."""
-    tts_real_time_factor: float | None
+    tts_real_time_factor: float | None = None
 
 
-def summarise_latency(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int) -> LatencySummary:
-    """The figures of one agent. Discarded and contended turns are counted and take part in nothing else."""
+def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, spoken: bool = True) -> TurnFigures:
+    """The figures of one agent. Discarded and contended turns are counted and take part in nothing else.
+
+    `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt.
+    """
     every = [t for group in turns.values() for t in group]
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
-    quantiles = {name: _beside_others(turns, name, seed) for name in FIGURES}
-    within_ttfa = share_of(within_budget_flags(turns, "ttfa", budgets_ms["ttfa"]), seed)
-    within_ttft = share_of(within_budget_flags(turns, "ttft", budgets_ms["ttft"]), seed)
+    within = {name: share_of(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
     cut_ins = _share(kept, lambda t: t.cut_in, seed)
+    if not spoken:
+        within["ttfa"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
     pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
     short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
-    return LatencySummary(
+    return TurnFigures(
         turns=len(every),
         no_reply=sum(t.no_reply for t in used),
         contended=sum(t.contended for t in every),
         discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
-        quantiles=quantiles,
-        within_ttfa=within_ttfa[0],
-        within_ttfa_interval=within_ttfa[1],
-        within_ttft=within_ttft[0],
-        within_ttft_interval=within_ttft[1],
+        **{f"{name}_ms": _beside_others(turns, name, seed) for name in FIGURES},
+        within_budget=WithinBudget(
+            ttft=within["ttft"][0], ttft_interval=within["ttft"][1], ttfa=within["ttfa"][0], ttfa_interval=within["ttfa"][1]
+        ),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
-        false_start_rate=_mean([cut for _, cut in pauses]),
+        false_start_rate=_mean([cut for _, cut in pauses]) if spoken else None,
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
         underruns=sum(t.underruns for t in used),
+        line=line_of(turns),
         unexplained_p95_ms=_unexplained_p95(used),
         yield_ms=quantiles_of(yields, seed) if yields else None,
         tokens_per_s=_median([t.tokens_per_s for t in used]),

@@ -17,8 +17,7 @@ from harness.steps.by_machine import by_machine
 from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import endpointing_of
 from harness.steps.events import events_of
-from harness.steps.latency import FIGURES, summarise_latency
-from harness.steps.line import line_of
+from harness.steps.latency import turn_figures
 from harness.steps.machine import machines_of
 from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
@@ -32,7 +31,6 @@ from harness.steps.summary import (
     ReferenceSummary,
     RunSummary,
     Subset,
-    WithinBudget,
 )
 from harness.steps.unfit_callers import unfit_callers
 from harness.steps.watched import unwatched
@@ -207,35 +205,13 @@ def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
 
 def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
     manifest = selection.manifest
-    figures = summarise_latency(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed)
+    figures = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
     contexts = {c.id: c for c in selection.contexts}
     heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
     openings = Counter(opening_words(text) for text in heard)
     return {
-        "turns": figures.turns,
-        "no_reply": figures.no_reply,
+        **dict(figures),
         "failed": sum(s.status == "failed" for s in sessions),
-        "discarded": dict(figures.discarded),
-        "contended": figures.contended,
-        **{f"{name}_ms": figures.quantiles[name] for name in FIGURES},
-        "within_budget": WithinBudget(
-            ttft=figures.within_ttft,
-            ttfa=figures.within_ttfa if spoken else None,
-            ttft_interval=figures.within_ttft_interval,
-            ttfa_interval=figures.within_ttfa_interval if spoken else None,
-        ),
-        "cut_in_rate": figures.cut_in_rate if spoken else None,
-        "cut_in_interval": figures.cut_in_interval if spoken else None,
-        "false_start_rate": figures.false_start_rate if spoken else None,
-        "pauses_cut": figures.pauses_cut,
-        "short_pauses_cut": figures.short_pauses_cut,
-        "underruns": figures.underruns,
-        "line": line_of(turns),
-        "unexplained_p95_ms": figures.unexplained_p95_ms,
-        "yield_ms": figures.yield_ms,
-        "tokens_per_s": figures.tokens_per_s,
-        "inter_token_gap_p95_ms": figures.inter_token_gap_p95_ms,
-        "tts_real_time_factor": figures.tts_real_time_factor,
         "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
         "understood_wer": understood_wer(sessions, contexts),
         "heard_wer": heard_wer(sessions),

@@ -15,7 +15,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Circumstances, cautions
 from harness.steps.endpointing import EndpointingSummary
 from harness.steps.events import EventRow
-from harness.steps.line import LineSummary
+from harness.steps.latency import TurnFigures, WithinBudget
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import quoted_presentation
@@ -26,54 +26,14 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class WithinBudget(_Model):
-    """Share of turns within budget; a turn without reply, or one that began early, is not."""
-
-    ttft: float | None = None
-    ttfa: float | None = None
-    ttft_interval: tuple[float, float] | None = None
-    ttfa_interval: tuple[float, float] | None = None
-
-
-class AgentSummary(EndpointingSummary):
+class AgentSummary(EndpointingSummary, TurnFigures):
     """One agent in one condition and mode."""
 
     valid: bool = True
     """Whether its run is sound; where it is not, none of these figures may be quoted."""
-    turns: int
-    no_reply: int
     failed: int = 0
-    discarded: dict[str, int] = Field(default_factory=dict)
-    contended: int = 0
-    """Turns left out because others held the agent's machine."""
-    ttft_ms: Quantiles = Field(default_factory=Quantiles)
-    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
-    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
-    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
-    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
-    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
-    first_word_ms: Quantiles = Field(default_factory=Quantiles)
-    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
-    greeting_ms: Quantiles = Field(default_factory=Quantiles)
-    """The opened line → the agent's greeting, on calls that it began."""
-    within_budget: WithinBudget = Field(default_factory=WithinBudget)
-    cut_in_rate: float | None = None
-    cut_in_interval: tuple[float, float] | None = None
-    false_start_rate: float | None = None
-    """False starts per marked pause."""
-    pauses_cut: tuple[int, int] = (0, 0)
-    short_pauses_cut: tuple[int, int] = (0, 0)
-    """Of the marked pauses under 800 ms."""
-    underruns: int = 0
-    line: LineSummary | None = None
-    """Of wires that carry a media clock (WebRTC, SIP)."""
-    unexplained_p95_ms: float | None = None
-    yield_ms: Quantiles | None = None
     events: list[EventRow] = Field(default_factory=list)
     """One row a sound and instant, of a run with events."""
-    tokens_per_s: float | None = None
-    inter_token_gap_p95_ms: float | None = None
-    tts_real_time_factor: float | None = None
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and how many there were."""
     understood_wer: float | None = None

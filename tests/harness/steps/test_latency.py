@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.ranking.percentiles import Quantiles, quantiles_of
-from harness.steps.latency import LatencySummary, summarise_latency
+from harness.steps.latency import TurnFigures, turn_figures
 from harness.timing.figures import TurnTiming
 
 BLANK = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=None)
@@ -20,22 +20,22 @@ def _timed(*ttfa_ms: float | None) -> list[tuple[str, TurnTiming]]:
     return [(f"c{k}", _turn(value)) for k, value in enumerate(ttfa_ms)]
 
 
-def summarise(timed: list[tuple[str, TurnTiming]], seed: int = 1) -> LatencySummary:
+def summarise(timed: list[tuple[str, TurnTiming]], seed: int = 1) -> TurnFigures:
     turns: dict[str, list[TurnTiming]] = {}
     for context, turn in timed:
         turns.setdefault(context, []).append(turn)
-    return summarise_latency(turns, budgets_ms={"ttft": 500, "ttfa": 500}, seed=seed)
+    return turn_figures(turns, budgets_ms={"ttft": 500, "ttfa": 500}, seed=seed)
 
 
-def ttfa(summary: LatencySummary) -> Quantiles:
-    return summary.quantiles["ttfa"]
+def ttfa(summary: TurnFigures) -> Quantiles:
+    return summary.ttfa_ms
 
 
 def test_the_median_is_the_median() -> None:
     summary = summarise(_timed(400, 500, 600))
     assert ttfa(summary).p50 == 500
-    assert summary.within_ttfa == pytest.approx(2 / 3)
-    assert summary.quantiles["ttft"].p50 == 100
+    assert summary.within_budget.ttfa == pytest.approx(2 / 3)
+    assert summary.ttft_ms.p50 == 100
 
 
 def test_under_eight_conversations_there_is_no_interval() -> None:
@@ -59,14 +59,14 @@ def test_no_reply_ranks_last_and_is_never_averaged_away() -> None:
     assert ttfa(summary).p50 is None
     assert ttfa(summary).p50_over_limit
     assert ttfa(summary).restricted_mean == pytest.approx((400 + 500 + 3 * 15_000) / 5)
-    assert summary.within_ttfa == pytest.approx(0.4)
+    assert summary.within_budget.ttfa == pytest.approx(0.4)
 
 
 def test_an_early_start_fails_the_budget_and_ranks_slowest() -> None:
     early = ("early", replace(BLANK, ttfa_ms=None, signed_ms=-200.0))
     summary = summarise([early, early, *_timed(400)])
     assert ttfa(summary).p50_over_limit
-    assert summary.within_ttfa == pytest.approx(1 / 3)
+    assert summary.within_budget.ttfa == pytest.approx(1 / 3)
 
 
 def test_discarded_turns_are_counted_and_too_many_leave_no_figure() -> None:
@@ -76,7 +76,7 @@ def test_discarded_turns_are_counted_and_too_many_leave_no_figure() -> None:
     assert ttfa(few).p50 == 400
     many = summarise([*_timed(*[400.0] * 9), discarded])
     assert ttfa(many).p50 is None
-    assert many.within_ttfa is None
+    assert many.within_budget.ttfa is None
 
 
 def test_pauses_are_counted_by_pause_and_by_length() -> None:
@@ -90,9 +90,9 @@ def test_pauses_are_counted_by_pause_and_by_length() -> None:
 
 def test_an_agent_without_marks_has_no_ttft_and_no_zero() -> None:
     summary = summarise([("a", replace(_turn(400), ttft_ms=None))])
-    assert summary.quantiles["ttft"].p50 is None
-    assert summary.quantiles["ttft"].n == 0
-    assert summary.within_ttft is None
+    assert summary.ttft_ms.p50 is None
+    assert summary.ttft_ms.n == 0
+    assert summary.within_budget.ttft is None
 
 
 @pytest.mark.parametrize("contexts", [10, 60])

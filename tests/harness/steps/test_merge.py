@@ -23,7 +23,7 @@ from harness.run.fixed_plan import fixed, fleet_of, read_plan
 from harness.run.phases import RunRequest, options_to_resume
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.steps import merge as merging
-from harness.steps.latency import summarise_latency
+from harness.steps.latency import turn_figures
 from harness.steps.merge import Merged
 from harness.steps.summarise import summarise
 from harness.store.database import locked
@@ -289,10 +289,10 @@ def test_latencies_of_machines_that_differ_are_kept_apart_until_told_otherwise(t
     assert present(fast.pacing_p99_error_ms) == pytest.approx(0.3)
     assert present(slow.pacing_p99_error_ms) == pytest.approx(0.4)
     shard = RunStore.open(folders[3])
-    alone = summarise_latency(
+    alone = turn_figures(
         Selection(shard).turns("raw-pcm-echo", "clean"), budgets_ms=shard.manifest.budgets_ms, seed=shard.manifest.seed
     )
-    assert slow.ttfa_ms == alone.quantiles["ttfa"]
+    assert slow.ttfa_ms == alone.ttfa_ms
     (caution,) = [c for c in summary.cautions if c.code == "machines_differ"]
     assert caution.text.startswith("This run was played on 2 kinds of machine, so no latency is pooled")
     assert summary.calibration is not None

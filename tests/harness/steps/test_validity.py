@@ -13,7 +13,7 @@ from harness.reports.markdown import markdown
 from harness.reports.shown_runs import alone
 from harness.reports.tables import tables
 from harness.scenarios.context import Context
-from harness.steps.latency import LatencySummary, summarise_latency
+from harness.steps.latency import TurnFigures, turn_figures
 from harness.steps.summarise import summarise
 from harness.steps.validity import sessions_at_fault, with_validity
 from harness.store.manifest import AgentEntry, RunManifest
@@ -30,25 +30,25 @@ STARVED = Contention(
 TURN = TurnTiming(method="test", spoken_end_ms=0, ttfa_ms=500.0, ttft_ms=80.0, contention=QUIET)
 
 
-def of(*turns: TurnTiming) -> LatencySummary:
-    return summarise_latency({f"c{k}": [t] for k, t in enumerate(turns)}, budgets_ms={"ttft": 500, "ttfa": 500}, seed=1)
+def of(*turns: TurnTiming) -> TurnFigures:
+    return turn_figures({f"c{k}": [t] for k, t in enumerate(turns)}, budgets_ms={"ttft": 500, "ttfa": 500}, seed=1)
 
 
 def test_a_contended_turn_takes_no_part_in_any_latency() -> None:
     late = replace(TURN, ttfa_ms=8_673.0, ttft_ms=4_000.0, contention=STARVED)
     found = of(*[TURN] * 3, late)
-    assert found == replace(of(*[TURN] * 3), turns=4, contended=1)
+    assert found == of(*[TURN] * 3).model_copy(update={"turns": 4, "contended": 1})
 
 
 def test_beside_a_figure_stands_what_of_it_could_be_others() -> None:
     late = replace(TURN, ttfa_ms=516.0, contention=replace(QUIET, at_most_ms={"ttfa": 22.0, "ttft": 1.0}))
-    found = of(late, late, TURN).quantiles
-    assert (found["ttfa"].p50, found["ttfa"].p50_others_ms) == (516.0, 22.0)
-    assert found["ttft"].p50_others_ms == pytest.approx(1.0)
+    found = of(late, late, TURN)
+    assert (found.ttfa_ms.p50, found.ttfa_ms.p50_others_ms) == (516.0, 22.0)
+    assert found.ttft_ms.p50_others_ms == pytest.approx(1.0)
 
 
 def test_of_an_agent_that_nobody_watched_nothing_is_said_to_be_others() -> None:
-    found = of(TURN, replace(TURN, contention=None)).quantiles["ttfa"]
+    found = of(TURN, replace(TURN, contention=None)).ttfa_ms
     assert (found.p50, found.p50_others_ms) == (500.0, None)
 
 
@@ -56,7 +56,7 @@ def test_a_figure_that_ended_before_others_came_stays() -> None:
     """The first sound is the machine's; the token before it is the agent's own."""
     late = replace(TURN, ttfa_ms=900.0, ttft_ms=80.0, contention=replace(STARVED, at_most_ms={"ttfa": 600.0, "ttft": 3.0}))
     found = of(late, late)
-    assert (found.quantiles["ttft"].n, found.quantiles["ttfa"].n, found.contended) == (2, 0, 2)
+    assert (found.ttft_ms.n, found.ttfa_ms.n, found.contended) == (2, 0, 2)
 
 
 def test_silence_on_a_starved_machine_is_not_the_agent_s() -> None:
@@ -68,7 +68,7 @@ def test_silence_on_a_starved_machine_is_not_the_agent_s() -> None:
 def test_contended_turns_do_not_use_up_what_may_be_discarded() -> None:
     one_bad = [TURN] * 30 + [replace(TURN, ttfa_ms=None, discarded="a click")]
     many_contended = [*one_bad, *[replace(TURN, contention=STARVED)] * 5]
-    assert of(*many_contended).quantiles["ttfa"].p50 == of(*one_bad).quantiles["ttfa"].p50 == 500.0
+    assert of(*many_contended).ttfa_ms.p50 == of(*one_bad).ttfa_ms.p50 == 500.0
 
 
 @pytest.fixture
