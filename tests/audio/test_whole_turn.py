@@ -117,12 +117,19 @@ def test_hibari_says_the_same_bytes_again_whatever_it_said_before(hibari: Hibari
 
 @pytest.mark.models
 def test_speakers_differ_in_pitch_and_pace_by_sex_and_age(hibari: HibariSynthesiser) -> None:
+    sentences = (
+        "I had two good hours on Sunday, and I can't remember any of it.",
+        "My brother has stopped calling me back, and I keep telling myself that he is only busy.",
+        "They gave my shifts to somebody else and never told me why.",
+    )
     made = {
-        name: render_turn("I had two good hours on Sunday, and I can't remember any of it.", None, hibari, None, voice.speaker)
+        name: [render_turn(text, None, hibari, None, voice.speaker) for text in sentences]
         for name, voice in CALLER_VOICES.items()
         if voice.weight == "hibari"
     }
-    pitch = {name: _last_f0(to_float(turn.samples), turn.rate_hz, 60.0) for name, turn in made.items()}
+    pitch = {name: _last_f0(to_float(first.samples), first.rate_hz, 60.0) for name, (first, *_) in made.items()}
     assert pitch["abe"] < pitch["tom"] < pitch["max"] < pitch["eve"] < pitch["ann"] < pitch["zoe"]
-    assert made["zoe"].duration_s < made["ann"].duration_s < made["eve"].duration_s
-    assert made["max"].duration_s < made["tom"].duration_s < made["abe"].duration_s
+    # Lengths come in frames of 16 ms, and processors round them differently: one sentence is too short to tell a pace by.
+    lasts_s = {name: sum(turn.duration_s for turn in turns) for name, turns in made.items()}
+    assert lasts_s["zoe"] < lasts_s["ann"] < lasts_s["eve"]
+    assert lasts_s["max"] < lasts_s["tom"] < lasts_s["abe"]
