@@ -40,7 +40,6 @@ from harness.reports.view import (
     TurnView,
 )
 from harness.scenarios.context import Context
-from harness.steps.endpointing import EndpointingSummary
 from harness.steps.onset_error import largest
 from harness.steps.summary import BoardSummary, Cell, RunSummary
 from harness.store.judgment import Judgment, reference_name
@@ -166,15 +165,14 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
 def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context]) -> dict[Subset, SliceView]:
     """A run of one subset alone has no cells for the subsets: one is the whole, the other empty."""
     return {
-        subset: slices.get(subset)
-        or (slices["all"] if all(c.subset == subset for c in contexts) else SliceView(0, {}, RatingView()))
+        subset: slices.get(subset) or (slices["all"] if all(c.subset == subset for c in contexts) else SliceView())
         for subset in SUBSETS
     }
 
 
 def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
     return SliceView(
-        cell.turns,
+        cell,
         {metric: _quantiles(getattr(cell, f"{metric}_ms")) for metric in METRICS},
         RatingView(
             elo=Estimate.of(cell.elo, cell.elo_interval),
@@ -185,21 +183,6 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
             contexts=board.contexts if board is not None else 0,
             over={name: Estimate.of(found.value, found.interval) for name, found in cell.elo_over.items()},
         ),
-        cell.p_frontier,
-        cell.p_best_within_budget,
-        no_reply=cell.no_reply,
-        failed=cell.failed,
-        discarded=sum(cell.discarded.values()),
-        contended=cell.contended,
-        within_ttft=cell.within_budget.ttft,
-        within_ttfa=cell.within_budget.ttfa,
-        cut_in_rate=cell.cut_in_rate,
-        false_start_rate=cell.false_start_rate,
-        pauses_cut=cell.pauses_cut[0],
-        pauses_marked=cell.pauses_cut[1],
-        underruns=cell.underruns,
-        endpointing=EndpointingSummary(**{name: getattr(cell, name) for name in EndpointingSummary.model_fields}),
-        events=tuple(cell.events),
     )
 
 

@@ -62,16 +62,17 @@ def method_words(view: PageView) -> str:
 
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
-    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.turns, "turn")]
+    notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.cell.turns, "turn")]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
-    if part.contended:
-        notes.append(f"{part.contended} contended, left out of latencies")
+    if part.cell.contended:
+        notes.append(f"{part.cell.contended} contended, left out of latencies")
     if agent.own_family_judgments:
         notes.append(f"own-family verdicts: {agent.own_family_judgments} of {agent.total_judgments}")
     if agent.common_opening is not None:
         notes.append("{} of {} replies open with the same three words".format(*agent.common_opening))
-    pauses = f"{part.pauses_cut} of {part.pauses_marked}" if part.pauses_marked else UNKNOWN_TEXT
+    cut, marked = part.cell.pauses_cut
+    pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     ttfa_tone = ""
     if ttfa is not None and ttfa.p50.value is not None:
         ttfa_tone = "good" if ttfa.p50.value <= view.budget_ttfa_ms else "bad"
@@ -84,19 +85,19 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
         _latency_cell(ttfa, "p95"),
         _latency_cell(ttft, "p50"),
         Cell(
-            share(part.within_ttfa),
-            f"TTFT {share(part.within_ttft)}" if part.within_ttft is not None else "",
-            value=part.within_ttfa,
+            share(part.cell.within_budget.ttfa),
+            f"TTFT {share(part.cell.within_budget.ttft)}" if part.cell.within_budget.ttft is not None else "",
+            value=part.cell.within_budget.ttfa,
         ),
-        Cell(share(part.cut_in_rate), value=part.cut_in_rate),
-        Cell(pauses, value=part.pauses_cut / part.pauses_marked if part.pauses_marked else None),
+        Cell(share(part.cell.cut_in_rate), value=part.cell.cut_in_rate),
+        Cell(pauses, value=cut / marked if marked else None),
         Cell(
-            str(part.no_reply),
-            f"{part.failed} failed" if part.failed else "",
-            "bad" if part.no_reply else "",
-            part.no_reply,
+            str(part.cell.no_reply),
+            f"{part.cell.failed} failed" if part.cell.failed else "",
+            "bad" if part.cell.no_reply else "",
+            part.cell.no_reply,
         ),
-        Cell(share(part.p_frontier), value=part.p_frontier),
+        Cell(share(part.cell.p_frontier), value=part.cell.p_frontier),
     )
     return Row(
         name=agent.name,

@@ -19,7 +19,7 @@ class EndpointingSection:
 
 def section(view: PageView, subset: Subset) -> EndpointingSection:
     """What is known of one subset; rows only of agents of which something is."""
-    mine = [(a.name, a.slices[subset].endpointing) for a in view.agents if a.spoken and subset in a.slices]
+    mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
     known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
     return EndpointingSection(
         ENDS_HEAD, ends_rows(known), PAUSES_HEAD, pauses_rows(known), (*talked_over(mine), *untimed(mine))

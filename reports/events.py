@@ -17,5 +17,5 @@ class EventsSection:
 
 def section(view: PageView, subset: Subset) -> EventsSection:
     """What is known of one subset; no rows in a run without events."""
-    mine = [(a.name, a.slices[subset].events) for a in view.agents if a.spoken and subset in a.slices]
+    mine = [(a.name, a.slices[subset].cell.events) for a in view.agents if a.spoken and subset in a.slices]
     return EventsSection(HEAD, event_rows(mine), event_notes(mine))

@@ -115,7 +115,7 @@ def render(view: PageView) -> str:
 def _is_shown(view: PageView, anchor: str) -> bool:
     """Whether a section has anything on this page; most always say something."""
     if anchor == "events":
-        return any(agent.whole.events for agent in view.agents)
+        return any(agent.whole.cell.events for agent in view.agents)
     return anchor != "baseline" or view.baseline is not None
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from harness.reports.conditions import conditions
 from harness.reports.losses import losses
 from harness.reports.verdict import fast, kind
-from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView
-from harness.steps.endpointing import EndpointingSummary
+from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
@@ -59,13 +58,14 @@ def _systems(view: PageView) -> Iterator[Row]:
             part = agent.slices.get(subset)
             if part is None:
                 continue
+            cell = part.cell
             row: Row = {
                 "system": agent.name,
                 "kind": "agent",
                 "condition": agent.condition,
                 "subset": subset,
                 "valid": agent.valid,
-                "turns": part.turns,
+                "turns": cell.turns,
                 **_rating(part.rating),
             }
             for metric in METRICS:
@@ -74,14 +74,15 @@ def _systems(view: PageView) -> Iterator[Row]:
                 row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
                 row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms) if figure else None
                 row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms) if figure else None
-            row["p_frontier"] = part.p_frontier
-            row["p_best_within_budget"] = part.p_best_within_budget
+            row["p_frontier"] = cell.p_frontier
+            row["p_best_within_budget"] = cell.p_best_within_budget
             if subset == "all":
                 row["fast"], row["kind"] = fast(agent, view).answer, kind(agent, view).answer
             row |= {
-                "within_ttfa": part.within_ttfa, "within_ttft": part.within_ttft, "cut_in_rate": part.cut_in_rate,
-                "pauses_cut": part.pauses_cut, "pauses_marked": part.pauses_marked, "no_reply": part.no_reply,
-                "failed": part.failed, "discarded": part.discarded, "contended": part.contended, "underruns": part.underruns,
+                "within_ttfa": cell.within_budget.ttfa, "within_ttft": cell.within_budget.ttft, "cut_in_rate": cell.cut_in_rate,
+                "pauses_cut": cell.pauses_cut[0], "pauses_marked": cell.pauses_cut[1], "no_reply": cell.no_reply,
+                "failed": cell.failed, "discarded": sum(cell.discarded.values()), "contended": cell.contended,
+                "underruns": cell.underruns,
             }  # fmt: skip
             if subset == "all" and agent.common_opening is not None:
                 row["replies_opening_alike"], row["replies_heard"] = agent.common_opening
@@ -98,7 +99,7 @@ def _endpointing(view: PageView) -> Iterator[Row]:
     """One row an agent, subset, kind and length of pause."""
     for agent in view.agents:
         for subset in SUBSETS:
-            found = agent.slices[subset].endpointing if subset in agent.slices else EndpointingSummary()
+            found = agent.slices.get(subset, SliceView()).cell
             for row in found.endpointing:
                 yield {
                     "agent": agent.name, "condition": agent.condition, "subset": subset, "kind": row.kind,

@@ -86,7 +86,7 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
         fast(agent, view),
         kind(agent, view),
         _sentence(agent, view),
-        share(agent.whole.p_best_within_budget),
+        share(agent.whole.cell.p_best_within_budget),
         "; ".join(part for part in parts if part) + ".",
     )
 
@@ -179,20 +179,22 @@ def _signed_interval(estimate: Estimate) -> str:
 def _sentence(agent: AgentView, view: PageView) -> str:
     """`Answers within 500 ms on 62 % of turns; rated below “good” and above “plain”, preferred to “good” in …`."""
     parts = [_in_time(agent, view)]
-    if agent.whole.cut_in_rate:
-        parts.append(f"cuts in on {share(agent.whole.cut_in_rate)} of turns")
+    if agent.whole.cell.cut_in_rate:
+        parts.append(f"cuts in on {share(agent.whole.cell.cut_in_rate)} of turns")
     parts.append(_against_references(agent, view))
     return "; ".join(parts) + "."
 
 
 def _in_time(agent: AgentView, view: PageView) -> str:
     budget, within = (
-        (view.budget_ttfa_ms, agent.whole.within_ttfa) if agent.spoken else (view.budget_ttft_ms, agent.whole.within_ttft)
+        (view.budget_ttfa_ms, agent.whole.cell.within_budget.ttfa)
+        if agent.spoken
+        else (view.budget_ttft_ms, agent.whole.cell.within_budget.ttft)
     )
     if within is None:
         return "Its latency is not known"
     begins = "Answers" if agent.spoken else "Gives its first token"
-    return f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.turns, 'turn')}"
+    return f"{begins} within {milliseconds(budget)} on {share(within)} of {counted(agent.whole.cell.turns, 'turn')}"
 
 
 def _against_references(agent: AgentView, view: PageView) -> str:
@@ -226,20 +228,20 @@ def _place(over: Estimate) -> str:
 
 def _speed_words(agent: AgentView, view: PageView) -> str:
     name, budget, within = (
-        ("TTFA", view.budget_ttfa_ms, agent.whole.within_ttfa)
+        ("TTFA", view.budget_ttfa_ms, agent.whole.cell.within_budget.ttfa)
         if agent.spoken
-        else ("TTFT", view.budget_ttft_ms, agent.whole.within_ttft)
+        else ("TTFT", view.budget_ttft_ms, agent.whole.cell.within_budget.ttft)
     )
     figure = _figure(agent)
     if figure.p50_over:
-        return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.turns, 'turn')}"
+        return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.cell.turns, 'turn')}"
     if figure.p50.value is None:
         return f"no {name} could be measured"
     band = latency_interval(figure.p50)
     return (
         f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
         f"{'within' if figure.p50.value <= budget else 'over'} the {milliseconds(budget)} budget; "
-        f"{share(within)} of {counted(agent.whole.turns, 'turn')} within it"
+        f"{share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 
 
@@ -252,11 +254,11 @@ def _rating_words(agent: AgentView) -> str:
 
 
 def _interaction_words(agent: AgentView) -> str:
-    if agent.whole.cut_in_rate is None:
+    if agent.whole.cell.cut_in_rate is None:
         return "cut-ins not known"
-    cut = f"cuts in on {share(agent.whole.cut_in_rate)} of turns"
-    if agent.whole.pauses_marked:
-        cut += f" and into {agent.whole.pauses_cut} of {counted(agent.whole.pauses_marked, 'pause')}"
+    cut = f"cuts in on {share(agent.whole.cell.cut_in_rate)} of turns"
+    if agent.whole.cell.pauses_cut[1]:
+        cut += f" and into {agent.whole.cell.pauses_cut[0]} of {counted(agent.whole.cell.pauses_cut[1], 'pause')}"
     return cut
 
 

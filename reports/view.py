@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.steps.cautions import Caution
-from harness.steps.endpointing import EndpointingSummary
-from harness.steps.events import EventRow
 from harness.steps.onset_error import OnsetError
+from harness.steps.summary import AgentSummary
 from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -101,28 +100,12 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class SliceView:
-    """One agent on one subset of the contexts. Rates are shares of turns; those of false starts, of marked pauses."""
+    """One agent on one subset of the contexts: its cell of the summary, and what of it is drawn with intervals."""
 
-    turns: int
-    latency: Mapping[Metric, LatencyView]
-    rating: RatingView
-    p_frontier: float | None = None
-    p_best_within_budget: float | None = None
-    """The share of resamples in which it is the best rated of those within the budget."""
+    cell: AgentSummary = field(default_factory=lambda: AgentSummary(turns=0, no_reply=0))
+    latency: Mapping[Metric, LatencyView] = field(default_factory=dict)
+    rating: RatingView = RatingView()
     on_frontier: bool | None = None
-    no_reply: int = 0
-    failed: int = 0
-    discarded: int = 0
-    contended: int = 0
-    within_ttft: float | None = None
-    within_ttfa: float | None = None
-    cut_in_rate: float | None = None
-    false_start_rate: float | None = None
-    pauses_cut: int = 0
-    pauses_marked: int = 0
-    underruns: int = 0
-    endpointing: EndpointingSummary = field(default_factory=EndpointingSummary)
-    events: tuple[EventRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

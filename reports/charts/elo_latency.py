@@ -83,7 +83,7 @@ def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
     if latency.value is None or latency.value <= 0:
         return None
     low = None if latency.low is None else max(latency.low, 1.0)
-    words = "not known" if part.p_frontier is None else share(part.p_frontier)
+    words = "not known" if part.cell.p_frontier is None else share(part.cell.p_frontier)
     return Point(agent.name, number, Estimate(latency.value, low, latency.high), part.rating.elo, words)
 
 

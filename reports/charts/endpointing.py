@@ -130,7 +130,7 @@ def by_length(view: PageView) -> Chart | None:
 
 
 def _row(agent: AgentView, subset: Subset, band: tuple[float, float | None]) -> PauseShare | None:
-    rows = agent.slices[subset].endpointing.endpointing if subset in agent.slices else []
+    rows = agent.slices[subset].cell.endpointing if subset in agent.slices else []
     return next((row for row in rows if row.kind == "all" and row.pause_ms == band), None)
 
 
@@ -139,7 +139,7 @@ def _marks(agent: AgentView, subset: Subset) -> list[Row]:
     row = _row(agent, subset, EVERY_LENGTH)
     if row is None or not row.of:
         return []
-    found = agent.slices[subset].endpointing
+    found = agent.slices[subset].cell
     both = (
         (_MEASURES[0], found.dead_air_ms, row.cut, row.share, row.interval),
         (_MEASURES[1], found.decision_delay_ms, row.decided, row.decided_share, row.decided_interval),

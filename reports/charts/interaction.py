@@ -10,7 +10,8 @@ from harness.ranking.exact import share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
-from harness.reports.view import SUBSETS, PageView, SliceView
+from harness.reports.view import SUBSETS, PageView
+from harness.steps.summary import AgentSummary
 from harness.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
@@ -18,7 +19,7 @@ _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
 
 def chart(view: PageView) -> Chart | None:
     """None without agents."""
-    spoken = [agent for agent in view.agents if agent.spoken and agent.whole.turns]
+    spoken = [agent for agent in view.agents if agent.spoken and agent.whole.cell.turns]
     if not spoken:
         return None
     contexts = {subset: sum(subset in ("all", c.subset) for c in view.contexts) for subset in SUBSETS}
@@ -34,7 +35,7 @@ def chart(view: PageView) -> Chart | None:
         }
         for a in spoken
         for subset in SUBSETS
-        for kind, (k, n) in _counts(a.slices[subset]).items()
+        for kind, (k, n) in _counts(a.slices[subset].cell).items()
         if n
         for low, high in [share_interval(k, n) if contexts[subset] >= FEWEST_CONTEXTS else (None, None)]
     ]
@@ -63,9 +64,9 @@ def chart(view: PageView) -> Chart | None:
     rows = tuple(
         (
             a.name,
-            *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a.whole).values()),
-            share(a.whole.false_start_rate),
-            str(a.whole.underruns),
+            *(f"{k} of {n}" if n else UNKNOWN_TEXT for k, n in _counts(a.whole.cell).values()),
+            share(a.whole.cell.false_start_rate),
+            str(a.whole.cell.underruns),
         )
         for a in spoken
     )
@@ -79,11 +80,11 @@ def chart(view: PageView) -> Chart | None:
     )
 
 
-def _counts(agent: SliceView) -> dict[str, tuple[int, int]]:
+def _counts(agent: AgentSummary) -> dict[str, tuple[int, int]]:
     cut = round((agent.cut_in_rate or 0.0) * agent.turns)
     return {
         "cut-in": (cut, agent.turns if agent.cut_in_rate is not None else 0),
-        "pause cut": (agent.pauses_cut, agent.pauses_marked),
+        "pause cut": agent.pauses_cut,
         "no reply": (agent.no_reply, agent.turns),
         "failed session": (agent.failed, agent.turns + agent.failed),
     }

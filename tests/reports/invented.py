@@ -34,8 +34,9 @@ from harness.reports.view import (
 )
 from harness.steps.cautions import Circumstances
 from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
+from harness.steps.latency import WithinBudget
 from harness.steps.onset_error import OnsetError
-from harness.steps.summary import Cell, JudgeSummary, RunSummary
+from harness.steps.summary import AgentSummary, Cell, JudgeSummary, RunSummary
 
 _SAYINGS = (
     "that sounds like a heavy week",
@@ -317,23 +318,22 @@ def _agent(
         }
         faster = [r for m, r in zip(medians, ratings, strict=True) if m < medians[number]]
         best = ratings[number] > max(faster, default=0.0)
-        slices[subset] = SliceView(
-            len(turns),
-            latency,
-            _rating(rng, ratings[number] + shift),
-            0.8 if best else 0.1,
-            p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
-            on_frontier=best,
+        cell = AgentSummary(
+            turns=len(turns),
             no_reply=sum(t.no_reply for t in turns),
             failed=sum(t.status == "failed" for t in turns),
-            within_ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
-            within_ttfa=float((values <= 500).mean()) if len(values) else None,
+            within_budget=WithinBudget(
+                ttft=float((values * 0.25 <= 500).mean()) if len(values) else None,
+                ttfa=float((values <= 500).mean()) if len(values) else None,
+            ),
             cut_in_rate=0.0,
             false_start_rate=cut / max(len(turns), 1),
-            pauses_cut=cut,
-            pauses_marked=sum(len(t.pauses) for t in turns),
-            endpointing=_endpointing(number, medians[number], len(turns)),
+            pauses_cut=(cut, sum(len(t.pauses) for t in turns)),
+            p_frontier=0.8 if best else 0.1,
+            p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
+            **dict(_endpointing(number, medians[number], len(turns))),
         )
+        slices[subset] = SliceView(cell, latency, _rating(rng, ratings[number] + shift), on_frontier=best)
     return AgentView(
         name=labels[number], family="invented", spoken=True, slices=slices, against=_against(ratings[number], len(contexts))
     )

@@ -18,8 +18,11 @@ from tests.reports.invented import invented_view
 
 def _without(view: PageView) -> PageView:
     """The same page of a run that was timed without the figure."""
-    bare = EndpointingSummary(endpointing_untimed=3)
-    slices = [{subset: replace(part, endpointing=bare) for subset, part in a.slices.items()} for a in view.agents]
+    bare = dict(EndpointingSummary(endpointing_untimed=3))
+    slices = [
+        {subset: replace(part, cell=part.cell.model_copy(update=bare)) for subset, part in a.slices.items()}
+        for a in view.agents
+    ]
     return replace(view, agents=tuple(replace(a, slices=s) for a, s in zip(view.agents, slices, strict=True)))
 
 
@@ -36,7 +39,7 @@ def test_an_agent_stands_by_its_dead_air_and_by_its_decisions_where_it_tells_the
     told = {(row["agent"], row["measure"]): row for row in rows}
     assert {agent for agent, _ in told} == {"invented-a", "invented-b"}
     assert len(told) == 3
-    found = view.agents[0].whole.endpointing
+    found = view.agents[0].whole.cell
     first = told["invented-a", "dead air, pauses cut"]
     assert (first["ms"], first["share"]) == (found.dead_air_ms.mean, found.pauses_cut_share)
     assert "other speech, without compute" in chart.caption

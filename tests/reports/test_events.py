@@ -17,7 +17,9 @@ ROW = EventRow(
 
 def _with_events(view: PageView) -> PageView:
     first, *rest = view.agents
-    slices = {subset: replace(part, events=(ROW,)) for subset, part in first.slices.items()}
+    slices = {
+        subset: replace(part, cell=part.cell.model_copy(update={"events": [ROW]})) for subset, part in first.slices.items()
+    }
     return replace(view, agents=(replace(first, slices=slices), *rest))
 
 

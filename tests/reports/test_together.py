@@ -295,7 +295,7 @@ def test_a_run_judged_as_written_has_the_same_board_at_every_door(run: Run, tmp_
     view = page(store)
     assert {agent.name: agent.whole.rating.elo.value for agent in view.agents} == {n: expected[n] for n in ("quick", "slow")}
     assert [r.ratings["all"].elo.value for r in view.references] == [expected["ref:careful"]]
-    assert view.agents[0].whole.p_best_within_budget == summary.whole[0].p_best_within_budget is not None
+    assert view.agents[0].whole.cell.p_best_within_budget == summary.whole[0].p_best_within_budget is not None
     assert view.agents[0].against["ref:careful"].verdicts == 9
     told = CliRunner().invoke(app, ["report", str(store.folder), "--export", str(tmp_path / "out")])
     assert told.exit_code == 0, told.output
