@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.ranking.clustered import clustered_mean
 from harness.reports.paired import figures, paired
-from harness.reports.view import METRICS, BaselineView, Change, Estimate, Metric, PageView
+from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView
 from harness.store.judgment import is_reference
 from harness.wording import milliseconds, share
 
@@ -162,7 +162,7 @@ def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
             yield context.id, 0.5 if row.winner == "tie" else float(row.winner == "ab"[sides.index(agent)])
 
 
-def _latency(metric: Metric) -> Callable[[PageView, str], ByConversation]:
+def _latency(metric: str) -> Callable[[PageView, str], ByConversation]:
     return lambda view, agent: figures(view, agent, metric)
 
 

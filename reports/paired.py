@@ -10,7 +10,7 @@ from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.clustered import SEED
 from harness.ranking.percentiles import weighted_quantile
 from harness.ranking.sandwich import FEWEST_CONTEXTS
-from harness.reports.view import Estimate, Metric, PageView
+from harness.reports.view import Estimate, PageView
 from harness.timing.figures import NO_REPLY_MS
 
 ByConversation = Mapping[str, Sequence[float]]
@@ -24,7 +24,7 @@ class Paired:
     conversations: int
 
 
-def figures(view: PageView, agent: str, metric: Metric = "ttfa") -> dict[str, list[float]]:
+def figures(view: PageView, agent: str, metric: str = "ttfa") -> dict[str, list[float]]:
     """Conversation → the agent's values there; a turn without reply counts as 15 s."""
     found: dict[str, list[float]] = defaultdict(list)
     for context in view.contexts:
@@ -37,7 +37,7 @@ def figures(view: PageView, agent: str, metric: Metric = "ttfa") -> dict[str, li
     return found
 
 
-def against(view: PageView, agent: str, other: str, metric: Metric = "ttfa") -> Paired | None:
+def against(view: PageView, agent: str, other: str, metric: str = "ttfa") -> Paired | None:
     """`agent` minus `other` within one run; None where they share no conversation."""
     return paired(figures(view, agent, metric), figures(view, other, metric))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from harness.steps.catalogue import LATENCIES
 from harness.steps.cautions import Caution
 from harness.steps.onset_error import OnsetError
 from harness.steps.summary import AgentSummary
@@ -17,15 +18,7 @@ from harness.timing.figures import BUDGET_MS
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
 
-Metric = Literal["ttfa", "ttft", "first_sound", "first_speech", "first_word", "first_substance"]
-METRICS: dict[Metric, str] = {
-    "ttfa": "TTFA: first vocal sound heard",
-    "ttft": "TTFT: first answer token (reported by the agent)",
-    "first_sound": "First audible sound of any kind",
-    "first_speech": "First speech",
-    "first_word": "First word",
-    "first_substance": "First word of substance",
-}
+METRICS: dict[str, str] = {figure.key: figure.title for figure in LATENCIES if figure.drawn}
 """The latency figures the page can switch between, with the words that stand on the axis."""
 
 AXIS_NAMES: dict[str, str] = {
@@ -103,7 +96,7 @@ class SliceView:
     """One agent on one subset of the contexts: its cell of the summary, and what of it is drawn with intervals."""
 
     cell: AgentSummary = field(default_factory=lambda: AgentSummary(turns=0, no_reply=0))
-    latency: Mapping[Metric, LatencyView] = field(default_factory=dict)
+    latency: Mapping[str, LatencyView] = field(default_factory=dict)
     rating: RatingView = RatingView()
     on_frontier: bool | None = None
 

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.errors import UserError
 from harness.ranking.gate import Rule
 from harness.scenarios.context import Context
-from harness.steps.gate_figures import PREFIXES, UNITS, Unit, has_no_need_of_sound, unit_of
+from harness.steps.catalogue import BY_PATH, Unit
+from harness.steps.gate_figures import PREFIXES, has_no_need_of_sound, unit_of
 from harness.steps.summary import Subset
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
@@ -144,7 +145,7 @@ def _problem(limit: Limit) -> str:
     if unit is None and limit.figure.endswith("mean"):
         return f"{limit.figure}: a mean has no interval that holds; limit a p50, a p95 or no_reply_rate instead"
     if unit is None:
-        known = ", ".join((*UNITS, *(f"{prefix}REFERENCE" for prefix in PREFIXES)))
+        known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES)))
         return f"figure {limit.figure!r}: a limit can have one of {known}"
     return _out_of_range(limit, unit)
 

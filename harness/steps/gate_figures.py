@@ -8,57 +8,42 @@ alone.
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from harness.ranking.board import Board
 from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
 from harness.ranking.leaderboard import leaderboard
+from harness.steps.catalogue import BY_PATH, Unit
 from harness.steps.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
-from harness.steps.latency import FIGURES, heard_turns, kept_turns, latency_values, within_budget_flags
+from harness.steps.latency import heard_turns, kept_turns, latency_values, within_budget_flags
 from harness.steps.rank import Place, contexts_of
 from harness.steps.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.store.judgment import Judgment
 from harness.store.selection import HEARD, Selection, Turns
 
-Unit = Literal["ms", "share", "elo"]
 PEOPLE: Final = "people."
 _OVER: Final = "elo_over."
 PREFIXES: Final = (_OVER, PEOPLE + _OVER)
 _DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
-UNITS: Final[dict[str, Unit]] = {
-    **{f"{name}_ms.{kind}": "ms" for name in FIGURES for kind in ("p50", "p95")},
-    **{f"{name}.p50": "ms" for name in _DELAYS},
-    "within_budget.ttfa": "share",
-    "within_budget.ttft": "share",
-    "pauses_cut_share": "share",
-    "false_start_rate": "share",
-    "cut_in_rate": "share",
-    "no_reply_rate": "share",
-    "understood_wer": "share",
-    "heard_wer": "share",
-    "win_rate": "share",
-    PEOPLE + "win_rate": "share",
-}
-_BETTER_HIGHER: Final = ("within_budget.ttfa", "within_budget.ttft", "win_rate", PEOPLE + "win_rate")
 
 
 def unit_of(figure: str) -> Unit | None:
     """The unit of a figure; None where no limit can be put on it."""
     if any(figure.startswith(prefix) and len(figure) > len(prefix) for prefix in PREFIXES):
         return "elo"
-    return UNITS.get(figure)
+    return BY_PATH[figure].unit if figure in BY_PATH else None
 
 
 def lower_is_better(figure: str) -> bool:
     """Which way a figure points."""
-    return figure not in _BETTER_HIGHER and unit_of(figure) != "elo"
+    return unit_of(figure) != "elo" and not BY_PATH[figure].higher_is_better
 
 
 def has_no_need_of_sound(figure: str) -> bool:
     """Whether an agent that is asked in text can have it."""
-    return figure.startswith("ttft_ms.") or figure in _BETTER_HIGHER[1:] or unit_of(figure) == "elo"
+    return unit_of(figure) == "elo" or "sound" not in BY_PATH[figure].needs
 
 
 class Cells:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.steps.catalogue import HEARD, LATENCIES
 from harness.steps.line import LineSummary, line_of
 from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
@@ -26,21 +27,8 @@ SHORT_PAUSE_MS: Final = 800.0
 """Longer pauses are the turn's end in many people's speech; they are counted apart."""
 MOST_DISCARDED: Final = 0.05
 
-_HEARD_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
-    "ttfa": lambda t: t.ttfa_ms,
-    "first_sound": lambda t: t.first_sound_ms,
-    "first_speech": lambda t: t.first_speech_ms,
-    "first_word": lambda t: t.first_word_ms,
-    "first_substance": lambda t: t.first_substance_ms,
-}
-_OF_WORDS: Final = ("first_word", "first_substance")
-_REPORTED_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
-    "ttft": lambda t: t.ttft_ms,
-    "ttft_from_spoken_end": lambda t: t.ttft_from_spoken_end_ms,
-    "first_byte": lambda t: t.first_byte_ms,
-    "greeting": lambda t: t.greeting_ms,
-}
-_READ: Final = {**_HEARD_FIGURES, **_REPORTED_FIGURES}
+_OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
+_READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
 FIGURES: Final = tuple(_READ)
 
 
@@ -154,14 +142,14 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
         value_ms = read(turn)
         return as_shown(turn, value_ms) if value_ms is not None else None
 
-    return (_ranked if figure in _HEARD_FIGURES else _known)(_made_of(turns, figure), shown)
+    return (_ranked if figure in HEARD else _known)(_made_of(turns, figure), shown)
 
 
 def _made_of(turns: Turns, figure: str) -> Turns:
     """The turns that a figure is made of."""
     if figure in _OF_WORDS:
         return _transcribed(turns, figure)
-    return (_heard if figure in _HEARD_FIGURES else _kept)(turns, figure)
+    return (_heard if figure in HEARD else _kept)(turns, figure)
 
 
 def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, Metric, PageView, Subset
+from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, PageView, Subset
 from harness.reports.wording import system_name
 from harness.wording import share
 
@@ -23,7 +23,7 @@ class Choice:
     """What the switches of the chart choose. `key` is its name on the page."""
 
     condition: str
-    metric: Metric
+    metric: str
     percentile: Percentile
     subset: Subset
 
@@ -63,7 +63,7 @@ def default_choice(view: PageView) -> Choice:
     return Choice(view.conditions[0] if view.conditions else "", default_metric(view), "p50", "all")
 
 
-def default_metric(view: PageView) -> Metric:
+def default_metric(view: PageView) -> str:
     """TTFA, unless no agent speaks."""
     return "ttfa" if any(agent.spoken for agent in view.agents) or not view.agents else "ttft"
 

@@ -21,7 +21,6 @@ from harness.reports.view import (
     JudgeView,
     JudgmentView,
     LatencyView,
-    Metric,
     PageView,
     Preference,
     RatingView,
@@ -305,7 +304,7 @@ def _agent(
         cut = sum(p.name == "cut" for t in turns for p in t.pauses)
         shift = {"all": 0.0, "regular": 6.0, "adversarial": -15.0}[subset]
         slower = {"all": 1.0, "regular": 0.97, "adversarial": 1.12}[subset]
-        ratio: dict[Metric, float] = {
+        ratio: dict[str, float] = {
             "ttfa": 1.0, "ttft": 0.25, "first_sound": 0.98, "first_speech": 1.0, "first_word": 1.03, "first_substance": 1.3,
         }  # fmt: skip
         latency = {

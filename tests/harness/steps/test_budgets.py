@@ -9,8 +9,9 @@ import pytest
 from harness.errors import UserError
 from harness.run.plan import RunOptions, make_plan, new_manifest
 from harness.steps.budgets import limits_for, read_budgets
+from harness.steps.catalogue import BY_PATH
 from harness.steps.check import check_run
-from harness.steps.gate_figures import UNITS, Cells
+from harness.steps.gate_figures import Cells
 from harness.steps.rank import Place
 from harness.steps.summarise import summarise
 from harness.store.run_store import RunStore
@@ -122,7 +123,7 @@ def test_figures_are_those_of_the_cells(old_run: Callable[[str], Path]) -> None:
     store = RunStore.open(old_run("one-condition"))
     cells, checked = Cells(Selection(store)), 0
     for cell in summarise(store).whole:
-        for figure in UNITS:
+        for figure in BY_PATH:
             found = cells.evidence(figure, cell.agent, Place(cell.condition, HEARD))
             shown: Any = cell.model_dump()
             for part in figure.split("."):

@@ -1,0 +1,83 @@
+"""The catalogue of figures: of each its key, its words, its unit, which way is better, and what it needs.
+
+A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, gates, the
+page, its exports and the documents read one list; what a figure *is* says docs/measurement.md, and how it comes about
+`harness.timing`. A new figure of a turn is computed there, and gets a row here and a field in `latency.TurnFigures`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from harness.timing.figures import TurnTiming
+
+Unit = Literal["ms", "share", "elo"]
+Need = Literal["sound", "marks", "words", "judge"]
+"""The agent's voice; what it stamps or reports; what was transcribed of its sound; a verdict."""
+MEDIAN_AND_TAIL: Final = ("p50", "p95")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a cell."""
+
+    key: str
+    """Its dotted path in `cells`; of a time without the unit."""
+    title: str
+    unit: Unit
+    of: str
+    """What it is a share of, or a percentile over."""
+    needs: tuple[Need, ...]
+    higher_is_better: bool = False
+    statistics: tuple[str, ...] = ()
+    """Of a time: those that a limit can name."""
+    read: Callable[[TurnTiming], float | None] | None = None
+    """Of a latency: its value in one turn."""
+    drawn: bool = False
+    """The page can put agents on an axis by it."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """What a limit calls it: one path for each of its statistics."""
+        return tuple(f"{self.key}_ms.{name}" for name in self.statistics) if self.statistics else (self.key,)
+
+
+def _latency(key: str, title: str, read: Callable[[TurnTiming], float | None], *needs: Need, drawn: bool = True) -> Figure:
+    return Figure(key, title, "ms", "turns", needs, statistics=MEDIAN_AND_TAIL, read=read, drawn=drawn)
+
+
+LATENCIES: Final = (
+    _latency("ttfa", "TTFA: first vocal sound heard", lambda t: t.ttfa_ms, "sound"),
+    _latency("ttft", "TTFT: first answer token (reported by the agent)", lambda t: t.ttft_ms, "marks"),
+    _latency("first_sound", "First audible sound of any kind", lambda t: t.first_sound_ms, "sound"),
+    _latency("first_speech", "First speech", lambda t: t.first_speech_ms, "sound"),
+    _latency("first_word", "First word", lambda t: t.first_word_ms, "sound", "words"),
+    _latency("first_substance", "First word of substance", lambda t: t.first_substance_ms, "sound", "words"),
+    _latency("ttft_from_spoken_end", "Spoken end to the first answer token", lambda t: t.ttft_from_spoken_end_ms, "sound",
+             "marks", drawn=False),
+    _latency("first_byte", "First audio message", lambda t: t.first_byte_ms, "sound", drawn=False),
+    _latency("greeting", "Greeting", lambda t: t.greeting_ms, "sound", drawn=False),
+)  # fmt: skip
+"""Those of a turn. Of what is heard, silence ranks slowest; of the rest it is unknown."""
+HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
+
+OTHERS: Final = (
+    Figure("dead_air", "Silence after a turn's true end", "ms", "turns", ("sound",), statistics=("p50",)),
+    Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", "turns", ("sound", "marks"),
+           statistics=("p50",)),
+    Figure("within_budget.ttfa", "TTFA within the budget", "share", "turns", ("sound",), higher_is_better=True),
+    Figure("within_budget.ttft", "TTFT within the budget", "share", "turns", ("marks",), higher_is_better=True),
+    Figure("pauses_cut_share", "Pauses cut", "share", "inner pauses", ("sound",)),
+    Figure("false_start_rate", "False starts", "share", "marked pauses", ("sound",)),
+    Figure("cut_in_rate", "Cut-ins", "share", "turns", ("sound",)),
+    Figure("no_reply_rate", "No reply", "share", "turns", ("sound",)),
+    Figure("understood_wer", "Words that the agent misunderstood", "share", "words", ("sound", "marks")),
+    Figure("heard_wer", "Words of the reply that were not heard as written", "share", "words", ("sound", "words")),
+    Figure("win_rate", "Comparisons won", "share", "comparisons", ("judge",), higher_is_better=True),
+    Figure("people.win_rate", "Comparisons won, by people's votes alone", "share", "comparisons", ("judge",),
+           higher_is_better=True),
+)  # fmt: skip
+
+CATALOGUE: Final = {figure.key: figure for figure in (*LATENCIES, *OTHERS)}
+BY_PATH: Final = {path: figure for figure in CATALOGUE.values() for path in figure.paths}
+"""Figure by the path that a limit names."""
