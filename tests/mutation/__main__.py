@@ -6,6 +6,8 @@ import argparse
 import os
 import sys
 import tomllib
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -34,7 +36,10 @@ def main() -> int:
     paths = sorted(str(path.relative_to(ROOT)) for path in globbed if path.name != "__init__.py")
     faults = mutants.named(ROOT, HERE / "named.toml")
     drawn = [] if asked.named else mutants.drawn(ROOT, paths, asked.count, asked.seed)
-    reached = reaching.observed(ROOT, sorted({*paths, *(fault.path for fault in faults)}), TESTS, asked.reached)
+    reached_paths = sorted({*paths, *(fault.path for fault in faults)})
+    # The tests leave threads behind, and trials are forks of this process: a lock that such a thread holds would never open.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+        reached = apart.submit(reaching.observed, ROOT, reached_paths, TESTS, asked.reached).result()
     trial.import_libraries()
     argued = tomllib.loads((HERE / "equivalent.toml").read_text(encoding="utf-8")).get("mutant", [])
     harmless = {(each["path"], each["fault"]) for each in argued}
