@@ -40,8 +40,9 @@ from harness.reports.view import (
     TurnView,
 )
 from harness.scenarios.context import Context
+from harness.steps.cells import BoardSummary, Cell
 from harness.steps.onset_error import largest
-from harness.steps.summary import BoardSummary, Cell, RunSummary
+from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.timing.figures import BUDGET_MS

@@ -16,10 +16,11 @@ from harness.reports.runs_differ import differences
 from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
 from harness.reports.view import NOT_JOINT, SUBSETS
 from harness.scenarios.context import Context, by_a_person
-from harness.steps import cautions
+from harness.steps import circumstances
+from harness.steps.cells import JudgeSummary, PacingSummary
 from harness.steps.rank import Place, Rated, rated_rows
 from harness.steps.summarise import board_summary, quality_figures
-from harness.steps.summary import JudgeSummary, PacingSummary, RunSummary
+from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, board_rows
@@ -205,7 +206,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
         invalid=[f"{p.label}: {reason}" for p in parts for reason in p.summary.invalid],
-        circumstances=cautions.together(
+        circumstances=circumstances.together(
             [_by_names(p) for p in parts],
             [text for board in quoted for text in board.warnings],
             any(row.system in people for board in quoted for row in board.systems),
@@ -232,7 +233,7 @@ def _shown_name(part: Part, agent: str) -> str:
     return part.names.of(agent, part.names.unsaid or "")
 
 
-def _by_names(part: Part) -> cautions.Circumstances:
+def _by_names(part: Part) -> circumstances.Circumstances:
     """A run's circumstances under the names that its agents have on the page."""
     known, only = part.summary.circumstances, part.names.unsaid or ""
     return known.model_copy(

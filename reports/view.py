@@ -11,8 +11,8 @@ from typing import Literal
 
 from harness.steps.catalogue import LATENCIES
 from harness.steps.cautions import Caution
+from harness.steps.cells import AgentSummary
 from harness.steps.onset_error import OnsetError
-from harness.steps.summary import AgentSummary
 from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]

@@ -10,8 +10,9 @@ from rich.text import Text
 from harness.commands.screen import print_table
 from harness.ranking.percentiles import Quantiles
 from harness.steps.cautions import Caution, Code, Level
+from harness.steps.cells import Cell
 from harness.steps.events_words import HEAD, event_notes, event_rows
-from harness.steps.summary import Cell, RunSummary
+from harness.steps.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
 

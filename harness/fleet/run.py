@@ -28,10 +28,11 @@ from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan
 from harness.run.room import refuse_without_room as refuse_without_disk
 from harness.run.sessions import measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
+from harness.steps.cells import Failure
 from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
 from harness.steps.merge_checks import sessions_of
 from harness.steps.summarise import summarise
-from harness.steps.summary import Failure, RunSummary
+from harness.steps.summary import RunSummary
 from harness.steps.transcribe import transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.database import DATABASE, locked, nothing_but_a_killed_start

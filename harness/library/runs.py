@@ -14,9 +14,10 @@ from harness.run.phases import RunRequest
 from harness.run.phases import run as run_all
 from harness.run.plan import RunOptions
 from harness.steps.budgets import read_budgets
+from harness.steps.cells import Cell
 from harness.steps.check import CheckResult, check_run
 from harness.steps.summarise import summarise
-from harness.steps.summary import Cell, RunSummary
+from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.session import Session

@@ -28,9 +28,10 @@ from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.telemetry import Telemetry
 from harness.run.weights import bring_weights
+from harness.steps.cells import Failure
 from harness.steps.judge import RunJudging, judge_run, load_judges
 from harness.steps.summarise import summarise
-from harness.steps.summary import Failure, RunSummary
+from harness.steps.summary import RunSummary
 from harness.steps.transcribe import TRANSCRIBER, transcribe_all
 from harness.steps.validity import with_validity
 from harness.store.disk import storage_named

@@ -16,8 +16,8 @@ from harness.errors import UserError
 from harness.ranking.gate import Rule
 from harness.scenarios.context import Context
 from harness.steps.catalogue import BY_PATH, Unit
+from harness.steps.cells import Subset
 from harness.steps.gate_figures import PREFIXES, has_no_need_of_sound, unit_of
-from harness.steps.summary import Subset
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest
 

@@ -4,9 +4,9 @@ The same agent answers sooner on a faster machine, so latencies of machines that
 here with what its machines are known to be wrong by, because that differs too.
 """
 
+from harness.steps.cells import MachineCell
 from harness.steps.latency import turn_figures
 from harness.steps.onset_error import largest, onset_error
-from harness.steps.summary import MachineCell
 from harness.store.selection import Selection
 
 

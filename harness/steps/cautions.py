@@ -5,23 +5,21 @@ weakens a figure travels with it. Each caution is a pure consequence of the run:
 not known is said to be not known. Its code is stable, because programs act on it; its words are for people and may change.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.steps.cells import RunFigures
+from harness.steps.circumstances import Circumstances
 from harness.steps.line import MUCH_LOST, in_words
-from harness.steps.onset_error import OnsetError, largest
-from harness.steps.watched import Unwatched, unwatched_words
+from harness.steps.watched import unwatched_words
 from harness.store.selection import MACHINES_DIFFER
-from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT, StagesFrom
+from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT
 from harness.wording import counted, milliseconds
-
-if TYPE_CHECKING:
-    from harness.steps.summary import RunSummary
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
@@ -55,91 +53,7 @@ class Caution(BaseModel):
     text: str
 
 
-class Circumstances(BaseModel):
-    """What a run's figures do not say of themselves, and a reader must know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    contexts: frozenset[str] = frozenset()
-    played: frozenset[str] = frozenset()
-    judged: frozenset[str] = frozenset()
-    verdicts: int = 0
-    ranking: tuple[str, ...] = ()
-    """What the board says of itself."""
-    silent: int = 0
-    """Comparisons decided by silence."""
-    idle_percent: dict[str, float] = Field(default_factory=dict)
-    """CPU of each agent while it waited, in percent of one core."""
-    unfinished: dict[str, int] = Field(default_factory=dict)
-    """Planned sessions that are not finished, by the run's folder."""
-    merged: frozenset[str] = frozenset()
-    """Folders of runs that were merged from shards."""
-    machines_differ: int = 0
-    """Kinds of machine of a merged run, where there are several."""
-    machines_pooled: bool = False
-    """Their latencies stand together, because the user said so."""
-    unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
-    """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
-    reported_stages: dict[str, tuple[StagesFrom, float]] = Field(default_factory=dict)
-    """Agent that stamps no marks → whose word its TTFT and stages are, and the worst resolution of a turn in ms."""
-    throttled: dict[str, int] = Field(default_factory=dict)
-    """Agent → turns during which a core of its machine was slowed down for heat."""
-    unwatched: dict[str, Unwatched] = Field(default_factory=dict)
-    """Agent that ran here → its turns of which less is known of others' share than could be."""
-    length_tells: tuple[str, ...] = ()
-    """Why the endpointing of these callers must not be compared."""
-    timing_alone: frozenset[str] = frozenset()
-    """Conversations whose caller is a recording without a text."""
-    to_judge_again: dict[str, str] = Field(default_factory=dict)
-    """Why the run has to be judged again, by the run's folder."""
-    not_analysed: dict[str, int] = Field(default_factory=dict)
-    """Sessions that a step after the call could not cope with, by the run's folder."""
-    spoken: bool = True
-    """Whether anybody was spoken to; else there is no TTFA to be wrong."""
-    onset_error: OnsetError | None = None
-    """How exactly TTFA was measured; None where any run was not calibrated."""
-    not_calibrated: str = ""
-    """Why not, where that is known."""
-    human_baseline: bool = False
-    """A person's reply competes on the board."""
-
-    @property
-    def unjudged(self) -> frozenset[str]:
-        """Conversations that an agent played and nobody judged."""
-        return self.played - self.judged
-
-
-def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseline: bool) -> Circumstances:
-    """The circumstances of several runs on one page, whose board is `ranking`'s."""
-    spoken = [one for one in each if one.spoken]
-    return Circumstances(
-        contexts=frozenset[str]().union(*(one.contexts for one in each)),
-        played=frozenset[str]().union(*(one.played for one in each)),
-        judged=frozenset[str]().union(*(one.judged for one in each)),
-        verdicts=sum(one.verdicts for one in each),
-        ranking=tuple(ranking),
-        silent=sum(one.silent for one in each),
-        idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
-        unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
-        merged=frozenset[str]().union(*(one.merged for one in each)),
-        machines_differ=max((one.machines_differ for one in each), default=0),
-        machines_pooled=any(one.machines_pooled for one in each),
-        unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
-        reported_stages={name: found for one in each for name, found in one.reported_stages.items()},
-        throttled={name: turns for one in each for name, turns in one.throttled.items()},
-        unwatched={name: turns for one in each for name, turns in one.unwatched.items()},
-        length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
-        timing_alone=frozenset[str]().union(*(one.timing_alone for one in each)),
-        to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
-        not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
-        spoken=bool(spoken),
-        onset_error=largest([one.onset_error for one in spoken]),
-        not_calibrated="; ".join(dict.fromkeys(one.not_calibrated for one in spoken if one.not_calibrated)),
-        human_baseline=human_baseline,
-    )
-
-
-def cautions(summary: "RunSummary", known: Circumstances) -> tuple[Caution, ...]:
+def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
     """Everything that limits what a run can say, gravest first."""
     return gravest_first(
         [
@@ -166,7 +80,7 @@ def _said(code: Code, level: Level, topic: str, text: str) -> Caution:
     return Caution(code=code, level=level, topic=topic, text=text)
 
 
-def _validity(summary: "RunSummary") -> Iterator[Caution]:
+def _validity(summary: RunFigures) -> Iterator[Caution]:
     if not summary.valid:
         why = "; ".join(summary.invalid) or "the run does not say why"
         yield _said("invalid", "bad", "Invalid", f"These figures must not be quoted: {why}.")
@@ -177,7 +91,7 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
         yield _said("length_tells", "warn", "Length gives the end away", text)
 
 
-def _presentations(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     """Said where the quoted board is not of what was heard, or where none stands for the run."""
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
@@ -192,7 +106,7 @@ def _presentations(summary: "RunSummary", known: Circumstances) -> Iterator[Caut
             yield _said("presentation", "warn", "What was judged", _NOT_HEARD_TEXT[quoted])
 
 
-def _judges(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if known.timing_alone:
         yield _said(
             "timing_alone",
@@ -241,7 +155,7 @@ def _ranking(known: Circumstances) -> Iterator[Caution]:
         )
 
 
-def _size(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if len(known.contexts) < FEWEST_CONTEXTS:
         yield _said(
             "few_conversations",
@@ -260,7 +174,7 @@ def _size(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
         )
 
 
-def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if summary.failures:
         agents = ", ".join(sorted({failure.agent for failure in summary.failures}))
         yield _said(
@@ -326,7 +240,7 @@ def _losses(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
         )
 
 
-def _machines(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
+def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if known.machines_differ < 2:
         return
     each = "; ".join(
@@ -344,7 +258,7 @@ def _machines(summary: "RunSummary", known: Circumstances) -> Iterator[Caution]:
     yield _said("machines_differ", "warn", "Machines differ", f"{text} {each}." if each else text)
 
 
-def _lines(summary: "RunSummary") -> Iterator[Caution]:
+def _lines(summary: RunFigures) -> Iterator[Caution]:
     """Lines that carry a media clock say how good they were; a bad one is no fault of the agent's."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:

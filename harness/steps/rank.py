@@ -33,7 +33,7 @@ from harness.store.selection import Selection, Texts
 from harness.timing.figures import BUDGET_MS
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
-    from harness.steps.summary import Subset
+    from harness.steps.cells import Subset
 
 Contexts = frozenset[str]
 

@@ -14,24 +14,15 @@ from harness.judging.trust import trust_in
 from harness.ranking import Board
 from harness.scenarios.context import by_a_person
 from harness.steps.by_machine import by_machine
-from harness.steps.cautions import Circumstances
+from harness.steps.cells import BoardSummary, Cell, EloOver, Failure, JudgeSummary, PacingSummary, ReferenceSummary, Subset
+from harness.steps.circumstances import Circumstances
 from harness.steps.endpointing import endpointing_of
 from harness.steps.events import events_of
 from harness.steps.latency import turn_figures
 from harness.steps.machine import machines_of
 from harness.steps.onset_error import onset_error
 from harness.steps.rank import Place, Rated, contexts_of, rated
-from harness.steps.summary import (
-    BoardSummary,
-    Cell,
-    EloOver,
-    Failure,
-    JudgeSummary,
-    PacingSummary,
-    ReferenceSummary,
-    RunSummary,
-    Subset,
-)
+from harness.steps.summary import RunSummary
 from harness.steps.unfit_callers import unfit_callers
 from harness.steps.watched import unwatched
 from harness.steps.word_errors import heard_wer, understood_wer

@@ -11,7 +11,7 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView
-from harness.steps.summary import AgentSummary
+from harness.steps.cells import AgentSummary
 from harness.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")

@@ -18,8 +18,9 @@ from harness.ranking.percentiles import Quantiles
 from harness.recording import files as recording_files
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.scenarios.context import Context, Reference, Turn
-from harness.steps.cautions import Circumstances
-from harness.steps.summary import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary, RunSummary
+from harness.steps.cells import BoardSummary, Cell, JudgeSummary, PacingSummary, ReferenceSummary
+from harness.steps.circumstances import Circumstances
+from harness.steps.summary import RunSummary
 from harness.store.judgment import AxisMark, JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.pacing import Pacing

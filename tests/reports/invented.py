@@ -31,11 +31,12 @@ from harness.reports.view import (
     Subset,
     TurnView,
 )
-from harness.steps.cautions import Circumstances
+from harness.steps.cells import AgentSummary, Cell, JudgeSummary
+from harness.steps.circumstances import Circumstances
 from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
 from harness.steps.latency import WithinBudget
 from harness.steps.onset_error import OnsetError
-from harness.steps.summary import AgentSummary, Cell, JudgeSummary, RunSummary
+from harness.steps.summary import RunSummary
 
 _SAYINGS = (
     "that sounds like a heavy week",

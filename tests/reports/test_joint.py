@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from harness.reports.joint import write_report
-from harness.steps.cautions import Circumstances
+from harness.steps.circumstances import Circumstances
 from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 

@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from harness.steps.catalogue import BY_PATH, CATALOGUE, HEARD, LATENCIES
+from harness.steps.cells import Cell
 from harness.steps.gate_figures import PEOPLE, has_no_need_of_sound, lower_is_better, unit_of
 from harness.steps.latency import FIGURES, TurnFigures
-from harness.steps.summary import Cell
 
 DOCS = Path(__file__).parents[3] / "docs"
 MADE_BY_A_GATE = {"no_reply_rate": "no_reply", "people.win_rate": "win_rate"}

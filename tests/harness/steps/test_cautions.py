@@ -9,9 +9,11 @@ from rich.console import Console
 
 from harness.commands.table import print_summary
 from harness.judging.trust import trust
-from harness.steps.cautions import Caution, Circumstances, together
+from harness.steps.cautions import Caution
+from harness.steps.cells import Cell, Failure, JudgeSummary
+from harness.steps.circumstances import Circumstances, together
 from harness.steps.onset_error import OnsetError
-from harness.steps.summary import Cell, Failure, JudgeSummary, RunSummary
+from harness.steps.summary import RunSummary
 from harness.store.judgment import PeopleCheck
 
 NINE = frozenset(f"c-{n}" for n in range(9))
