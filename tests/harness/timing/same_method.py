@@ -1,0 +1,101 @@
+"""What `timing-6` makes of drawn recordings and marks: `python -m tests.harness.timing.same_method` writes the file anew.
+
+Runs that were timed by one method are compared with one another, so a method is what it gives. A change that moves any of these
+figures is another method: give it another name in `harness.timing.measure`, and write this file anew.
+
+Only recordings count whose figures stay when the last bit of the agent's sound is random: a figure on the edge of a decision
+comes out differently from processor to processor.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from harness.audio.vocal import silero
+from harness.calibrate.truth_suite import run_suite
+from harness.recording.record import Recording
+from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming, Waterfall
+from harness.timing.measure import METHOD
+from tests.harness.timing.any_marks import draw
+from tests.harness.timing.any_recording import plausible
+from tests.harness.timing.test_any_marks import explained
+
+FILE = Path(__file__).with_name("same_method.json")
+RECORDINGS, MARKS, ONSETS = 80, 250, 2
+"""Drawn recordings, cases of marks, and replies of each condition of the truth suite."""
+WITHIN_MS = 0.5
+_TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
+_WATERFALL = TypeAdapter(Waterfall)
+
+
+def timed(recording: Recording) -> Any:
+    """The figures of all its turns, without what stays at its default."""
+    return _plain(json.loads(_TIMINGS.dump_json(measure_turns(recording, silero()), exclude_defaults=True)))
+
+
+def staged(seed: int) -> Any:
+    """The stages that are made of a case's marks, and the words that refuse some of them."""
+    found = explained(draw(seed))
+    refused = [*found.told.refused, *(found.reply.refused if found.reply else ())]
+    return [_plain(json.loads(_WATERFALL.dump_json(found.waterfall, exclude_defaults=True))), refused]
+
+
+def onsets() -> list[Any]:
+    """Of replies with known onsets: how far off each was, or why it gave no figure."""
+    return _plain([[trial.condition.name, trial.error_ms, trial.discarded] for trial in run_suite(ONSETS)])  # type: ignore[no-any-return]
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two such values say the same, a time within half a millisecond."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(alike(a, b) for a, b in zip(one, other, strict=True))
+    if isinstance(one, float | int) and isinstance(other, float | int) and not isinstance(one, bool):
+        return bool(abs(one - other) <= WITHIN_MS)
+    return bool(one == other)
+
+
+def recording(seed: int) -> Recording:
+    """The recording of a seed."""
+    return plausible(np.random.default_rng(seed))
+
+
+def _dithered(made: Recording, seed: int) -> Recording:
+    noise = np.random.default_rng(seed).integers(-1, 2, len(made.agent_pcm))
+    moved = (made.agent_pcm.astype(np.int32) + np.where(made.agent_pcm == 0, 0, noise)).clip(-32_768, 32_767)
+    return replace(made, agent_pcm=moved.astype(np.int16))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _write() -> None:
+    recordings = {}
+    for seed in range(RECORDINGS):
+        made = recording(seed)
+        found = timed(made)
+        if all(alike(found, timed(_dithered(made, k))) for k in (1, 2)):
+            recordings[str(seed)] = found
+    marks = {str(seed): staged(seed) for seed in range(MARKS)}
+    lines = [
+        f'"{name}": {{\n' + ",\n".join(f'"{seed}": {json.dumps(found)}' for seed, found in values.items()) + "\n}"
+        for name, values in (("recordings", recordings), ("marks", marks))
+    ]
+    lines.append('"onsets": [\n' + ",\n".join(map(json.dumps, onsets())) + "\n]")
+    FILE.write_text(f'{{"method": "{METHOD}",\n' + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"{len(recordings)} of {RECORDINGS} recordings stay under noise, {len(marks)} cases of marks")
+
+
+if __name__ == "__main__":
+    _write()

@@ -1,0 +1,28 @@
+"""A method is what it gives: the same recordings and marks give the same figures, or the method has another name."""
+
+import json
+
+from harness.timing.measure import METHOD
+from tests.harness.timing.same_method import FILE, alike, onsets, recording, staged, timed
+
+KNOWN = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_the_file_is_of_the_method_as_it_is() -> None:
+    assert KNOWN["method"] == METHOD, "write it anew: python -m tests.harness.timing.same_method"
+    assert len(KNOWN["recordings"]) > 60
+
+
+def test_recordings_give_the_figures_that_they_gave() -> None:
+    for seed, figures in KNOWN["recordings"].items():
+        assert alike(timed(recording(int(seed))), figures), f"recording {seed}: other figures; another method?"
+
+
+def test_marks_give_the_stages_that_they_gave() -> None:
+    for seed, stages in KNOWN["marks"].items():
+        assert alike(staged(int(seed)), stages), f"marks {seed}: other stages; another method?"
+
+
+def test_known_onsets_are_missed_by_as_much_as_they_were() -> None:
+    for found, known in zip(onsets(), KNOWN["onsets"], strict=True):
+        assert alike(found, known), f"{known[0]}: {found[1:]} and not {known[1:]}; another method?"
