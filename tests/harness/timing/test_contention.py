@@ -232,3 +232,22 @@ def test_slowing_down_for_heat_is_counted_beside_and_never_called_contention() -
     assert turn.contention.throttled >= 10
     assert turn.contention.slowest_mhz is not None
     assert not turn.contended
+
+
+def test_nobody_else_ran_where_the_agent_alone_did_and_no_time_was_stolen() -> None:
+    quiet = replace(track(Stretch(agent=0.5, waits=1.0)), stolen_counts_as_run=False)
+    assert seen(quiet).others_ran_ms == pytest.approx(0, abs=1e-6)
+
+
+def test_two_samples_far_enough_apart_bound_what_lies_between_and_one_does_not() -> None:
+    machine = track(Stretch(agent=0.5, waits=1.0, others=0.4))
+    ends = replace(machine, samples=(machine.samples[9], machine.samples[19]))
+    assert seen(ends, 1_000, 2_000).others_ms == pytest.approx(400)
+    assert owed(replace(machine, samples=machine.samples[9:10]), 1_000 * NS_PER_MS, 2_000 * NS_PER_MS) is None
+
+
+def test_a_turn_that_was_discarded_says_so_whatever_others_had() -> None:
+    beset = of(track(Stretch(agent=0.7, waits=0.6, others=1.3)), 5_000, 500)
+    assert present(beset.left_out).startswith("contended: at most")
+    assert replace(beset, discarded="detectors disagree").left_out == "detectors disagree"
+    assert replace(beset, contention=None).left_out is None
