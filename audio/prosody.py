@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from harness.audio.pcm import Float32
 from harness.audio.prosody_tones import audibly_voiced, with_tone
-from harness.audio.synthesis import VoiceError
+from harness.audio.voice_error import VoiceError
 
 Float64 = NDArray[np.float64]
 

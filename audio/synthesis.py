@@ -17,16 +17,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from harness.audio.pcm import Float32
-
-if TYPE_CHECKING:
-    from harness.audio.prosody import Prosody, Speaker
-    from harness.audio.speech_floor import Stretch
-    from harness.audio.synthesis_sentences import Piece
+from harness.audio.prosody import Prosody, Speaker
+from harness.audio.speech_floor import Stretch
+from harness.audio.synthesis_sentences import Piece
+from harness.audio.voice_error import VoiceError
 
 
 class Synthesiser(Protocol):
@@ -87,10 +86,6 @@ class ShapingVoice(Protocol):
 
 
 Voice = Synthesiser | AlignedVoice | ShapingVoice
-
-
-class VoiceError(RuntimeError):
-    """A voice cannot be loaded or cannot speak; the message is one line."""
 
 
 class PiperSynthesiser:

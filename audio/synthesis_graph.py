@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.audio.synthesis import VoiceError
+from harness.audio.voice_error import VoiceError
 
 DURATIONS = "phoneme_frames"
 STRETCH = "phoneme_stretch"

@@ -27,9 +27,9 @@ from harness.audio.pcm import Float32
 from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker
 from harness.audio.prosody_tones import audibly_voiced, with_tone
 from harness.audio.speech_floor import Stretch
-from harness.audio.synthesis import VoiceError
 from harness.audio.synthesis_graph import DURATIONS, STRETCH, with_durations
 from harness.audio.synthesis_sentences import Piece, sentences_of
+from harness.audio.voice_error import VoiceError
 
 FRAME_S = 0.0125
 LEAST_VOICED_HZ = 40.0

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Final
 
-from harness.audio.synthesis import AlignedVoice, ShapingVoice, Voice, VoiceError
+from harness.audio.synthesis import AlignedVoice, ShapingVoice, Voice
+from harness.audio.voice_error import VoiceError
 
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.voices"
 """A name, and a callable `() -> Voice`."""

@@ -25,7 +25,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.audio.pcm import Float32, Int16, resample, to_float
-from harness.audio.synthesis import VoiceError
+from harness.audio.voice_error import VoiceError
 
 SERVICE_RATE_HZ = 24_000
 """What services are asked for: the native rate of most of them, and above the 16 kHz that callers are played at."""

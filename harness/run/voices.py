@@ -23,9 +23,10 @@ from harness.audio.speech_floor import FloorSettings
 from harness.audio.speech_recording import RecordingError, load_turn
 from harness.audio.speech_text import SpeechTextError, without_marks
 from harness.audio.speech_voices import HIBARI, caller_voice, cast
-from harness.audio.synthesis import Voice, VoiceError
+from harness.audio.synthesis import Voice
 from harness.audio.synthesis_installed import InstalledVoice, installed_voices
 from harness.audio.synthesis_service import ServiceVoice, load_service_voices
+from harness.audio.voice_error import VoiceError
 from harness.errors import UserError
 from harness.models.store import cache_folder
 from harness.run.rendering import Hibari, RenderJob, VoiceSource, open_voice, render_missing

@@ -12,8 +12,9 @@ from harness.audio.pcm import to_float
 from harness.audio.speech import RATE_HZ, SPEECH_LEVEL_DBFS, PlainDirections, RenderedTurn, render_turn
 from harness.audio.speech_edges import level_db, silent_runs, speaking
 from harness.audio.speech_text import SpeechTextError
-from harness.audio.synthesis import PiperSynthesiser, VoiceError
+from harness.audio.synthesis import PiperSynthesiser
 from harness.audio.transcribe import Transcriber, TranscriberError
+from harness.audio.voice_error import VoiceError
 
 TURN = "Both, I think. I mean, <pause 350> I had two good hours <pause 1200> and now it's gone."
 

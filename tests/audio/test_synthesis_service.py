@@ -14,8 +14,8 @@ import soundfile
 
 from harness.audio.speech import PlainDirections, render_turn
 from harness.audio.speech_floor import FloorSettings
-from harness.audio.synthesis import VoiceError
 from harness.audio.synthesis_service import SERVICE_RATE_HZ, PipecatSynthesiser, ServiceVoice, load_service_voices
+from harness.audio.voice_error import VoiceError
 
 AS_READ = FloorSettings(hold_share=0.0)
 KEY = "key-that-must-not-show"
