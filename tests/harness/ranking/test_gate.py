@@ -254,3 +254,10 @@ def test_a_share_of_flags_counts_what_happened() -> None:
 
 def test_a_turn_exactly_at_the_limit_is_within_it() -> None:
     assert turns([400.0, 500.0, 600.0]).under(500.0).hits.tolist() == [1.0, 1.0, 0.0]
+
+
+def test_elo_of_two_that_met_in_eight_conversations_has_bounds(simulate: Simulate) -> None:
+    board = leaderboard(simulate(contexts=40, systems=3))
+    low, high = EloOverReference(board, "s2", "s0", 8).bounds(0.05)
+    assert np.isfinite(low)
+    assert np.isfinite(high)

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import soxr
 from pydantic import TypeAdapter
 
 from harness.audio.vocal import silero
+from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, voice
 from harness.calibrate.truth_suite import run_suite
 from harness.recording.record import Recording
 from harness.timing import measure_turns
@@ -26,8 +28,21 @@ from tests.harness.timing.any_recording import plausible
 from tests.harness.timing.test_any_marks import explained
 
 FILE = Path(__file__).with_name("same_method.json")
-RECORDINGS, MARKS, ONSETS = 80, 250, 2
-"""Drawn recordings, cases of marks, and replies of each condition of the truth suite."""
+SEEDS, OF_EACH, MARKS, ONSETS, ECHOES = 700, 14, 250, 2, 4
+"""Recordings are drawn until there are so many with each of `TELLING`; cases of marks; replies of each condition of the truth
+suite; turns that come back as an echo."""
+TELLING = (
+    "waterfall",
+    "event",
+    "withdrawn_ms",
+    "greeting",
+    "cut_in",
+    "discarded",
+    "ttft_ms",
+    "underruns",
+    "yield_ms",
+    "signed_ms",
+)
 WITHIN_MS = 0.5
 _TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
 _WATERFALL = TypeAdapter(Waterfall)
@@ -50,14 +65,29 @@ def onsets() -> list[Any]:
     return _plain([[trial.condition.name, trial.error_ms, trial.discarded] for trial in run_suite(ONSETS)])  # type: ignore[no-any-return]
 
 
-def alike(one: Any, other: Any) -> bool:
+def echoes() -> list[Any]:
+    """Of a caller whose own turn comes back a tenth of a second later, beneath a reply or alone."""
+    found = []
+    for k in range(ECHOES):
+        rng = np.random.default_rng(k)
+        caller = make_recording().recording.caller
+        said = caller.dry[caller.speech_start_sample : caller.speech_end_sample] / 32768
+        through = np.array([1.0, *rng.uniform(-0.3, 0.3, 4)])
+        echo = np.convolve(soxr.resample(said, CALLER_HZ, AGENT_HZ), through / np.abs(through).sum()) * 10 ** (-24 / 20)
+        begins_s = float(rng.uniform(0.02, 0.2)) - len(said) / CALLER_HZ
+        reply = [Said(0.6 + 0.1 * k, voice(1.0, k, -25.0))] if k % 2 else []
+        found.append(timed(make_recording(Said(begins_s, echo), *reply).recording))
+    return found
+
+
+def alike(one: Any, other: Any, within: float = WITHIN_MS) -> bool:
     """Whether two such values say the same, a time within half a millisecond."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(alike(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(alike(value, other[name], within) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(alike(a, b) for a, b in zip(one, other, strict=True))
+        return len(one) == len(other) and all(alike(a, b, within) for a, b in zip(one, other, strict=True))
     if isinstance(one, float | int) and isinstance(other, float | int) and not isinstance(one, bool):
-        return bool(abs(one - other) <= WITHIN_MS)
+        return bool(abs(one - other) <= within)
     return bool(one == other)
 
 
@@ -81,20 +111,25 @@ def _plain(value: Any) -> Any:
 
 
 def _write() -> None:
-    recordings = {}
-    for seed in range(RECORDINGS):
+    recordings: dict[str, Any] = {}
+    seen = dict.fromkeys(TELLING, 0)
+    for seed in range(SEEDS):
         made = recording(seed)
         found = timed(made)
-        if all(alike(found, timed(_dithered(made, k))) for k in (1, 2)):
+        tells = [name for name in TELLING if any(name in turn for turn in found)]
+        new = [name for name in tells if seen[name] < OF_EACH]
+        if (new or seed < OF_EACH) and all(alike(found, timed(_dithered(made, k))) for k in (1, 2)):
             recordings[str(seed)] = found
+            seen.update({name: seen[name] + 1 for name in tells})
     marks = {str(seed): staged(seed) for seed in range(MARKS)}
     lines = [
         f'"{name}": {{\n' + ",\n".join(f'"{seed}": {json.dumps(found)}' for seed, found in values.items()) + "\n}"
         for name, values in (("recordings", recordings), ("marks", marks))
     ]
+    lines.append('"echoes": [\n' + ",\n".join(map(json.dumps, echoes())) + "\n]")
     lines.append('"onsets": [\n' + ",\n".join(map(json.dumps, onsets())) + "\n]")
     FILE.write_text(f'{{"method": "{METHOD}",\n' + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    print(f"{len(recordings)} of {RECORDINGS} recordings stay under noise, {len(marks)} cases of marks")
+    print(f"{len(recordings)} recordings ({seen}), {len(marks)} cases of marks")
 
 
 if __name__ == "__main__":

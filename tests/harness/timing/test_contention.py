@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from harness.recording.machine_track import MachineSample, MachineTrack
 from harness.timeline import NS_PER_MS
-from harness.timing.contention import Owed, of_turn, owed
+from harness.timing.contention import Owed, of_call, of_turn, owed
 from harness.timing.figures import Contention, TurnTiming
 from tests.present import present
 
@@ -251,3 +251,35 @@ def test_a_turn_that_was_discarded_says_so_whatever_others_had() -> None:
     assert present(beset.left_out).startswith("contended: at most")
     assert replace(beset, discarded="detectors disagree").left_out == "detectors disagree"
     assert replace(beset, contention=None).left_out is None
+
+
+def test_each_figure_of_a_turn_owes_by_its_own_stretch() -> None:
+    """Others have half a core from the spoken end to 400 ms after it; a stretch is counted up to the sample behind its end."""
+    before, beset, after = (
+        Stretch(agent=0.8, waits=1.0, seconds=5),
+        Stretch(agent=0.8, waits=1.0, others=0.5),
+        Stretch(agent=0.8, waits=1.0),
+    )
+    whole = track(before, replace(beset, seconds=1), after)
+    samples = [s for s in whole.samples if s.at_ns <= 5_400 * NS_PER_MS]
+    shift_ms = 500.0 * 0.6
+    samples += [replace(s, busy_ms=s.busy_ms - shift_ms) for s in whole.samples if s.at_ns > 6_000 * NS_PER_MS]
+    turn = of(
+        replace(whole, samples=tuple(samples)), 5_000, 1_500, ttft_ms=200.0, ttft_from_spoken_end_ms=200.0, first_byte_ms=100.0,
+        first_word_ms=1_800.0,
+    )  # fmt: skip
+    owes = present(turn.contention).at_most_ms
+    assert owes["ttfa"] == owes["first_word"] == pytest.approx(200, abs=1)
+    assert owes["first_byte"] == pytest.approx(100, abs=1)
+    assert owes["ttft"] == owes["ttft_from_spoken_end"] == pytest.approx(150, abs=1)
+    assert set(owes) == {"ttfa", "ttft", "first_byte", "first_word", "ttft_from_spoken_end"}
+    assert "ttft" not in present(of(whole, 5_000, 1_500).contention).at_most_ms
+
+
+def test_a_question_in_writing_owes_from_its_beginning_to_its_first_token() -> None:
+    machine = track(Stretch(agent=0.5, waits=1.0, others=0.5, seconds=2))
+    first = present(of_call(machine, 1_000.0))
+    assert first.at_most_ms["ttft"] == pytest.approx(550)
+    assert present(of_call(machine, 50.0)).at_most_ms["ttft"] == 50, "no figure owes more than it is"
+    assert present(of_call(machine, None)).at_most_ms["ttft"] == pytest.approx(950)
+    assert of_call(replace(machine, samples=()), 1_000.0) is None

@@ -12,7 +12,9 @@ from harness.calibrate.synthetic import AGENT_HZ, make_recording, onset_ms, pcm,
 from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording
 from harness.timing import measure
+from harness.timing.figures import LineQuality
 from harness.timing.line import line_quality, line_refused, network_share
+from tests.present import present
 
 PACKET = AGENT_HZ // 50
 MS = 1_000_000
@@ -178,3 +180,19 @@ def test_a_media_clock_that_goes_back_or_leaps_is_named_and_gives_no_figure(move
 def test_a_line_that_stood_still_for_seconds_and_caught_up_has_not_leapt() -> None:
     recording, _ = over_rtp(late_ms=[0.0] * 20 + [max(0.0, 8_000 - 20.0 * k) for k in range(120)])
     assert line_refused(recording) == ()
+
+
+def test_jitter_is_that_of_rfc_3550() -> None:
+    """The packet before the last comes 16 ms late: 1 ms of jitter, of which 15/16 are left when the way back adds its own."""
+    made, _ = over_rtp()
+    behind = {len(made.arrivals) - 2: 16 * MS}
+    late = tuple(replace(a, arrival_ns=a.arrival_ns + behind.get(k, 0)) for k, a in enumerate(made.arrivals))
+    jitter_ms = present(line_quality(replace(made, arrivals=late))).jitter_ms
+    still_ms = present(line_quality(made)).jitter_ms
+    assert still_ms == pytest.approx(0, abs=1e-6)
+    assert jitter_ms == pytest.approx(1 + 15 / 16, abs=1e-6)
+
+
+def test_a_line_over_which_nothing_came_has_lost_no_share() -> None:
+    assert LineQuality(packets=0, lost=0, jitter_ms=None).lost_share == 0
+    assert LineQuality(packets=3, lost=1, jitter_ms=None).lost_share == 0.25

@@ -147,3 +147,12 @@ def test_a_floor_that_never_rises_is_no_sound_however_long_the_silence_behind_it
     seconds = 8.5 if ends_with_the_call else 5.0
     recording = make_recording(Said(-2.4, noise(seconds, -50.0)), total_s=8.0).recording
     assert measure(recording).first_sound_ms is None
+
+
+@pytest.mark.parametrize("end", [99, 100])
+def test_a_caller_who_said_nothing_has_no_turn(end: int) -> None:
+    made = make_recording().recording
+    mute = replace(made, caller=replace(made.caller, turns=(), speech_start_sample=100, speech_end_sample=end))
+    assert measure_turns(mute) == ()
+    with pytest.raises(ValueError, match="no caller turn"):
+        measure(mute)
