@@ -30,9 +30,10 @@ import altair as alt
 from harness.agents.profile import load_profile
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
+from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.plan import make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer
 from harness.run.weights import weights_of_agents
@@ -144,7 +145,7 @@ async def _playing(names: tuple[str, ...]) -> AsyncIterator[tuple[Callable[..., 
     with tempfile.TemporaryDirectory() as folder:
         there = Path(folder)
         agents = tuple(str(_short(there, name)) for name in names)
-        plan = make_plan(RunOptions(agents=agents, pack=str(_pack(there))))
+        plan = make_plan(Experiment(agents=agents, pack=str(_pack(there))))
         weights = weights_of_agents(plan, progress)
         turns, vocal = render_turns(plan, progress), silero()
         (there / "logs").mkdir()

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from harness.agents.connection import Connection as Agent
     from harness.audio.synthesis import Voice
     from harness.errors import AgentError, UserError
+    from harness.experiment import Experiment
     from harness.judging.completion import Completion
     from harness.judging.judge import Judge
     from harness.library.calls import measure_recording
@@ -24,6 +25,7 @@ __all__ = [
     "Agent",
     "AgentError",
     "Completion",
+    "Experiment",
     "Judge",
     "Run",
     "UserError",
@@ -40,6 +42,7 @@ _PLACES = {
     "Agent": ("harness.agents.connection", "Connection"),
     "AgentError": ("harness.errors", "AgentError"),
     "Completion": ("harness.judging.completion", "Completion"),
+    "Experiment": ("harness.experiment", "Experiment"),
     "Judge": ("harness.judging.judge", "Judge"),
     "Run": ("harness.library.runs", "Run"),
     "UserError": ("harness.errors", "UserError"),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+from harness.experiment import BUDGET_MS
 from harness.ranking.many import MANY
 from harness.ranking.percentiles import Quantiles
 from harness.reports import audits, strategies, telemetry
@@ -45,7 +46,6 @@ from harness.steps.onset_error import largest
 from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, reference_name
 from harness.store.judgment_table import JudgmentTable
-from harness.timing.figures import BUDGET_MS
 
 
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:

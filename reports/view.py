@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from harness.experiment import BUDGET_MS
 from harness.steps.catalogue import LATENCIES
 from harness.steps.cautions import Caution
 from harness.steps.cells import AgentSummary
 from harness.steps.onset_error import OnsetError
-from harness.timing.figures import BUDGET_MS
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")

@@ -1,60 +1,23 @@
 """The options that say what is to be played and where, the same words for every command that plays, plans or asks."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+from types import MappingProxyType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import typer
 
 from harness.errors import UserError
+from harness.experiment import Experiment, Option, flag, options, shown
 
 if TYPE_CHECKING:
     from harness.fleet.run import OnCluster
 
-Agent = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="PROFILE", show_default="polaris-like", help="Agent: a shipped profile or a .toml file; may be repeated."
-    ),
-]
-Pack = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PACK", show_default="heart-mini", help="Pack of contexts: a name that ships, a YAML file or a folder."
-    ),
-]
-Limit = Annotated[int | None, typer.Option(metavar="N", show_default="all of the pack", help="Play only the first N contexts.")]
-Mode = Annotated[
-    str | None,
-    typer.Option(
-        metavar="seeded|replay", show_default="seeded", help="seeded: the last turn is spoken. replay: every seeker turn is."
-    ),
-]
-Condition = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", show_default="clean", help="Line condition; may be repeated.")
-]
-Repeats = Annotated[int | None, typer.Option(metavar="R", show_default="1", help="Play each session R times.")]
-Concurrency = Annotated[int | None, typer.Option(metavar="K", show_default="1", help="Calls at once.")]
-Seed = Annotated[int | None, typer.Option(metavar="N", show_default="1", help="Seed of every random order.")]
-BargeIn = Annotated[
-    float | None, typer.Option(metavar="MS", show_default="no interruption", help="Interrupt each reply this many ms into it.")
-]
-Events = Annotated[
-    str | None,
-    typer.Option(
-        metavar="everyday|FILE",
-        show_default="none",
-        help="Sounds beside each reply: everyday, or a YAML file of sounds and instants.",
-    ),
-]
-
-BudgetTtfa = Annotated[
-    float | None,
-    typer.Option(metavar="MS", show_default="500", help="TTFA that a turn may take, in ms: what counts as within."),
-]
-BudgetTtft = Annotated[
-    float | None,
-    typer.Option(metavar="MS", show_default="500", help="TTFT that a turn may take, in ms: what counts as within."),
-]
+Named = Mapping[str, object]
+"""Those fields of an experiment that the user named."""
+NOTHING: Final[Named] = MappingProxyType({})
+Returned = TypeVar("Returned")
 
 Ray = Annotated[
     str | None,
@@ -84,49 +47,52 @@ RayMemory = Annotated[
 ]
 
 
-def named(
-    *,
-    agent: list[str] | None,
-    pack: str | None,
-    limit: int | None,
-    mode: str | None,
-    condition: list[str] | None,
-    repeats: int | None,
-    concurrency: int | None,
-    seed: int | None,
-    barge_in: float | None,
-    events: str | None,
-    budget_ttfa: float | None = None,
-    budget_ttft: float | None = None,
-) -> Mapping[str, object]:
-    """Those of a run's options that the user named.
+def of_an_experiment(
+    asked: Collection[str] = frozenset(Experiment.model_fields),
+) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """A decorator that gives a command, in the place of its parameter `named`, an option for each of these fields."""
+    fields = {_parameter(name): (name, option) for name, option in options() if name in asked}
 
-    Raises:
-        UserError: there is no such mode.
-    """
-    given: Mapping[str, object] = {
-        "agents": tuple(agent) if agent else None,
-        "pack": pack,
-        "limit": limit,
-        "mode": known_mode(mode),
-        "conditions": tuple(condition) if condition else None,
-        "repeats": repeats,
-        "concurrency": concurrency,
-        "seed": seed,
-        "barge_in_ms": barge_in,
-        "events": events,
-        "budget_ttfa_ms": budget_ttfa,
-        "budget_ttft_ms": budget_ttft,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+    def decorated(command: Callable[..., Returned]) -> Callable[..., Returned]:
+        @wraps(command)
+        def filled(**values: Any) -> Returned:
+            given = {name: values.pop(parameter, None) for parameter, (name, _) in fields.items()}
+            # Of an option that may be repeated, none is an empty list.
+            return command(named={name: value for name, value in given.items() if value not in (None, [])}, **values)
+
+        parameters: list[inspect.Parameter] = []
+        for own in inspect.signature(command).parameters.values():
+            parameters += [_as_parameter(*field) for field in fields.values()] if own.name == "named" else [own]
+        vars(filled)["__signature__"] = inspect.Signature(parameters)
+        filled.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return filled
+
+    return decorated
 
 
-def known_mode(mode: str | None) -> Literal["seeded", "replay"] | None:
-    """The mode that was named; None where none was. Raises UserError: there is no such mode."""
-    match mode:
-        case None | "seeded" | "replay":
-            return mode
-    raise UserError(f"--mode {mode}: unknown; choose seeded or replay")
+def _parameter(name: str) -> str:
+    return flag(name).removeprefix("--").replace("-", "_")
+
+
+def _as_parameter(name: str, option: Option) -> inspect.Parameter:
+    field = Experiment.model_fields[name]
+    without = option.without or shown(field.default)
+    shape = typer.Option(flag(name), metavar=option.metavar, show_default=without, help=option.help)
+    return inspect.Parameter(
+        _parameter(name),
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None,
+        annotation=Annotated[_typed(field.annotation) | None, shape],
+    )
+
+
+def _typed(annotation: Any) -> Any:
+    """What the command line reads: a list for what may be repeated, a word for one of several (the record checks it)."""
+    if isinstance(annotation, UnionType):
+        return get_args(annotation)[0]
+    if get_origin(annotation) is tuple:
+        return list[str]
+    return annotation if annotation in (bool, int, float) else str
 
 
 def cluster(

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
+from harness.commands.asked import NOTHING, Named, of_an_experiment
 from harness.errors import UserError
+from harness.experiment import Experiment, flag
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 
+@of_an_experiment({"pack", "limit", "mode", "conditions", "repeats"})
 def check(
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents to play.")] = None,
     budgets: Annotated[
@@ -31,13 +34,7 @@ def check(
             metavar="PROFILE", show_default="none: RUN is checked", help="Play this agent and check it; may be repeated."
         ),
     ] = None,
-    pack: Annotated[str | None, typer.Option(help="Pack of contexts to play; default: heart-mini.")] = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", show_default="all of the pack", help="Play only the first N contexts.")
-    ] = None,
-    mode: Annotated[str | None, typer.Option(help="seeded or replay; default: seeded.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help="Line condition; may be repeated; default: clean.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="Play each session R times; default: 1.")] = None,
+    named: Named = NOTHING,
     judge: Annotated[
         list[str] | None, typer.Option(help="Judge; may be repeated; default: none for a run without verdicts, else embedded.")
     ] = None,
@@ -73,8 +70,7 @@ def check(
         raise UserError("check: name either the folder of a run, or agents to play with --agent")
     if until_clear != (minutes is not None):
         raise UserError("--until-clear and --minutes go together: say for how long more may be played")
-    options = {"--pack": pack, "--limit": limit, "--mode": mode, "--condition": condition, "--repeats": repeats, "--out": out}
-    extra = [name for name, value in options.items() if value is not None]
+    extra = [flag(name) for name in named] + (["--out"] if out is not None else [])
     if run is not None and extra:
         raise UserError(f"{extra[0]}: the run in {run} has been played; leave it out")
     for option, path in (("--junit", junit), ("--summary", summary)):
@@ -85,7 +81,7 @@ def check(
         raise UserError(f"--budgets {budgets}: compares with a baseline; name its run with --baseline")
     request = None
     if run is None:
-        request = _request(asked, agent or [], pack, limit, mode, condition, repeats, judge, out)
+        request = _request(asked, {**named, "agents": agent}, judge, out)
     with RunProgress() as progress:
         result, ended, page = _checked(run, request, asked, baseline, minutes, judge, progress)
     if junit is not None:
@@ -127,7 +123,7 @@ def _checked(
     if minutes is None:
         result = look(store, None)
     else:
-        judges = tuple(judge) if judge else ("none",) if request and request.judges == ("none",) else _judges_of(store)
+        judges = tuple(judge) if judge else _judges_of(store)
         only = None if before is None else before.manifest.context_ids
         store, result, ended = play_until_clear(
             store, look, minutes=minutes, judges=judges, progress=progress, votes=human_rows, only=only
@@ -139,28 +135,11 @@ def _checked(
     return result, ended, page
 
 
-def _request(
-    asked: "Budgets",
-    agent: list[str],
-    pack: str | None,
-    limit: int | None,
-    mode: str | None,
-    condition: list[str] | None,
-    repeats: int | None,
-    judge: list[str] | None,
-    out: Path | None,
-) -> "RunRequest":
-    from harness.commands.asked import known_mode
+def _request(asked: "Budgets", named: Named, judge: list[str] | None, out: Path | None) -> "RunRequest":
     from harness.run.phases import RunRequest
-    from harness.run.plan import RunOptions
 
-    given = {
-        "agents": tuple(agent), "pack": pack, "limit": limit, "mode": known_mode(mode),
-        "conditions": tuple(condition) if condition else None, "repeats": repeats,
-        "budget_ttfa_ms": asked.budgets_ms.get("ttfa"), "budget_ttft_ms": asked.budgets_ms.get("ttft"),
-    }  # fmt: skip
-    options = RunOptions(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-    return RunRequest(options, out=out, judges=tuple(judge) if judge else ("embedded",))
+    budgets = {f"budget_{name}_ms": value for name, value in asked.budgets_ms.items()}
+    return RunRequest(Experiment.of({**named, **budgets, **({"judges": judge} if judge else {})}), out=out)
 
 
 def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
@@ -174,7 +153,7 @@ def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore 
     assert request is not None
     plan = make_plan(request.options)
     manifest = new_manifest(plan)
-    limits_for(asked, manifest, plan.contexts, judged=request.judges != ("none",))
+    limits_for(asked, manifest, plan.contexts, judged=request.options.judged)
     if baseline is not None:
         refuse_other_conversations(baseline, manifest, plan.contexts)
     store, _ = run_all(request, progress, human_rows)

@@ -42,9 +42,9 @@ def load(
 ) -> None:
     """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
     from harness.commands.table import milliseconds
+    from harness.experiment import BUDGET_MS
     from harness.load.agent import LoadRequest, load_agent, parse_callers, soak_agent
     from harness.reports.charts.load import write_chart
-    from harness.timing.figures import BUDGET_MS
     from harness.wording import counted
 
     folder = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-load"

@@ -10,34 +10,21 @@ import typer
 
 from harness.commands import asked
 from harness.errors import UserError
+from harness.experiment import FREE, Experiment
 
 
+@asked.of_an_experiment(Experiment.model_fields.keys() - FREE)
 def plan(
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the plan is written.")],
-    agent: asked.Agent = None,
-    pack: asked.Pack = None,
-    limit: asked.Limit = None,
-    mode: asked.Mode = None,
-    condition: asked.Condition = None,
-    repeats: asked.Repeats = None,
-    concurrency: asked.Concurrency = None,
-    seed: asked.Seed = None,
-    barge_in: asked.BargeIn = None,
-    events: asked.Events = None,
-    budget_ttfa: asked.BudgetTtfa = None,
-    budget_ttft: asked.BudgetTtft = None,
+    named: asked.Named = asked.NOTHING,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Fix what a run plays (seeds, hashes, versions, weights) in a file, for `harness run --plan FILE --shard I/N`."""
     from harness.run.fixed_plan import fixed
-    from harness.run.plan import RunOptions, make_plan
+    from harness.run.plan import make_plan
     from harness.run.room import calls_last_s, room_needed
 
-    named = asked.named(
-        agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
-        seed=seed, barge_in=barge_in, events=events, budget_ttfa=budget_ttfa, budget_ttft=budget_ttft,
-    )  # fmt: skip
-    made = make_plan(RunOptions(**named))  # type: ignore[arg-type]
+    made = make_plan(Experiment.of(named))
     found = fixed(made)
     _write(out, found.model_dump_json(by_alias=True, indent=2) + "\n")
     keys = made.session_keys()

@@ -1,6 +1,5 @@
 """`harness run`: play, time, transcribe, judge, rank, report; of a shard the first three."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,43 +9,18 @@ import typer
 from harness.commands import asked
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
+from harness.experiment import FREE, NO_JUDGE, Experiment, flag
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
-
-NO_JUDGE = "none"
-_CALLED = {
-    "agents": "agent",
-    "conditions": "condition",
-    "barge_in_ms": "barge-in",
-    "budget_ttfa_ms": "budget-ttfa",
-    "budget_ttft_ms": "budget-ttft",
-}
-"""Options whose names on the line are not those inside."""
 
 if TYPE_CHECKING:
     from harness.run.phases import RunRequest
     from harness.steps.summary import RunSummary
 
 
+@asked.of_an_experiment()
 def run(
-    agent: asked.Agent = None,
-    pack: asked.Pack = None,
-    limit: asked.Limit = None,
-    mode: asked.Mode = None,
-    condition: asked.Condition = None,
-    repeats: asked.Repeats = None,
-    concurrency: asked.Concurrency = None,
-    seed: asked.Seed = None,
-    barge_in: asked.BargeIn = None,
-    events: asked.Events = None,
-    budget_ttfa: asked.BudgetTtfa = None,
-    budget_ttft: asked.BudgetTtft = None,
-    judge: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="JUDGE", show_default="embedded", help="Judge: a name, local:FILE.gguf, or a .toml file; may be repeated."
-        ),
-    ] = None,
+    named: asked.Named,
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -93,17 +67,13 @@ def run(
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
 
-    named = asked.named(
-        agent=agent, pack=pack, limit=limit, mode=mode, condition=condition, repeats=repeats, concurrency=concurrency,
-        seed=seed, barge_in=barge_in, events=events, budget_ttfa=budget_ttfa, budget_ttft=budget_ttft,
-    )  # fmt: skip
     where = asked.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
     if where is not None and shard is not None:
         raise UserError(f"--shard {shard}: with --ray every shard is played; leave one of the two out")
-    request = _request(named, judge, plan, shard, out, resume, wait_for_quiet, on_cluster=where is not None)
+    request = _request(named, plan, shard, out, resume, wait_for_quiet, on_cluster=where is not None)
     if elsewhere is not None:
         kept = frozenset(elsewhere.read_text(encoding="utf-8").splitlines())
-        request = replace(request, options=replace(request.options, elsewhere=kept))
+        request = replace(request, share=replace(request.share, elsewhere=kept))
     with RunProgress() as progress:
         if where is not None:
             from harness.fleet.run import run_on_cluster
@@ -112,7 +82,7 @@ def run(
         else:
             store, summary = run_all(request, progress, human_rows)
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
-            if request.options.shard is None:
+            if request.share.shard is None:
                 progress.phase("Writing the report")
                 from harness.reports.joint import write_joint_report
 
@@ -122,15 +92,14 @@ def run(
         print(summary.to_json())
         return 3 if summary.failures else 0
     print_summary(summary, screen())
-    if request.options.shard is not None:
-        number, of = request.options.shard
+    if request.share.shard is not None:
+        number, of = request.share.shard
         print(f"shard {number} of {of}; when all are played: harness merge SHARD… --out RUN")
     return _outcome(summary)
 
 
 def _request(
-    named: Mapping[str, object],
-    judges: list[str] | None,
+    named: asked.Named,
     plan: Path | None,
     shard: str | None,
     out: Path | None,
@@ -140,38 +109,35 @@ def _request(
     on_cluster: bool = False,
 ) -> "RunRequest":
     """What the line asks for. Raises UserError: options that do not go together, or a plan's file that is none."""
-    from harness.run.dealing import parse_shard
-    from harness.run.fixed_plan import options_from, read_plan
-    from harness.run.phases import RunRequest, options_to_resume
-    from harness.run.plan import RunOptions
+    from harness.run.dealing import Share, parse_shard
+    from harness.run.fixed_plan import read_plan
+    from harness.run.phases import RunRequest, asked_before
     from harness.store.database import DATABASE
 
     if resume and out is None:
         raise UserError("--resume: name the run's folder with --out")
-    if plan is not None and named:
-        first = next(iter(named))
-        raise UserError(f"--{_CALLED.get(first, first)}: the plan says what is played; leave it out, or leave out --plan")
-    part = parse_shard(shard) if shard is not None else None
+    settled = next((flag(name) for name in named if name not in FREE), None)
+    if plan is not None and settled is not None:
+        raise UserError(f"{settled}: the plan says what is played; leave it out, or leave out --plan")
     fixed = read_plan(plan) if plan is not None else None
+    share = Share(parse_shard(shard) if shard is not None else None, str(plan or ""))
     resume = resume and (fixed is None or (out is not None and (out / DATABASE).exists()))
-    if fixed is not None and plan is not None:
-        options = options_from(fixed, plan, part)
+    began = Experiment()
+    if fixed is not None:
+        began = fixed.experiment
     elif resume and out is not None and on_cluster:
-        from harness.fleet.run import options_of_gathered
+        from harness.fleet.run import asked_of_gathered
 
-        if named:
-            raise UserError(
-                f"--resume: {out} says what is played; leave out --{_CALLED.get(first := next(iter(named)), first)}"
-            )
-        options = options_of_gathered(out)
+        if settled is not None:
+            raise UserError(f"--resume: {out} says what is played; leave out {settled}")
+        began = asked_of_gathered(out)
     elif resume and out is not None:
-        options = options_to_resume(out, {**named, **({"shard": part} if part else {})})
-    else:
-        options = RunOptions(**named, shard=part)  # type: ignore[arg-type]
-    if options.shard is not None and judges and list(judges) != [NO_JUDGE]:
-        raise UserError(f"--judge {judges[0]}: a shard is judged once it is merged with the others; leave it out")
-    names = (NO_JUDGE,) if options.shard is not None else tuple(judges) if judges else ("embedded",)
-    return RunRequest(options, out=out, resume=resume, judges=names, fixed=fixed, wait_for_quiet_s=wait_for_quiet)
+        began, share_before = asked_before(out)
+        share = replace(share_before, shard=share.shard or share_before.shard)
+    experiment = began.with_named({"judges": (NO_JUDGE,) if share.shard else Experiment().judges, **named})
+    if share.shard is not None and experiment.judges != (NO_JUDGE,):
+        raise UserError(f"--judge {experiment.judges[0]}: a shard is judged once it is merged with the others; leave it out")
+    return RunRequest(experiment, share, out=out, resume=resume, fixed=fixed, wait_for_quiet_s=wait_for_quiet)
 
 
 def _outcome(summary: "RunSummary") -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.audio.vocal import silero
 from harness.errors import AgentError, UserError
+from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
 from harness.fleet.gathering import Gathering
@@ -22,9 +23,9 @@ from harness.fleet.sessions import SessionsKept
 from harness.fleet.task import play_shard, prepare
 from harness.progress import RunProgress
 from harness.run.dealing import deal
-from harness.run.fixed_plan import fixed, options_from, refuse_another_plan
+from harness.run.fixed_plan import fixed, refuse_another_plan
 from harness.run.phases import RunRequest, Votes, no_votes
-from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan
+from harness.run.plan import RunPlan, default_folder, make_plan
 from harness.run.room import refuse_without_room as refuse_without_disk
 from harness.run.sessions import measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
@@ -54,8 +55,8 @@ class OnCluster:
     memory_bytes: int = 0
 
 
-def options_of_gathered(folder: Path) -> RunOptions:
-    """The options of a run that a cluster began in `folder`.
+def asked_of_gathered(folder: Path) -> Experiment:
+    """What was asked of a run that a cluster began in `folder`.
 
     Raises:
         UserError: there is none, or it was begun otherwise.
@@ -67,7 +68,7 @@ def options_of_gathered(folder: Path) -> RunOptions:
         store.close()
     if fleet is None or fleet.shard is not None:
         raise UserError(f"--resume: {folder} was not begun on a cluster; go on with it without --ray")
-    return options_from(fleet.plan, Path(), None)
+    return fleet.plan.experiment
 
 
 def run_on_cluster(
@@ -83,9 +84,9 @@ def run_on_cluster(
     plan = make_plan(request.options)
     here = fixed(plan)
     if request.fixed is not None:
-        refuse_another_plan(plan, request.fixed, plan.options.plan_file)
+        refuse_another_plan(plan, request.fixed, request.share.plan_file)
     require_local("hearing what agents said")
-    judges = request.judges if load_judges(request.judges) else ()
+    judges = request.options.judges if load_judges(request.options.judges) else ()
     folder = request.out or default_folder(plan, request.runs_folder)
     earlier = _dealt_before(folder, request.resume)
     go_on = f"every session that arrived is kept; make room, then: harness run --ray {where.address} --resume --out {folder}"
@@ -104,7 +105,7 @@ def run_on_cluster(
         transcribe_all(store, progress)
         for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
             weights_for(name, progress)
-        asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
+        asyncio.run(judge_run(store, RunJudging(judges=request.options.judges, seed=plan.options.seed), progress))
         summary = summarise(store, votes(store))
     fleet = store.manifest.fleet
     assert fleet is not None

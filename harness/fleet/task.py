@@ -25,7 +25,7 @@ from harness.fleet.job import Answered, Ended, Job, JudgeJob, Message, NotPlayed
 from harness.fleet.process import HarnessProcess
 from harness.fleet.shipping import RUN, packed_rest, packed_session, unpacked
 from harness.judging import VerdictCache
-from harness.run.fixed_plan import options_from, read_plan, refuse_another_plan
+from harness.run.fixed_plan import read_plan, refuse_another_plan
 from harness.run.plan import make_plan
 from harness.steps.judge import VERDICTS
 from harness.steps.judge_shards import folder_of
@@ -101,7 +101,7 @@ def prepare(job: ShardJob) -> str:
             path = Path(place) / "plan.json"
             path.write_text(job.plan, encoding="utf-8")
             fixed = read_plan(path)
-            plan = make_plan(options_from(fixed, path, None))
+            plan = make_plan(fixed.experiment)
             refuse_another_plan(plan, fixed, "the plan")
             require_local("speaking to an agent and hearing it")
             for name in fixed.weights:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Self
 
+from harness.experiment import Experiment
 from harness.library.loops import outside_any_loop
 from harness.progress import RunProgress
 from harness.recording.record import Recording
 from harness.reports.listening.results import human_rows
 from harness.run.phases import RunRequest
 from harness.run.phases import run as run_all
-from harness.run.plan import RunOptions
 from harness.steps.budgets import read_budgets
 from harness.steps.cells import Cell
 from harness.steps.check import CheckResult, check_run
@@ -21,7 +21,6 @@ from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.session import Session
-from harness.timing.figures import BUDGET_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,37 +81,21 @@ class Run:
 
 
 def run_agents(
-    agents: str | Path | Sequence[str | Path],
+    agents: str | Path | Sequence[str | Path] | Experiment,
     *,
-    pack: str | Path = "heart-mini",
-    contexts: Sequence[str] = (),
-    limit: int | None = None,
-    mode: Literal["seeded", "replay"] = "seeded",
-    conditions: Sequence[str] = ("clean",),
-    repeats: int = 1,
-    concurrency: int = 1,
-    seed: int = 1,
-    barge_in_ms: float | None = None,
-    events: str | None = None,
-    budget_ttfa_ms: float = BUDGET_MS,
-    budget_ttft_ms: float = BUDGET_MS,
-    judges: Sequence[str] = ("embedded",),
     out: str | Path | None = None,
     resume: bool = False,
     progress: bool = False,
+    **options: Any,
 ) -> Run:
     """Speak a pack's contexts to agents, time, transcribe, judge and rank: `harness run` without its page.
 
     Args:
-        agents: names of profiles that ship, or paths of `.toml` files.
-        pack: a name that ships, a YAML file or a folder.
-        contexts: only these of the pack, by id; empty: all.
-        limit: only the first so many of them.
-        budget_ttfa_ms, budget_ttft_ms: what `within_budget` counts.
-        judges: names, `local:FILE.gguf`, `.toml` files, or judges of installed packages; `()` judges nothing.
+        agents: names of profiles that ship, or paths of `.toml` files; or an `Experiment`, which says everything.
         out: the run's folder; None: a new one under `runs/`.
         resume: go on with the run in `out`; no finished call is played again.
         progress: say on standard error how far it is.
+        options: fields of `Experiment` by name, as in `limit=2, judges=()`; no judges judge nothing.
 
     A failed call does not raise: it stands in `summary.failures` by name.
 
@@ -121,13 +104,13 @@ def run_agents(
         AgentError: an agent could not start; finished calls are kept.
         StorageError: the disk takes no more; finished calls are kept.
     """
-    named = (agents,) if isinstance(agents, str | Path) else tuple(agents)
-    options = RunOptions(
-        agents=tuple(map(str, named)), pack=str(pack), limit=limit, mode=mode, conditions=tuple(conditions), repeats=repeats,
-        concurrency=concurrency, seed=seed, barge_in_ms=barge_in_ms, events=events, contexts=tuple(contexts),
-        budget_ttfa_ms=budget_ttfa_ms, budget_ttft_ms=budget_ttft_ms,
-    )  # fmt: skip
-    request = RunRequest(options, out=None if out is None else Path(out), resume=resume, judges=tuple(judges) or ("none",))
+    named = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    if isinstance(agents, Experiment):
+        experiment = agents.with_named(named)
+    else:
+        several = (agents,) if isinstance(agents, str | Path) else agents
+        experiment = Experiment.of({"agents": [str(agent) for agent in several], **named})
+    request = RunRequest(experiment, out=None if out is None else Path(out), resume=resume)
 
     def play() -> tuple[Path, RunSummary]:
         with RunProgress(quiet=not progress) as shown:

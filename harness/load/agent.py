@@ -10,6 +10,7 @@ from harness.agents.message import Message
 from harness.audio.vocal import silero
 from harness.caller import CallerTurn, Greeting
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.load.ceiling import LoadResult
 from harness.load.soak import SoakResult, soak
@@ -17,7 +18,7 @@ from harness.load.steps import load
 from harness.progress import RunProgress
 from harness.run.caller_turns import history_of, render_turns
 from harness.run.greetings import Greetings
-from harness.run.plan import RunOptions, make_plan
+from harness.run.plan import make_plan
 from harness.run.running_agents import RunningAgents
 from harness.run.weights import weights_of_agents
 
@@ -96,7 +97,7 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
 
 @asynccontextmanager
 async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Ready]:
-    plan = make_plan(RunOptions(agents=(request.agent,), pack=request.pack, limit=1))
+    plan = make_plan(Experiment(agents=(request.agent,), pack=request.pack, limit=1))
     (profile,), (key,) = plan.profiles, plan.session_keys()
     if profile.kind == "text":
         raise UserError(f"--agent {profile.name}: is asked in text; load plays calls")

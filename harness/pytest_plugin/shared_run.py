@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import pytest
 
 from harness.commands.check_files import NOT_THE_AGENTS_FAULT
 from harness.errors import AgentError, StorageError, UserError
+from harness.experiment import Experiment
 from harness.library.reports import write_report
 from harness.library.runs import Run, load_run, run_agents
 from harness.pytest_plugin.call import Call
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.budgets import CellLimit, limits_for, read_budgets
 from harness.steps.check import Checked, check_run
-from harness.timing.figures import BUDGET_MS
 
 RUNS = Path("voice-runs")
 _FOLDER = "HEART_VOICE_TEST_RUN"
@@ -36,7 +36,7 @@ Place = tuple[str, str]
 class SharedRun:
     """What is to be played, and once it is, what was measured."""
 
-    options: RunOptions
+    experiment: Experiment
     agents: tuple[str, ...]
     contexts: tuple[str, ...]
     folder: Path
@@ -55,23 +55,24 @@ class SharedRun:
         Raises:
             pytest.UsageError: the first thing that is wrong, in one line.
         """
-        mode: Literal["seeded", "replay"] = "replay" if config.getoption("--agent-mode") == "replay" else "seeded"
-        options = RunOptions(
-            agents=tuple(config.getoption("--agent")),
-            pack=config.getoption("--agent-pack"),
-            limit=config.getoption("--agent-limit"),
-            mode=mode,
-            budget_ttfa_ms=config.getoption("--budget-ttfa"),
-            budget_ttft_ms=config.getoption("--budget-ttft") or BUDGET_MS,
-        )
+        asked = {
+            "agents": config.getoption("--agent"),
+            "pack": config.getoption("--agent-pack"),
+            "limit": config.getoption("--agent-limit"),
+            "mode": config.getoption("--agent-mode"),
+            "budget_ttfa_ms": config.getoption("--budget-ttfa"),
+            "budget_ttft_ms": config.getoption("--budget-ttft"),
+            "judges": (),
+        }
         budgets = config.getoption("--agent-budgets")
         try:
-            plan = make_plan(options)
+            experiment = Experiment.of({name: value for name, value in asked.items() if value is not None})
+            plan = make_plan(experiment)
             limits = limits_for(read_budgets(budgets), new_manifest(plan), plan.contexts, judged=False) if budgets else ()
         except UserError as error:
             raise pytest.UsageError(str(error)) from error
         return cls(
-            options,
+            experiment,
             tuple(profile.name for profile in plan.profiles),
             tuple(context.id for context in plan.contexts),
             _folder(config),
@@ -88,7 +89,7 @@ class SharedRun:
         unknown = [name for name in named if name not in self.contexts]
         if unknown:
             known = ", ".join(self.contexts[:5])
-            raise pytest.UsageError(f"marker contexts: {self.options.pack} has no {unknown[0]!r}; it has {known}, …")
+            raise pytest.UsageError(f"marker contexts: {self.experiment.pack} has no {unknown[0]!r}; it has {known}, …")
         return [(agent, context) for agent in self.agents for context in self.contexts if not named or context in named]
 
     def call(self, place: Place) -> Call:
@@ -137,11 +138,7 @@ class SharedRun:
             if (self.folder / "report.html").exists():
                 return load_run(self.folder)
             try:
-                run = run_agents(
-                    self.options.agents, pack=self.options.pack, limit=self.options.limit, mode=self.options.mode,
-                    contexts=sorted(self.wanted), budget_ttfa_ms=self.options.budget_ttfa_ms,
-                    budget_ttft_ms=self.options.budget_ttft_ms, judges=(), out=self.folder, progress=True,
-                )  # fmt: skip
+                run = run_agents(self.experiment, contexts=sorted(self.wanted), out=self.folder, progress=True)
                 write_report(run)
             except (UserError, AgentError, StorageError) as error:
                 lock.write(str(error))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from harness.errors import UserError
+from harness.experiment import BUDGET_MS
 from harness.ranking.board import Board, Ends, Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.columns import CountedBoard
@@ -28,7 +29,6 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
 from harness.ranking.verdicts import each_once, select
 from harness.store.judgment import Judgment
-from harness.timing.figures import BUDGET_MS
 
 Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 """System → context → milliseconds of each turn; infinite: no reply."""

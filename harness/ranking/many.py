@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from harness.errors import UserError
+from harness.experiment import BUDGET_MS
 from harness.ranking import chosen, columns
 from harness.ranking.agreement import NOTHING_KNOWN
 from harness.ranking.board import Board
@@ -25,7 +26,6 @@ from harness.ranking.variants import SOURCES, SUBSETS, WITH_LENGTH, Variant, ken
 from harness.ranking.verdicts import Lengths, Texts, lengths_of
 from harness.store.judgment import JudgeCheck
 from harness.store.judgment_table import JudgmentTable
-from harness.timing.figures import BUDGET_MS
 from harness.wording import counted as in_words
 
 MANY: Final = 100_000

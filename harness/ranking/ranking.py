@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.experiment import BUDGET_MS
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.agreement_objects import agreement_object, beside_people_object
 from harness.ranking.association import Correlation, with_external
@@ -30,7 +31,6 @@ from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
-from harness.timing.figures import BUDGET_MS
 
 LENGTH_WORDS = {
     "without": "Quoted is the rating without a length term, since it says what was preferred; with one it says what would be "

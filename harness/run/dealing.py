@@ -23,6 +23,21 @@ MOST_EXCHANGES: Final = 10_000
 """Each brings two shards closer, so they end by themselves; the packs that ship need under fifty."""
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The part of a run that is played here."""
+
+    shard: tuple[int, int] | None = None
+    """(which, of how many), from 1; None for the whole run."""
+    plan_file: str = ""
+    """The file that the plan was read from, for whoever is told how to play another shard."""
+    elsewhere: frozenset[str] = frozenset()
+    """Ids of sessions that are finished and kept in another place, so that they are not played here."""
+
+
+WHOLE: Final = Share()
+
+
 def parse_shard(text: str) -> tuple[int, int]:
     """`2/4` as (2, 4).
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from harness import models
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
-from harness.run.plan import RunOptions, RunPlan
+from harness.run.plan import RunPlan
 from harness.run.voices import open_voices
 from harness.scenarios.pack import context_hash
 from harness.steps.transcribe import TRANSCRIBER
@@ -35,21 +35,10 @@ def fixed(plan: RunPlan) -> FixedPlan:
         harness_version=version("heart-voice-harness"),
         timing_method=METHOD,
         versions=package_versions(),
-        agents=tuple(
-            PlannedAgent(name=p.name, source=given, profile_hash=p.hash)
-            for p, given in zip(plan.profiles, plan.options.agents, strict=True)
-        ),
+        experiment=plan.options.model_copy(update={"limit": len(plan.whole)}),
+        agents=tuple(PlannedAgent(name=p.name, profile_hash=p.hash) for p in plan.profiles),
         pack=plan.pack.name,
-        pack_source=plan.options.pack,
         pack_hash=plan.pack.hash,
-        mode=plan.options.mode,
-        conditions=plan.options.conditions,
-        repeats=plan.options.repeats,
-        concurrency=plan.options.concurrency,
-        seed=plan.options.seed,
-        barge_in_ms=plan.options.barge_in_ms,
-        events_source=plan.options.events,
-        budgets_ms={"ttft": plan.options.budget_ttft_ms, "ttfa": plan.options.budget_ttfa_ms},
         events=plan.events.events if plan.events is not None else (),
         voices={c.id: voices.chosen(voices.wish_of(c)) for c in plan.whole} if spoken else {},
         weights={name: pin_of(name) for name in sorted(weights)},
@@ -59,10 +48,10 @@ def fixed(plan: RunPlan) -> FixedPlan:
 
 def fleet_of(plan: RunPlan) -> FleetEntry | None:
     """What the manifest of a shard says of the run that it is a part of; None for a plan that is not dealt."""
-    if plan.options.shard is None:
+    if plan.share.shard is None:
         return None
-    number, of = plan.options.shard
-    return FleetEntry(plan=fixed(plan), of=of, shard=number, plan_file=plan.options.plan_file)
+    number, of = plan.share.shard
+    return FleetEntry(plan=fixed(plan), of=of, shard=number, plan_file=plan.share.plan_file)
 
 
 def read_plan(path: Path) -> FixedPlan:
@@ -81,26 +70,6 @@ def read_plan(path: Path) -> FixedPlan:
         raise UserError(
             f"--plan {path}: is no plan of this harness ({where}: {first['msg']}); write it anew with: harness plan --out FILE"
         ) from error
-
-
-def options_from(found: FixedPlan, path: Path, shard: tuple[int, int] | None) -> RunOptions:
-    """The options that a plan's file stands for."""
-    return RunOptions(
-        agents=tuple(agent.source for agent in found.agents),
-        pack=found.pack_source,
-        limit=len(found.contexts),
-        mode=found.mode,
-        conditions=found.conditions,
-        repeats=found.repeats,
-        concurrency=found.concurrency,
-        seed=found.seed,
-        barge_in_ms=found.barge_in_ms,
-        events=found.events_source,
-        budget_ttfa_ms=found.budgets_ms["ttfa"],
-        budget_ttft_ms=found.budgets_ms["ttft"],
-        shard=shard,
-        plan_file=str(path),
-    )
 
 
 def refuse_another_plan(plan: RunPlan, expected: FixedPlan, where: str) -> None:

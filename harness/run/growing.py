@@ -11,7 +11,6 @@ invalid, so that nothing could ever be told from it, and are played again before
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from itertools import pairwise, takewhile
 from typing import Final
 
@@ -20,7 +19,7 @@ import numpy as np
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
-from harness.run.plan import RunPlan, make_plan, options_of, refuse_changes
+from harness.run.plan import RunPlan, asked_of, make_plan, refuse_changes
 from harness.steps.check import CheckResult
 from harness.steps.validity import sessions_at_fault
 from harness.store.run_store import RunStore
@@ -43,9 +42,9 @@ def plan_to_grow(store: RunStore) -> RunPlan:
     manifest = store.manifest
     if manifest.fleet is not None:
         raise UserError(f"{store.folder}: is of a plan for many machines, and only a run of its own can grow")
-    began = options_of(manifest, ())
+    began, _ = asked_of(manifest)
     refuse_changes(make_plan(began), manifest, store.contexts_as_played())
-    return make_plan(replace(began, limit=None))
+    return make_plan(began.model_copy(update={"limit": None}))
 
 
 def seconds_a_conversation(store: RunStore) -> float | None:
@@ -153,8 +152,8 @@ def _grown(
         with store.lock():
             store.add_contexts(pack.contexts[have : have + batch])
     store.close()
-    options = replace(pack.options, limit=have + batch)
-    request = RunRequest(options, out=folder, resume=True, judges=judges, again=again)
+    options = pack.options.model_copy(update={"limit": have + batch, "judges": judges})
+    request = RunRequest(options, out=folder, resume=True, again=again)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
         raise AgentError(f"{folder}: no session could be finished; see: harness report {folder}")

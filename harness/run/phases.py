@@ -14,13 +14,15 @@ from harness.agents.process import IMPATIENT_S
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.extras import require_local
 from harness.progress import RunProgress
 from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.companions import notes_on
+from harness.run.dealing import WHOLE, Share
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
-from harness.run.plan import RunOptions, RunPlan, default_folder, make_plan, new_manifest, options_of, refuse_changes
+from harness.run.plan import RunPlan, asked_of, default_folder, make_plan, new_manifest, refuse_changes
 from harness.run.quiet import other_work, wait_until_quiet
 from harness.run.room import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.running_agents import RunningAgents
@@ -55,10 +57,10 @@ def no_votes(_: RunStore) -> Sequence[Judgment]:
 class RunRequest:
     """What the command line asks for."""
 
-    options: RunOptions
+    options: Experiment
+    share: Share = WHOLE
     out: Path | None = None
     resume: bool = False
-    judges: tuple[str, ...] = ("embedded",)
     runs_folder: Path = Path("runs")
     fixed: FixedPlan | None = None
     """The plan that the options are from, where it was fixed before."""
@@ -81,7 +83,7 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
     plan, folder = _decide(request)
     fleet = fleet_of(plan)
     require_local("speaking to an agent and hearing it")
-    judges = request.judges if load_judges(request.judges) else ()
+    judges = request.options.judges if load_judges(request.options.judges) else ()
     store = _open(request, plan, folder, fleet)
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: _given_up(store, plan)):
         _say_what_comes(plan, store, request.again, judges, progress)
@@ -96,16 +98,16 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
         measure_missing(store, silero(), progress)
         store.set_manifest(with_validity(store))
         transcribe_all(store, progress)
-        asyncio.run(judge_run(store, RunJudging(judges=request.judges, seed=plan.options.seed), progress))
+        asyncio.run(judge_run(store, RunJudging(judges=request.options.judges, seed=plan.options.seed), progress))
         summary = summarise(store, votes(store))
     return store, _with_unplayed(summary, not_played)
 
 
 def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
-    plan = make_plan(request.options)
+    plan = make_plan(request.options, request.share)
     folder = request.out or default_folder(plan, request.runs_folder)
     if request.fixed is not None:
-        refuse_another_plan(plan, request.fixed, plan.options.plan_file)
+        refuse_another_plan(plan, request.fixed, plan.share.plan_file)
     return plan, folder
 
 
@@ -132,18 +134,17 @@ def _judging(plan: RunPlan, judges: Sequence[str]) -> Sequence[str]:
     return judges if any(not context.timing_alone for context in plan.contexts) else ()
 
 
-def options_to_resume(folder: Path, named: Mapping[str, object]) -> RunOptions:
-    """The options of the run in `folder`, with those that the user named this time in their place.
+def asked_before(folder: Path) -> tuple[Experiment, Share]:
+    """What the run in `folder` was begun with.
 
     Raises:
         UserError: there is no run to resume.
     """
     store = RunStore.open(folder, to_resume=True)
     try:
-        began = options_of(store.manifest, ())
+        return asked_of(store.manifest)
     finally:
         store.close()
-    return RunOptions(**{**{f: getattr(began, f) for f in began.__dataclass_fields__}, **named})
 
 
 def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | None) -> RunStore:

@@ -6,54 +6,25 @@ with one line that says how to mend it, while no process runs and nothing has be
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 from harness.agents.profile import AgentProfile, ProfileError, load_profile
-from harness.audio.conditions import CLEAN, ConditionError, parse_condition
+from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
-from harness.run.dealing import deal
+from harness.experiment import Experiment, shown
+from harness.run.dealing import WHOLE, Share, deal
 from harness.run.events_file import load_events
 from harness.run.lasting import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack, PackError, context_hash, load_pack
 from harness.store.events import CallerEvent, EventSettings
+from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
-from harness.timing.figures import BUDGET_MS
-
-Mode = Literal["seeded", "replay"]
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """The user's words, before they are checked."""
-
-    agents: tuple[str, ...] = ("polaris-like",)
-    pack: str = "heart-mini"
-    limit: int | None = None
-    mode: Mode = "seeded"
-    conditions: tuple[str, ...] = (CLEAN,)
-    repeats: int = 1
-    concurrency: int = 1
-    seed: int = 1
-    barge_in_ms: float | None = None
-    events: str | None = None
-    """A set that ships or a file (`harness.run.events_file`)."""
-    budget_ttfa_ms: float = BUDGET_MS
-    budget_ttft_ms: float = BUDGET_MS
-    contexts: tuple[str, ...] = ()
-    """Only these of the pack, by id, in its order; empty: all."""
-    shard: tuple[int, int] | None = None
-    """(which, of how many), from 1; None for the whole run."""
-    plan_file: str = ""
-    """The file that these options were read from, for whoever is told how to play another shard."""
-    elsewhere: frozenset[str] = frozenset()
-    """Ids of sessions that are finished and kept in another place, so that they are not played here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +32,14 @@ class RunPlan:
     """A checked plan: which sessions, in which order. `contexts` are those that are played here, `whole` those of the run that
     a shard is a part of: orders and events are of the whole, so that a shard plays what the run would have played."""
 
-    options: RunOptions
+    options: Experiment
     pack: Pack
     contexts: tuple[Context, ...]
     context_hashes: dict[str, str]
     profiles: tuple[AgentProfile, ...]
     events: EventSettings | None = None
     whole: tuple[Context, ...] = ()
+    share: Share = WHOLE
 
     def profile(self, name: str) -> AgentProfile:
         """The profile of one agent of the plan."""
@@ -103,7 +75,7 @@ class RunPlan:
                     order.shuffle(profiles)
                     if context.id in here:
                         keys += [self._key(context, p.name, hashes[p.name], condition, repeat) for p in profiles]
-        return tuple(key for key in keys if key.session_id not in self.options.elsewhere)
+        return tuple(key for key in keys if key.session_id not in self.share.elsewhere)
 
     def _shortest_first(self, contexts: tuple[Context, ...]) -> list[Context]:
         first = min(contexts, key=lambda context: lasting_s(context, self.pack, self.options.mode), default=None)
@@ -121,22 +93,12 @@ class RunPlan:
         )
 
 
-def make_plan(options: RunOptions) -> RunPlan:
-    """Check the user's words and turn them into a plan.
+def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
+    """Check what is asked against what is there, and turn it into a plan.
 
     Raises:
-        UserError: an unknown or malformed agent, pack, condition or number; one line that says how to mend it.
+        UserError: an unknown or malformed agent, pack or condition; one line that says how to mend it.
     """
-    for name, value, least in (
-        ("--limit", options.limit, 1),
-        ("--repeats", options.repeats, 1),
-        ("--concurrency", options.concurrency, 1),
-        ("--barge-in", options.barge_in_ms, 0),
-        ("--budget-ttfa", options.budget_ttfa_ms, 1),
-        ("--budget-ttft", options.budget_ttft_ms, 1),
-    ):
-        if value is not None and not value >= least:
-            raise UserError(f"{name} {value:g}: must be at least {least}")
     if not options.agents:
         raise UserError("--agent: name at least one; `harness agents` lists those that ship")
     if options.events is not None and options.barge_in_ms is not None:
@@ -160,8 +122,8 @@ def make_plan(options: RunOptions) -> RunPlan:
         )
     whole = _chosen(pack, options.contexts)[: options.limit]
     contexts = whole
-    if options.shard is not None:
-        number, of = options.shard
+    if share.shard is not None:
+        number, of = share.shard
         contexts = deal(whole, of, options.mode)[number - 1]
     wordless = [c.id for c in whole if c.timing_alone]
     if asked and wordless:
@@ -169,13 +131,14 @@ def make_plan(options: RunOptions) -> RunPlan:
             f"--agent {asked[0]}: is asked in text, and {wordless[0]} of {pack.name} is a recording without text; leave it out"
         )
     return RunPlan(
-        options=replace(options, conditions=conditions),
+        options=options.model_copy(update={"conditions": conditions}),
         pack=pack,
         contexts=contexts,
         context_hashes={c.id: context_hash(c) for c in contexts},
         profiles=profiles,
         events=events,
         whole=whole,
+        share=share,
     )
 
 
@@ -201,14 +164,10 @@ def new_manifest(plan: RunPlan) -> RunManifest:
             )
             for p, given in zip(plan.profiles, plan.options.agents, strict=True)
         ],
-        mode=plan.options.mode,
-        conditions=list(plan.options.conditions),
-        repeats=plan.options.repeats,
-        seed=plan.options.seed,
-        concurrency=plan.options.concurrency,
-        barge_in_ms=plan.options.barge_in_ms,
+        experiment=plan.options,
+        **plan.options.model_dump(include={"mode", "conditions", "repeats", "seed", "concurrency", "barge_in_ms"}),
         events=plan.events,
-        budgets_ms={"ttft": plan.options.budget_ttft_ms, "ttfa": plan.options.budget_ttfa_ms},
+        budgets_ms=plan.options.budgets_ms,
         machine=machine_facts(),
         machine_id=machine_id(),
         versions=package_versions(),
@@ -219,32 +178,30 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
     """A resumed run must be the run that was begun, or its figures would mix two experiments.
 
     Raises:
-        UserError: names the first thing that differs.
+        UserError: names the first content that differs, and every setting.
     """
     before = {a.name: a.profile_hash for a in manifest.agents}
     now = {p.name: p.hash for p in plan.profiles}
     old_hashes = {c.id: context_hash(c) for c in contexts}
-    differences = [
+    contents: list[tuple[str, object, object]] = [
         ("agents", sorted(before), sorted(now)),
         *(("profile of agent " + name, before.get(name), now.get(name)) for name in sorted(now)),
         ("contexts", manifest.context_ids, [c.id for c in plan.contexts]),
         *(("context " + name, old_hashes.get(name), value) for name, value in sorted(plan.context_hashes.items())),
-        ("mode", manifest.mode, plan.options.mode),
-        ("conditions", manifest.conditions, list(plan.options.conditions)),
-        ("repeats", manifest.repeats, plan.options.repeats),
-        ("concurrency", manifest.concurrency, plan.options.concurrency),
-        ("seed", manifest.seed, plan.options.seed),
-        ("barge-in", manifest.barge_in_ms, plan.options.barge_in_ms),
         ("events", _shown_events(manifest.events), _shown_events(plan.events)),
-        ("budget of TTFA", manifest.budgets_ms["ttfa"], plan.options.budget_ttfa_ms),
-        ("budget of TTFT", manifest.budgets_ms["ttft"], plan.options.budget_ttft_ms),
     ]
-    for what, then, today in differences:
-        if then != today:
-            shown = "has changed" if isinstance(then, str) and len(then) == 64 else f"was {then}, is now {today}"
-            raise UserError(
-                f"--resume: {what} {shown}; resume with what the run began with, or start a new one in another --out"
-            )
+    differ = [each for each in contents if each[1] != each[2]][:1]
+    differ += [(name, *both) for name, both in manifest.asked.differences(plan.options).items()]
+    if differ:
+        raise UserError(
+            f"--resume: {'; '.join(_changed(*each) for each in differ)}; "
+            "resume with what the run began with, or start a new one in another --out"
+        )
+
+
+def _changed(what: str, then: object, today: object) -> str:
+    hashed = isinstance(then, str) and len(then) == LONG_AS_A_HASH
+    return f"{what} has changed" if hashed else f"{what} was {shown(then)}, is now {shown(today)}"
 
 
 def _shown_events(settings: EventSettings | None) -> str | None:
@@ -252,40 +209,28 @@ def _shown_events(settings: EventSettings | None) -> str | None:
     return ", ".join(f"{e.sound} at {e.at_ms:g} ms" for e in settings.events) if settings is not None else None
 
 
-def options_of(manifest: RunManifest, agents: Sequence[str]) -> RunOptions:
-    """The options a run was begun with, for `--resume` without repeating them.
+def asked_of(manifest: RunManifest) -> tuple[Experiment, Share]:
+    """What a run was begun with, for `--resume` without repeating it.
 
     Raises:
         UserError: the run was merged from shards, so nobody began it.
     """
     fleet = manifest.fleet
-    if fleet is not None and fleet.shard is None:
+    if fleet is None:
+        return manifest.asked, WHOLE
+    if fleet.shard is None:
         raise UserError(
             "--resume: the run was merged from shards and cannot go on by itself; play what is missing as a shard and merge it"
         )
-    return RunOptions(
-        agents=tuple(agents) or tuple(a.source or a.name for a in manifest.agents),
-        pack=manifest.pack_source,
-        limit=len(manifest.context_ids if fleet is None else fleet.plan.contexts),
-        mode=manifest.mode,
-        conditions=tuple(manifest.conditions),
-        repeats=manifest.repeats,
-        concurrency=manifest.concurrency,
-        seed=manifest.seed,
-        barge_in_ms=manifest.barge_in_ms,
-        events=manifest.events.source if manifest.events is not None else None,
-        budget_ttfa_ms=manifest.budgets_ms["ttfa"],
-        budget_ttft_ms=manifest.budgets_ms["ttft"],
-        shard=(fleet.shard, fleet.of) if fleet is not None and fleet.shard is not None else None,
-        plan_file=fleet.plan_file if fleet is not None else "",
-    )
+    return manifest.asked, Share((fleet.shard, fleet.of), fleet.plan_file)
 
 
 def default_folder(plan: RunPlan, under: Path) -> Path:
     """`runs/<time>-<agents>`: sorts by time, says what it is."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = "+".join(p.name for p in plan.profiles)[:60]
-    part = f"-shard-{plan.options.shard[0]}-of-{plan.options.shard[1]}" if plan.options.shard else ""
+    shard = plan.share.shard
+    part = f"-shard-{shard[0]}-of-{shard[1]}" if shard else ""
     return under / f"{stamp}-{names}{part}"
 
 

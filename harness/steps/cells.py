@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.experiment import BUDGET_MS
 from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.steps.endpointing import EndpointingSummary
@@ -16,7 +17,6 @@ from harness.steps.latency import TurnFigures, WithinBudget
 from harness.steps.machine import MachineSummary
 from harness.store.judgment import Presentation
 from harness.store.selection import quoted_presentation
-from harness.timing.figures import BUDGET_MS
 
 
 class _Model(BaseModel):

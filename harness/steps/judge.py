@@ -18,6 +18,7 @@ from pathlib import Path
 
 from harness import models
 from harness.errors import UserError
+from harness.experiment import NO_JUDGE
 from harness.judging import (
     DEFAULT_JUDGE,
     Completion,
@@ -50,7 +51,6 @@ from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 
-NO_JUDGE = "none"
 """As the only judge: replies are played and timed, and nothing is said about their quality."""
 CANARIES = 4
 """Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""

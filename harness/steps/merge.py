@@ -88,7 +88,7 @@ def merge(
         for part in parts:
             part.store.close()
     plan = work.fleet.plan
-    planned = len(plan.contexts) * len(plan.agents) * len(plan.conditions) * plan.repeats
+    planned = len(plan.contexts) * len(plan.agents) * len(plan.experiment.conditions) * plan.experiment.repeats
     return Merged(out, work.sessions, len(work.added), planned - work.sessions, work.fleet)
 
 

@@ -165,36 +165,20 @@ def _not_measured(part: Part) -> list[str]:
 
 def sessions_of(plan: FixedPlan, contexts: Sequence[str]) -> list[str]:
     """The ids of all sessions of some contexts of a plan."""
+    asked = plan.experiment
     return [
-        SessionKey(context, plan.contexts[context], agent.name, agent.profile_hash, plan.mode, condition, repeat).session_id
+        SessionKey(context, plan.contexts[context], agent.name, agent.profile_hash, asked.mode, condition, repeat).session_id
         for context in contexts
-        for condition in plan.conditions
-        for repeat in range(plan.repeats)
+        for condition in asked.conditions
+        for repeat in range(asked.repeats)
         for agent in plan.agents
     ]
 
 
 def how_to_play(plan: FixedPlan, plan_file: str, number: int, of: int) -> str:
     """The command that plays one shard, as a shell takes it."""
-    what = ["--plan", plan_file] if plan_file else _all_that_is_played(plan)
+    what = ["--plan", plan_file] if plan_file else plan.experiment.on_the_line()
     return shlex.join(["harness", "run", *what, "--shard", f"{number}/{of}", "--out", "DIR"])
-
-
-def _all_that_is_played(plan: FixedPlan) -> list[str]:
-    """Every option that the plan hangs on: a shard that is played without one of them is of another plan."""
-    values: list[tuple[str, object]] = [("agent", agent.source) for agent in plan.agents]
-    values += [("pack", plan.pack_source), ("limit", len(plan.contexts)), ("mode", plan.mode)]
-    values += [("condition", condition) for condition in plan.conditions]
-    values += [("repeats", plan.repeats), ("concurrency", plan.concurrency), ("seed", plan.seed)]
-    values += [("barge-in", _in_full(plan.barge_in_ms))] if plan.barge_in_ms is not None else []
-    values += [("events", plan.events_source)] if plan.events_source is not None else []
-    values += [(f"budget-{name}", _in_full(budget_ms)) for name, budget_ms in sorted(plan.budgets_ms.items())]
-    return [word for name, value in values for word in (f"--{name}", str(value))]
-
-
-def _in_full(value: float) -> str:
-    """Every digit, for a plan of 333.3333333 ms is not one of 333.333 ms."""
-    return str(int(value)) if value == int(value) else repr(value)
 
 
 def go_on(folder: Path | str) -> str:

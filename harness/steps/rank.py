@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from harness.errors import UserError
+from harness.experiment import BUDGET_MS
 from harness.ranking import chosen, columns
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample_counted
@@ -30,7 +31,6 @@ from harness.store.judgment_table import JudgmentTable
 from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
-from harness.timing.figures import BUDGET_MS
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
     from harness.steps.cells import Subset

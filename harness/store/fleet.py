@@ -11,13 +11,13 @@ that models compute with. Latencies of one kind stand together; those of differi
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from harness.experiment import Experiment, of_an_older_harness, shown
 from harness.store.events import CallerEvent
 from harness.store.pacing import Pacing, worst
-from harness.timing.figures import BUDGET_MS
 
 KIND_OF: Final = ("processor", "cores", "instruction_sets", "recogniser_held_to")
 """The facts of a machine that a latency is quoted with (harness/steps/machine.py)."""
@@ -31,10 +31,11 @@ class _Model(BaseModel):
 
 
 class PlannedAgent(_Model):
-    """An agent of the plan. `source`: as the user named it, a profile that ships or a path."""
+    """An agent of the plan. An older harness wrote its source here too, which the experiment has."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: str
-    source: str
     profile_hash: str
 
 
@@ -46,18 +47,10 @@ class FixedPlan(_Model):
     timing_method: str
     versions: dict[str, str]
     """Packages whose behaviour shows in the figures."""
+    experiment: Experiment
     agents: tuple[PlannedAgent, ...]
     pack: str
-    pack_source: str
     pack_hash: str
-    mode: Literal["seeded", "replay"]
-    conditions: tuple[str, ...]
-    repeats: int
-    concurrency: int
-    seed: int
-    barge_in_ms: float | None = None
-    events_source: str | None = None
-    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     events: tuple[CallerEvent, ...] = ()
     voices: dict[str, str]
     """Context → who speaks for it."""
@@ -68,17 +61,33 @@ class FixedPlan(_Model):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_harness(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "experiment" in given:
+            return given
+        try:
+            experiment = {**of_an_older_harness(given), "limit": len(given["contexts"])}
+        except (KeyError, TypeError, AttributeError):
+            return given
+        known = {field.alias or name for name, field in cls.model_fields.items()}
+        return {**{name: value for name, value in given.items() if name in known}, "experiment": experiment}
+
     @property
     def id(self) -> str:
         """The plan's name: the same for the same experiment, wherever its files lie."""
         return hashlib.sha256(json.dumps(self._counts(), ensure_ascii=False).encode()).hexdigest()[:12]
 
     def difference(self, other: "FixedPlan", here: str = "here", there: str = "there") -> str | None:
-        """The first thing in which two plans differ, in words (`seed is 1 here and 2 there`); None where nothing does.
+        """What two plans differ in, in words (`seed is 1 here and 2 there`): every setting, or else the first of what was fixed
+        beside them (versions, contexts, …). None where nothing does.
 
         Args:
             here: how the words call this plan's side, `there` the other's.
         """
+        asked = self.experiment.differences(other.experiment)
+        if asked:
+            return "; ".join(f"{name} {_values(*both, here, there)}" for name, both in asked.items())
         theirs = other._counts()
         for field, mine in self._counts().items():
             its = theirs[field]
@@ -96,9 +105,10 @@ class FixedPlan(_Model):
         return None
 
     def _counts(self) -> dict[str, object]:
-        facts = self.model_dump(mode="json", exclude={"schema_version", "pack_source", "events_source", "agents"})
+        facts = self.model_dump(mode="json", exclude={"schema_version", "experiment", "agents", "pack"})
         agents = {agent.name: agent.profile_hash for agent in self.agents}
-        counts = {name.removesuffix("_hash"): value for name, value in {**facts, "agents": agents}.items() if name != "pack"}
+        counts = {name.removesuffix("_hash"): value for name, value in {**facts, "agents": agents}.items()}
+        counts = {**self.experiment.settings(), **counts}
         # Only of the contexts does the order say anything: they are played in it.
         return {n: dict(sorted(v.items())) if isinstance(v, dict) and n != "contexts" else v for n, v in counts.items()}
 
@@ -192,8 +202,4 @@ def _listed(names: list[str]) -> str:
 def _values(mine: object, its: object, here: str, there: str) -> str:
     if any(isinstance(value, str) and len(value) >= LONG_AS_A_HASH for value in (mine, its)):
         return f"is not the same {here} and {there}"
-    return f"is {_shown(mine)} {here} and {_shown(its)} {there}"
-
-
-def _shown(value: object) -> str:
-    return "not set" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return f"is {shown(mine)} {here} and {shown(its)} {there}"

@@ -16,10 +16,10 @@ import psutil
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.errors import UserError
+from harness.experiment import BUDGET_MS, Experiment, Mode, of_an_older_harness
 from harness.store.events import EventSettings
 from harness.store.fleet import FleetEntry
 from harness.store.pacing import Pacing
-from harness.timing.figures import BUDGET_MS
 
 SCHEMA_VERSION = 1
 _REPORTED_PACKAGES = (
@@ -74,7 +74,9 @@ class RunManifest(_Model):
     pack_hash: str
     context_ids: list[str]
     agents: list[AgentEntry]
-    mode: Literal["seeded", "replay"]
+    experiment: Experiment | None = None
+    """None in a manifest of an older harness; `asked` gives it for both."""
+    mode: Mode
     conditions: list[str]
     repeats: int
     seed: int
@@ -108,6 +110,12 @@ class RunManifest(_Model):
     """Why a calibration failed; empty where there is one, or none was tried."""
 
     @property
+    def asked(self) -> Experiment:
+        """What the run is asked to be, with as many contexts as it has grown to."""
+        experiment = self.experiment or Experiment.model_validate(of_an_older_harness(self.model_dump()))
+        return experiment.model_copy(update={"limit": len(self.planned_contexts)})
+
+    @property
     def planned_contexts(self) -> list[str]:
         """The contexts of the whole run that this is, or is a shard of, in its order: events are dealt among these."""
         return self.context_ids if self.fleet is None else list(self.fleet.plan.contexts)
@@ -136,11 +144,9 @@ def with_budgets(manifest: RunManifest, ttfa_ms: float | None, ttft_ms: float | 
     Raises:
         UserError: a budget under 1 ms.
     """
-    given = {name: value for name, value in (("ttfa", ttfa_ms), ("ttft", ttft_ms)) if value is not None}
-    for name, value in given.items():
-        if not value >= 1:
-            raise UserError(f"--budget-{name} {value:g}: must be at least 1")
-    return manifest.model_copy(update={"budgets_ms": {**manifest.budgets_ms, **given}})
+    given = {"budget_ttfa_ms": ttfa_ms, "budget_ttft_ms": ttft_ms}
+    asked = manifest.asked.with_named({name: value for name, value in given.items() if value is not None})
+    return manifest.model_copy(update={"experiment": asked, "budgets_ms": asked.budgets_ms})
 
 
 def package_versions() -> dict[str, str]:

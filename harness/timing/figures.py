@@ -22,8 +22,6 @@ IN_FULL: Final[Mapping[StagesFrom, str]] = MappingProxyType(
         "traces": "from traces (the agent's OpenTelemetry spans)",
     }
 )
-BUDGET_MS = 500.0
-"""What a turn may take where nobody chose otherwise: HEART's target for TTFT, a pragmatic one (section 9.7)."""
 NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"

@@ -15,12 +15,13 @@ from typer.main import get_command
 
 from harness import progress
 from harness.cli import _run, app
-from harness.commands import asked
 from harness.commands.screen import print_table, screen
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.fixed_plan import read_plan
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.budgets import limits_for, read_budgets
 from harness.store.manifest import with_budgets
 
@@ -116,12 +117,10 @@ def test_the_cache_is_where_the_system_says(monkeypatch: pytest.MonkeyPatch, tmp
     assert cache_folder() == tmp_path / "own"
 
 
-def test_a_budget_travels_from_the_line_to_the_run() -> None:
-    named = asked.named(
-        agent=["baseline"], pack=None, limit=1, mode=None, condition=None, repeats=None, concurrency=None, seed=None,
-        barge_in=None, events=None, budget_ttfa=800.0,
-    )  # fmt: skip
-    manifest = new_manifest(make_plan(RunOptions(**named)))  # type: ignore[arg-type]
+def test_a_budget_travels_from_the_line_to_the_run(tmp_path: Path) -> None:
+    line = ["plan", "--agent", "baseline", "--limit", "1", "--budget-ttfa", "800", "--out", str(tmp_path / "plan.json")]
+    assert _run(line) == 0
+    manifest = new_manifest(make_plan(read_plan(tmp_path / "plan.json").experiment))
     assert manifest.budgets_ms == {"ttfa": 800.0, "ttft": 500.0}
     assert with_budgets(manifest, None, 300.0).budgets_ms == {"ttfa": 800.0, "ttft": 300.0}
     with pytest.raises(UserError, match="--budget-ttft 0: must be at least 1"):
@@ -133,9 +132,9 @@ def test_a_budgets_file_can_say_what_a_turn_may_take(tmp_path: Path) -> None:
     limits = "limits:\n  - {figure: within_budget.ttfa, at_least: 0.5}\n"
     path.write_text(f"schema: 1\nbudgets_ms: {{ttfa: 800}}\n{limits}", encoding="utf-8")
     found = read_budgets(path)
-    played = make_plan(RunOptions(agents=("baseline",), budget_ttfa_ms=800.0))
+    played = make_plan(Experiment(agents=("baseline",), budget_ttfa_ms=800.0))
     assert limits_for(found, new_manifest(played), played.contexts, judged=False)
-    other = make_plan(RunOptions(agents=("baseline",)))
+    other = make_plan(Experiment(agents=("baseline",)))
     with pytest.raises(UserError, match="harness report RUN --budget-ttfa 800"):
         limits_for(found, new_manifest(other), other.contexts, judged=False)
     path.write_text(f"schema: 1\nbudgets_ms: {{ttfb: 800}}\n{limits}", encoding="utf-8")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.fleet.cluster import Needs, Node, Stream, refuse_without_room
 from harness.fleet.gathering import Gathering
 from harness.fleet.giving_out import FRUITLESS, Outcome, Task, give_out
@@ -20,8 +21,9 @@ from harness.fleet.job import Ended, Job, Lost, Message, Played, Said, ShardJob
 from harness.fleet.sessions import SessionsKept
 from harness.fleet.shipping import packed_rest, packed_session
 from harness.progress import RunProgress
+from harness.run.dealing import Share
 from harness.run.fixed_plan import fixed, fleet_of
-from harness.run.plan import RunOptions, RunPlan, make_plan, new_manifest
+from harness.run.plan import RunPlan, make_plan, new_manifest
 from harness.steps.merge_checks import sessions_of
 from harness.store.run_store import RunStore
 from tests.harness.conftest import peer
@@ -31,7 +33,7 @@ OF = 3
 
 def planned(shard: int | None, elsewhere: frozenset[str] = frozenset()) -> RunPlan:
     agents = (str(peer("raw-pcm-echo")), str(peer("pipecat-echo")))
-    return make_plan(RunOptions(agents=agents, limit=6, shard=(shard, OF) if shard else None, elsewhere=elsewhere))
+    return make_plan(Experiment(agents=agents, limit=6), Share((shard, OF) if shard else None, elsewhere=elsewhere))
 
 
 PLAN = planned(None)
@@ -219,7 +221,7 @@ def test_what_another_playing_finished_as_well_is_left_out(tmp_path: Path) -> No
 
 def test_runs_of_other_plans_and_other_dealings_are_refused(tmp_path: Path) -> None:
     run(Fleet(tmp_path), tmp_path / "out")
-    other = fixed(make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=6, seed=2)))
+    other = fixed(make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=6, seed=2)))
     for plan, of, said in ((other, OF, "seed is 1"), (FIXED, OF + 1, f"dealt to {OF} shards, and is now dealt to {OF + 1}")):
         with pytest.raises(UserError, match=said):
             Gathering(tmp_path / "out", plan, of).__enter__()

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from harness.cli import _run as command
+from harness.experiment import Experiment
 from harness.fleet import cluster as clusters
 from harness.fleet.job import ShardJob
 from harness.fleet.task import prepare
 from harness.run.fixed_plan import fixed
-from harness.run.plan import RunOptions, make_plan
+from harness.run.plan import make_plan
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished
 from tests.harness.fleet.conftest import Starts, asked
@@ -73,7 +74,7 @@ def test_what_a_node_lacks_is_found_out_there_in_one_line(
 ) -> None:
     monkeypatch.setenv("HEART_HARNESS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HEART_HARNESS_OFFLINE", "1")
-    here = fixed(make_plan(RunOptions(agents=(str(writer),), pack=str(pack))))
+    here = fixed(make_plan(Experiment(agents=(str(writer),), pack=str(pack))))
 
     def line(**changes: object) -> str:
         plan = here.model_copy(update=changes)
@@ -81,7 +82,7 @@ def test_what_a_node_lacks_is_found_out_there_in_one_line(
 
     assert line() == ""
     assert "this machine would play something else: versions: numpy is" in line(versions={**here.versions, "numpy": "0.1"})
-    spoken = fixed(make_plan(RunOptions(agents=("polaris-like",), pack=str(pack))))
+    spoken = fixed(make_plan(Experiment(agents=("polaris-like",), pack=str(pack))))
     lacking = prepare(ShardJob(spoken.model_dump_json(by_alias=True), 1, 1, os.getcwd()))
     assert lacking
     assert len(lacking.splitlines()) == 1

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from harness.cli import _run as command
+from harness.experiment import Experiment
 from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.judge import RunJudging, judge_shard
 from harness.store.database import locked
 from harness.store.run_store import RunStore
@@ -45,7 +46,7 @@ def asked(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    plan = make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=8, repeats=2))
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=8, repeats=2))
     store = RunStore.create(tmp_path / "run", new_manifest(plan), plan.contexts)
     for key in plan.session_keys():
         session = store.commit_session(key, partial=store.partial_folder(key), started_ns=1)

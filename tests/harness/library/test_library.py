@@ -137,6 +137,10 @@ def test_rows_and_their_file_are_rated_alike(tmp_path: Path) -> None:
 def test_wrong_words_are_refused_before_anything_starts(tmp_path: Path) -> None:
     with pytest.raises(harness.UserError, match="unknown agent"):
         harness.run_agents("polaris-lik", out=tmp_path / "run")
+    with pytest.raises(harness.UserError, match="unknown agent"):
+        harness.run_agents(harness.Experiment(agents=("polaris-lik",)), seed=2, out=tmp_path / "run")
+    with pytest.raises(harness.UserError, match="repeat: a run has no such option; it has agents, pack"):
+        harness.run_agents("baseline", repeat=2, out=tmp_path / "run")
     with pytest.raises(harness.UserError, match="no such judge"):
         harness.judge_pairs(contexts(), completions(), "salomon")
     with pytest.raises(harness.UserError, match="at least one run"):

@@ -18,9 +18,10 @@ import yaml
 from harness.agents.new_profile import kinds_to_write
 from harness.agents.profile import load_profile, shipped_profiles
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.project import Answers, files_for
 from harness.project.files import BUDGETS, GITHUB, GITLAB
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.budgets import limits_for, read_budgets
 from tests.harness.conftest import PACK, PEERS, Finished
 
@@ -46,7 +47,7 @@ def test_every_kind_gives_files_that_the_harness_takes(kind: str, tmp_path: Path
         Path(name).write_text(text, encoding="utf-8")
     assert load_profile(answers.agent).kind
     mode = "seeded" if answers.profile.accepts_a_history else "replay"
-    plan = make_plan(RunOptions(agents=(answers.agent,), mode=mode))  # type: ignore[arg-type]
+    plan = make_plan(Experiment(agents=(answers.agent,), mode=mode))  # type: ignore[arg-type]
     # Each limit is one that this very agent can have.
     assert limits_for(read_budgets(Path(BUDGETS)), new_manifest(plan), plan.contexts, judged=False)
     line = next(step for step in job(Path(GITLAB))["script"] if step.startswith("harness check"))

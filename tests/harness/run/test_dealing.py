@@ -1,14 +1,14 @@
 """Every shard is a small picture of the whole run, and plays exactly what the run would have played."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from harness.errors import UserError
-from harness.run.dealing import deal, parse_shard
+from harness.experiment import Experiment
+from harness.run.dealing import Share, deal, parse_shard
 from harness.run.fixed_plan import fixed
-from harness.run.plan import RunOptions, make_plan
+from harness.run.plan import make_plan
 from harness.scenarios.pack import load_pack
 
 CONTEXTS = load_pack("heart-open").contexts
@@ -36,11 +36,11 @@ def test_dealing_hangs_on_nothing_but_the_contexts() -> None:
 
 
 def test_shards_together_play_what_the_run_plays_each_in_the_runs_own_order() -> None:
-    options = RunOptions(
+    options = Experiment(
         agents=("baseline", "tuned-stock", "patient"), limit=12, repeats=2, conditions=("clean", "telephone"), events="everyday"
     )
     whole = make_plan(options)
-    shards = [make_plan(replace(options, shard=(k, 4))) for k in range(1, 5)]
+    shards = [make_plan(options, Share((k, 4))) for k in range(1, 5)]
     played = [key for shard in shards for key in shard.session_keys()]
     assert Counter(played) == Counter(whole.session_keys())
     order = {key: k for k, key in enumerate(whole.session_keys())}
@@ -59,23 +59,27 @@ def test_a_shard_that_does_not_exist_is_refused(text: str) -> None:
 
 def test_more_shards_than_contexts_are_refused() -> None:
     with pytest.raises(UserError, match="deal it to at most 3 shards"):
-        make_plan(RunOptions(limit=3, shard=(1, 4)))
+        make_plan(Experiment(limit=3), Share((1, 4)))
 
 
 def test_a_plan_says_the_first_thing_in_which_it_differs() -> None:
-    plan = fixed(make_plan(RunOptions(agents=("baseline",), limit=3)))
+    plan = fixed(make_plan(Experiment(agents=("baseline",), limit=3)))
     assert plan.difference(plan) is None
-    moved = plan.model_copy(update={"pack_source": "/elsewhere/heart-mini.yaml"})
+
+    def asked(**fields: object) -> dict[str, Experiment]:
+        return {"experiment": plan.experiment.model_copy(update=fields)}
+
+    moved = plan.model_copy(update=asked(pack="/elsewhere/heart-mini.yaml"))
     assert plan.difference(moved) is None
     assert plan.id == moved.id
     for change, said in (
-        ({"seed": 2}, "seed is 1 here and 2 there"),
+        (asked(seed=2), "seed is 1 here and 2 there"),
         ({"harness_version": "9"}, f"harness_version is {plan.harness_version} here and 9 there"),
         ({"versions": {**plan.versions, "numpy": "0.0"}}, "versions: numpy is"),
         ({"pack_hash": "f" * 64}, "pack is not the same here and there"),
         ({"contexts": dict(list(plan.contexts.items())[:2])}, "only here"),
         ({"contexts": dict(reversed(plan.contexts.items()))}, "contexts stand in another order"),
-        ({"conditions": ("clean", "telephone")}, "conditions is clean here and clean, telephone there"),
+        (asked(conditions=("clean", "telephone")), "conditions is clean here and clean, telephone there"),
     ):
         other = plan.model_copy(update=change)
         assert said in (plan.difference(other) or "")

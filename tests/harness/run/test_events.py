@@ -9,10 +9,11 @@ import pytest
 
 from harness.audio.speech_voices import CALLER_VOICES, bystander
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
 from harness.run.events_file import load_events
-from harness.run.plan import RunOptions, make_plan, new_manifest, options_of, refuse_changes
+from harness.run.plan import asked_of, make_plan, new_manifest, refuse_changes
 from harness.store.events import ASKS, EventName, everyday
 from tests.harness.conftest import peer
 
@@ -85,11 +86,11 @@ def test_a_resumed_run_keeps_its_events(pack: Path, tmp_path: Path) -> None:
     path.write_text("events: [{sound: door, at_ms: 900}]", encoding="utf-8")
     plan = make_plan(_options(pack, events=str(path)))
     manifest = new_manifest(plan)
-    assert make_plan(options_of(manifest, ())).events == plan.events
+    assert make_plan(asked_of(manifest)[0]).events == plan.events
     refuse_changes(plan, manifest, plan.contexts)
     path.write_text("events: [{sound: door, at_ms: 1900}]", encoding="utf-8")
     with pytest.raises(UserError, match="events was door at 900 ms, is now door at 1900 ms"):
-        refuse_changes(make_plan(options_of(manifest, ())), manifest, plan.contexts)
+        refuse_changes(make_plan(asked_of(manifest)[0]), manifest, plan.contexts)
 
 
 @pytest.mark.models
@@ -103,5 +104,5 @@ def test_every_sound_is_made_again_to_the_byte_and_the_control_is_silent(pack: P
     assert set(made.voices) == {c.id for c in plan.contexts}
 
 
-def _options(pack: Path, events: str = "everyday", barge_in_ms: float | None = None) -> RunOptions:
-    return RunOptions(agents=(str(peer("raw-pcm-echo")),), pack=str(pack), events=events, barge_in_ms=barge_in_ms)
+def _options(pack: Path, events: str = "everyday", barge_in_ms: float | None = None) -> Experiment:
+    return Experiment(agents=(str(peer("raw-pcm-echo")),), pack=str(pack), events=events, barge_in_ms=barge_in_ms)

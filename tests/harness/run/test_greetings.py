@@ -12,11 +12,12 @@ import soundfile
 from harness.audio.vocal import silero
 from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, pcm, voice
 from harness.caller import CallerProcess, Greeting
+from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.recording.record import Recording, SpokenTurn
 from harness.run.caller_turns import render_turns
 from harness.run.greetings import FIND_OUT_S, KNOWN_S, Greetings
-from harness.run.plan import RunOptions, RunPlan, make_plan, new_manifest
+from harness.run.plan import RunPlan, make_plan, new_manifest
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.store.run_store import RunStore
 from harness.store.session import Session
@@ -34,7 +35,7 @@ def profile(plan: RunPlan, **wish: Any) -> Any:
 
 @pytest.fixture
 def plan(pack: Path) -> RunPlan:
-    made = make_plan(RunOptions(agents=(str(peer(AGENT)),), pack=str(pack), repeats=2))
+    made = make_plan(Experiment(agents=(str(peer(AGENT)),), pack=str(pack), repeats=2))
     return replace(made, profiles=(profile(made),))
 
 

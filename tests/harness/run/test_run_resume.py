@@ -13,7 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.experiment import Experiment
+from harness.run.plan import make_plan, new_manifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished, peer
 
@@ -28,7 +29,7 @@ def begin(folder: Path, pack: Path) -> subprocess.Popen[str]:
 
 def begun(folder: Path, pack: Path, limit: int) -> None:
     """A run of `raw-pcm-echo` on disk of which no session was played yet."""
-    plan = make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")),), pack=str(pack), limit=limit))
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")),), pack=str(pack), limit=limit))
     RunStore.create(folder, new_manifest(plan), plan.contexts).close()
 
 

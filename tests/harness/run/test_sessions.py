@@ -11,9 +11,10 @@ from harness.agents.connections import ConnectionSpec
 from harness.agents.profile import AgentProfile
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
+from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
-from harness.run.plan import RunOptions, RunPlan, make_plan, new_manifest
+from harness.run.plan import RunPlan, make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.voices import open_voices
@@ -44,7 +45,7 @@ class ScriptedAgents(RunningAgents):
 
 
 def plan_for(pack: Path, **more: Any) -> RunPlan:
-    plan = make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), pack=str(pack), **more))
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), pack=str(pack), **more))
     names = dict(zip(("raw-pcm-echo", "pipecat-echo"), DELAYS_MS, strict=True))
     renamed = tuple(_named(p, names[p.name]) for p in plan.profiles)
     return RunPlan(plan.options, plan.pack, plan.contexts, plan.context_hashes, renamed)
@@ -120,7 +121,7 @@ def test_order_is_the_shortest_context_first_and_agents_by_lot_within(pack: Path
 
 
 def test_the_shortest_context_comes_first_and_the_others_stay_as_they_are() -> None:
-    plan = make_plan(RunOptions(agents=("polaris-like",)))
+    plan = make_plan(Experiment(agents=("polaris-like",)))
     played = [key.context_id for key in plan.session_keys()]
     words = {c.id: len(c.turns[-1].text.split()) for c in plan.contexts}
     assert words[played[0]] == min(words.values())

