@@ -75,11 +75,6 @@ NOTHING_KNOWN: Final = Agreement(
 """Of rows that were not compared with each other."""
 
 
-def three_way_from_pairwise(ab: float, ac: float, bc: float) -> float:
-    """Share of cases on which three raters agree, from the three pairwise shares, where labels are binary."""
-    return (ab + ac + bc - 1) / 2
-
-
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:
     """All agreement figures of one set of rows (of one presentation)."""
     rows = list(judgments)
