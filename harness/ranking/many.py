@@ -2,7 +2,7 @@
 
 Over `MANY` rows a file is never held as objects. All that a board says is there: ratings, intervals, win rates, the boards by
 votes and subsets, and the other models. What compares rows with each other in pairs (agreement, audits of judges, consistency,
-structure, reasons) is left out, and the board says so; it can be had from a part of the file.
+reasons) is left out, and the board says so; it can be had from a part of the file.
 """
 
 from collections.abc import Mapping
@@ -58,8 +58,8 @@ def rank_many(
     rows = given.where(chosen.each_once(given))
     notes = [repeats_in_words(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
     notes.append(
-        f"With {in_words(len(rows), 'row')} (over {MANY:,}) agreement, audits of judges, their consistency and the structure "
-        "of axes are left out; rank a part of the file for those."
+        f"With {in_words(len(rows), 'row')} (over {MANY:,}) agreement, audits of judges and their consistency are "
+        "left out; rank a part of the file for those."
     )
     counted = columns.count(rows, model.lengths if model.method == "ordinal" else None)
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
@@ -74,7 +74,6 @@ def rank_many(
         people=None,
         audits=(),
         consistency=(),
-        structure=None,
         joint=figure,
         joint_variants=tuple(figures),
         checks=checks or {},

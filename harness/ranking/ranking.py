@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.agreement_objects import agreement_object, beside_people_object
 from harness.ranking.association import Correlation, with_external
@@ -26,7 +24,6 @@ from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
 from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
-from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
@@ -51,7 +48,6 @@ class Ranking:
     people: HumanRatings | None
     audits: tuple[Audit, ...]
     consistency: tuple[Consistency, ...]
-    structure: Mapping[str, Any] | None
     joint: JointFigure | None
     joint_variants: tuple[JointFigure, ...] = ()
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
@@ -129,7 +125,6 @@ def rank(
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == board.presentation),
-        structure=_structure(rows),
         joint=figure,
         joint_variants=tuple(figures),
         external=external_correlations(board, external or {}),
@@ -182,24 +177,6 @@ def external_correlations(
     ratings = {row.system: row.elo for row in board.systems if row.part == 1}
     found = {name: with_external(ratings, values) for name, values in {**_printed(), **scores}.items()}
     return {name: both for name, both in found.items() if both is not None}
-
-
-def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
-    marks = reply_marks(rows)
-    try:
-        found = factors(marks.marks)
-    except ValueError:
-        return None
-    return {
-        "replies": len(marks.replies),
-        "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
-        "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
-        "correlation_with_wins": {
-            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1])) if marks.wins.std() > 0 else None
-            for axis, column in zip(marks.axes, marks.marks.T, strict=True)
-        },
-        "loadings": {axis: [_number(float(v)) for v in row] for axis, row in zip(marks.axes, found.loadings, strict=True)},
-    }
 
 
 def as_object(ranking: Ranking) -> dict[str, Any]:
@@ -268,7 +245,6 @@ def as_object(ranking: Ranking) -> dict[str, Any]:
             }
             for c in ranking.consistency
         },
-        "structure": ranking.structure,
         "external": {name: {c.kind: _correlation(c) for c in both} for name, both in ranking.external.items()},
         "reasons": _reasons(ranking.reasons),
     }

@@ -8,7 +8,6 @@ from harness.ranking.association import pearson, spearman, with_external
 from harness.ranking.paper import printed_table
 from harness.ranking.reliability import kappa
 from harness.ranking.scale import ELO_PER_LOGIT
-from harness.ranking.structure import cronbach_alpha, factors
 from harness.store.judgment import AXES
 from tests.present import present
 
@@ -52,9 +51,10 @@ def test_fleiss_kappa_from_agreement_and_ties() -> None:
 
 def test_the_printed_axes_are_a_halo() -> None:
     table = np.array([[r.axes[axis] for axis in AXES] for r in ROWS])
-    assert cronbach_alpha(table) == pytest.approx(0.98, abs=5e-3)
-    eigenvalues = factors(table, 1).eigenvalues
-    assert eigenvalues[0] / eigenvalues.sum() == pytest.approx(0.94, abs=5e-3)
+    covariance, correlation = np.cov(table, rowvar=False), np.corrcoef(table, rowvar=False)
+    alpha = len(AXES) / (len(AXES) - 1) * (1 - np.trace(covariance) / covariance.sum())
+    assert alpha == pytest.approx(0.98, abs=5e-3)
+    assert np.linalg.eigvalsh(correlation)[-1] / len(AXES) == pytest.approx(0.94, abs=5e-3)
 
 
 def test_printed_elo_and_printed_win_rate_do_not_agree() -> None:

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
-from statsmodels.multivariate.factor import Factor
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.multitest import multipletests
@@ -21,7 +20,6 @@ from harness.ranking.fits import rao_kupper
 from harness.ranking.ordinal import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import clustered
-from harness.ranking.structure import factors
 from harness.ranking.verdicts import Votes, gather
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
@@ -125,17 +123,6 @@ def test_coefficients_are_the_libraries() -> None:
     assert float(fleiss_kappa(fleiss_sums(full))) == pytest.approx(statsmodels_fleiss(full), abs=CLOSE)
     confusion = rng.integers(1, 30, (3, 3)).astype(float)
     assert float(cohen_kappa(confusion)) == pytest.approx(cohens_kappa(confusion).kappa, abs=CLOSE)
-
-
-def test_principal_axis_factors_are_statsmodels() -> None:
-    rng = np.random.default_rng(2)
-    hidden = rng.normal(size=(400, 2))
-    loadings = np.array([[0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0.2, 0.1, 0.3, 0.9, 0.8, 0.7]])
-    table = hidden @ loadings + 0.6 * rng.normal(size=(400, 6))
-    ours = factors(table, 2, rotate=False)
-    theirs = Factor(table, n_factor=2, method="pa", smc=True).fit(maxiter=10_000, tol=1e-10)
-    assert np.abs(ours.loadings @ ours.loadings.T - theirs.loadings @ theirs.loadings.T).max() < CLOSE
-    assert np.abs(ours.uniqueness - theirs.uniqueness).max() < CLOSE
 
 
 def test_benjamini_hochberg_is_statsmodels() -> None:

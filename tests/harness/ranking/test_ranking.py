@@ -37,7 +37,6 @@ def test_the_object_is_json_with_the_promised_keys(ranking: Ranking) -> None:
     assert found["agreement"]["judge_human"]["value"] > 0.5
     assert {"combined, all", "judges, adversarial", "people, regular"} <= set(found["boards"])
     assert found["boards"]["exploratory: Rao–Kupper (ties)"]["exploratory"] is True
-    assert found["structure"]["cronbach_alpha"] > 0
 
 
 def test_seven_columns_and_nothing_else_still_rank(simulate: Simulate) -> None:
