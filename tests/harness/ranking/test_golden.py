@@ -16,7 +16,7 @@ ROWS = printed_table()
 
 def test_elo_and_the_aa_index_of_fifteen_models() -> None:
     linear, ranks = present(with_external({r.system: r.elo for r in ROWS}, {r.system: r.aa_index for r in ROWS}))
-    assert linear.n == 15
+    assert linear.systems == 15
     assert linear.value == pytest.approx(0.704, abs=5e-4)
     assert linear.interval == pytest.approx((0.30, 0.89), abs=5e-3)
     assert linear.p_value == pytest.approx(0.003, abs=5e-4)
@@ -26,7 +26,7 @@ def test_elo_and_the_aa_index_of_fifteen_models() -> None:
 def test_elo_and_the_seven_printed_latencies() -> None:
     both = [(r.elo, r.ttft_ms) for r in ROWS if r.ttft_ms is not None]
     found = spearman([elo for elo, _ in both], [ms for _, ms in both])
-    assert found.n == 7
+    assert found.systems == 7
     assert found.value == pytest.approx(-0.50, abs=5e-3)
     assert found.p_value == pytest.approx(0.25, abs=5e-3)
 
