@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from benchmarks.truth_suite import run_suite
 from harness.audio.vocal import silero
-from harness.calibrate.truth_suite import run_suite
 from harness.recording.record import Recording
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming, Waterfall
