@@ -77,7 +77,6 @@ class GradedPair:
     difference: Array
     gap: float
     weight: float
-    axis: str
     stranger: bool
     longer: float
     """1 where the better reply is the longer one in words, ½ where both are as long."""
@@ -128,7 +127,6 @@ def graded_pairs(conversations: Sequence[GradedConversation], encoder: SentenceE
                 # Replies of one conversation make many pairs that share their mistakes; the root counts them for less than
                 # so many.
                 min(gap, 2.0) / 2 / len(pairs) ** 0.5,
-                replies[b].weak or "-",
                 b >= len(c.replies),
                 0.5 + 0.5 * float(np.sign(words[0] - words[1])),
             )

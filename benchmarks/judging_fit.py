@@ -14,7 +14,6 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from scipy.optimize import minimize_scalar
 from benchmarks.graded_replies import CLEAR_GAP, FIRST_FIT, FOLDER, GradedPair, first_fit, graded_pairs, read_origin
 from harness import models
 from harness.judging import head as heads
-from harness.judging.head import fit_head, fit_overall
+from harness.judging.head import Head, fit_head
 from harness.judging.reply_features import BLOCKS
 from harness.judging.sentence_encoder import SentenceEncoder
 from harness.ranking.clustered import clustered_share
@@ -53,8 +52,8 @@ def held_out_odds(origins: Origins, without: slice | None = None) -> dict[str, A
     """Log odds of each origin's pairs by a head fitted on all others; `without`: features that are left out."""
     found = {}
     for held, pairs in origins.items():
-        rows, weight, _ = _stack({name: p for name, p in origins.items() if name != held}, without)
-        found[held] = _rows(pairs, without) @ fit_overall(rows, weight)
+        rows, weight = _stack({name: p for name, p in origins.items() if name != held}, without)
+        found[held] = _rows(pairs, without) @ fit_head(rows, weight)
     return found
 
 
@@ -101,23 +100,21 @@ def main() -> None:
     print(f"for these grades the odds were to be multiplied by {slope:.2f}; people's ratings ask for {SURENESS}")
     if "--write" not in sys.argv:
         return
-    rows, weight, axes = _stack(origins, None)
+    rows, weight = _stack(origins, None)
     digest = hashlib.sha256(json.dumps([c.model_dump() for cs in read.values() for c in cs]).encode())
     digest.update(f"{dict(heads.RIDGE)} {BLOCKS} {FIRST_FIT_WEIGHT} {SURENESS}".encode())
     version = digest.hexdigest()[:12]
-    head = fit_head(rows, axes, version, weight)
-    head = replace(head, overall=head.overall * SURENESS, axes={axis: w * SURENESS for axis, w in head.axes.items()})
-    head.save(DATA / "head.npz")
+    Head(fit_head(rows, weight) * SURENESS, version).save(DATA / "head.npz")
     (Path(__file__).with_name("judging_sets") / "fit_record.json").write_text(
         json.dumps({"head": version, "sureness": SURENESS, "origins": record}, indent=1) + "\n"
     )
     print(f"wrote {DATA / 'head.npz'} ({version})")
 
 
-def _stack(origins: Origins, without: slice | None) -> tuple[Array, Array, NDArray[np.str_]]:
+def _stack(origins: Origins, without: slice | None) -> tuple[Array, Array]:
     rows = np.concatenate([_rows(pairs, without) for pairs in origins.values()])
     weight = np.concatenate([weights(name, pairs) for name, pairs in origins.items()])
-    return rows, weight, np.array([pair.axis for pairs in origins.values() for pair in pairs])
+    return rows, weight
 
 
 def _rows(pairs: Sequence[GradedPair], without: slice | None) -> Array:

@@ -1,4 +1,4 @@
-"""The analyser's error over the truth suite, its false onsets, and its speed: `python benchmarks/timing.py [trials]`."""
+"""The analyser's error over the truth suite, its false onsets, and its speed: `python -m benchmarks.timing [trials]`."""
 
 import sys
 import time
@@ -8,9 +8,10 @@ from itertools import groupby
 import numpy as np
 import soxr
 
-from harness.calibrate.sounds import coloured_noise, music
-from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, silence, voice
-from harness.calibrate.truth_suite import figures, run_suite
+from benchmarks.made_recordings import AGENT_HZ, CALLER_HZ, Said, make_recording, silence, voice
+from benchmarks.made_sounds import music
+from benchmarks.truth_suite import figures, run_suite
+from harness.calibrate.sounds import coloured_noise
 from harness.ranking.scale import Floats
 from harness.timing import measure
 from harness.timing.figures import TurnTiming

@@ -41,7 +41,6 @@ class RunProgress:
             transient=True,
         )
         self._task: TaskID | None = None
-        self._phase = ""
         self._done = 0
         self._total: int | None = None
         self._began_s = self._said_s = 0.0
@@ -59,7 +58,7 @@ class RunProgress:
         """Begin a phase of `total` steps (None: unknown)."""
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._phase, self._done, self._total = name, 0, total
+        self._done, self._total = 0, total
         self._began_s = self._said_s = time.monotonic()
         self._task = self._bar.add_task(escape(name), total=total, status="")
         if not self._live:

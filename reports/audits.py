@@ -101,7 +101,7 @@ def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
         ("Ties", [(r.context, float(r.winner == "tie")) for r in rows], "identical replies are ties without a call"),
         (
             "Axes marked",
-            [(r.context, len(r.axes) / len(AXES)) for r in of_judges],
+            [(r.context, len(r.axes) / len(AXES)) for r in of_judges] if any(r.axes for r in of_judges) else [],
             "an axis is marked only where the advantage is clear",
         ),
     ]

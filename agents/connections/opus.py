@@ -8,8 +8,6 @@ from typing import Any, Final
 
 CLOCK_HZ: Final = 48_000
 """Of the media clock, whatever the rate of the sound (RFC 7587, section 4.1)."""
-DELAY_MS: Final = 6.5
-"""What the codec adds by itself: the encoder looks 312 samples ahead (libopus, all applications but low delay)."""
 MAX_GARBAGE: Final = 50
 """Packets in a row that are no Opus: a second of them is no accident of the line."""
 

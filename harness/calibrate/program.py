@@ -30,11 +30,6 @@ class Program:
     snr_db: float | None
     seed: int
 
-    @property
-    def clean(self) -> bool:
-        """Whether nothing but the voice sounds."""
-        return self.snr_db is None
-
 
 def draw(rng: np.random.Generator) -> Program:
     """A program within the range of real agents."""

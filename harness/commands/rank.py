@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
@@ -11,7 +11,7 @@ from harness.errors import UserError
 from harness.store.judgment import Judgment, Presentation
 
 _PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
-_METHODS = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
+_METHODS = ("ordinal", "strength", "plain", "rao-kupper")
 
 
 def rank(
@@ -54,7 +54,7 @@ def rank(
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
     from harness.ranking.export import board_csv, board_markdown, extras
-    from harness.ranking.model import RatingModel
+    from harness.ranking.model import Method, RatingModel
     from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
     from harness.steps.rank import rank_target
@@ -66,7 +66,7 @@ def rank(
         votes=_listened(target, keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
-        model=RatingModel(_method(method)),
+        model=RatingModel(cast(Method, method)),
         draws=draws,
         **({} if seed is None else {"seed": seed}),
     )
@@ -92,10 +92,6 @@ def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
         return human_rows(store, keep_excluded=keep_excluded)
     finally:
         store.close()
-
-
-def _method(name: str) -> Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]:
-    return cast(Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"], name)
 
 
 def _write(path: Path, text: str) -> None:

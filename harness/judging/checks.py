@@ -33,8 +33,6 @@ class CheckedPair:
     score: float | None
     flipped: bool
     first_chosen: tuple[bool, ...]
-    axes_right: int = 0
-    axes_marked: int = 0
 
 
 def check_judge(
@@ -101,14 +99,11 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
     except JudgeFailure:
         return CheckedPair(pair, None, False, ())
     right = (forward.winner == "first", backward.winner == "second")
-    marks = [mark.winner == "first" for axis, mark in forward.axes.items() if axis == pair.axis]
     return CheckedPair(
         pair,
         score=sum(right) / len(right),
         flipped=forward.winner == backward.winner,
         first_chosen=(forward.winner == "first", backward.winner == "first"),
-        axes_right=sum(marks),
-        axes_marked=len(marks),
     )
 
 

@@ -8,7 +8,8 @@ judge has no model family, and each reply is scored alone, so the order shown ca
 What it is not: it has read some two thousand replies, all written for this project, of several origins. Its accuracy on
 pairs held out from the fit stands in `held_out_record()`, and on whole origins held out in
 `benchmarks/judging_sets/fit_record.json`; its odds were made as sure as people's ratings of a development set bear out. It
-gives no reason: a sentence put together from features would look like one.
+gives no reason: a sentence put together from features would look like one. It marks no axes: heads
+fitted for each of the five said what the whole says (`harness.judging.head`).
 """
 
 import asyncio
@@ -19,20 +20,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.judging.head import Head
-from harness.judging.judge import Place, PlaceMark, Question, Verdict
+from harness.judging.judge import Place, Question, Verdict
 from harness.judging.reply_features import addresses_judge, reply_features
 from harness.judging.sentence_encoder import SentenceEncoder, sentences
 from harness.judging.settings import JudgeSettings
 from harness.scenarios.context import Turn
 
-METHOD = "head-3"
+METHOD = "head-4"
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
 """Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
-AXIS_IS_CLEAR_FROM = 1.7
 INJECTION_COSTS = 3.0
 """Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
 HEAD_PATH = "data/head.npz"
@@ -50,7 +47,7 @@ class EmbeddedJudge:
         self._threads = threads
         self._head = load_head()
         self._encoder: SentenceEncoder | None = None
-        self._seen: dict[tuple[tuple[Turn, ...], str], NDArray[np.float64]] = {}
+        self._seen: dict[tuple[tuple[Turn, ...], str], float] = {}
         self._gate = asyncio.Lock()
 
     @property
@@ -88,27 +85,19 @@ class EmbeddedJudge:
                 (first,) = await asyncio.to_thread(self._scores, question.turns, (question.first,))
                 (second,) = await asyncio.to_thread(self._scores, question.second_turns, (question.second,))
         difference = first - second
-        winner: Place = "first" if difference[0] > 0 or (difference[0] == 0 and question.first <= question.second) else "second"
-        axes = {
-            axis: PlaceMark("first" if d > 0 else "second", _strength(d))
-            for axis, d in zip("HEART", difference[1:], strict=True)
-            if abs(d) >= AXIS_IS_CLEAR_FROM
-        }
-        return Verdict(winner, _strength(difference[0]), axes)
+        winner: Place = "first" if difference > 0 or (difference == 0 and question.first <= question.second) else "second"
+        return Verdict(winner, _strength(difference))
 
-    def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[NDArray[np.float64]]:
-        """Per reply: the over-all score, then the five axes'."""
+    def _scores(self, turns: tuple[Turn, ...], replies: Sequence[str]) -> list[float]:
         if self._encoder is None:
             raise RuntimeError("an EmbeddedJudge is used as `async with judge:`")
         fresh = [reply for reply in dict.fromkeys(replies) if (turns, reply) not in self._seen]
         if fresh:
             said = [" ".join(s for s in sentences(reply) if not addresses_judge(s)) for reply in fresh]
             features = reply_features(turns, said, self._encoder)
-            by_axis = self._head.axis_scores(features)
-            columns = np.column_stack([self._head.scores(features), *(by_axis[axis] for axis in "HEART")])
-            for reply, row in zip(fresh, columns, strict=True):
+            for reply, score in zip(fresh, self._head.scores(features).tolist(), strict=True):
                 penalty = INJECTION_COSTS if any(addresses_judge(s) for s in sentences(reply)) else 0.0
-                self._seen[turns, reply] = row - penalty
+                self._seen[turns, reply] = score - penalty
         return [self._seen[turns, reply] for reply in replies]
 
 

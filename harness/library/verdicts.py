@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from harness.judging import batch
 from harness.judging.batch import JudgingOutcome
@@ -14,7 +14,7 @@ from harness.judging.opening import open_judge
 from harness.library.loops import outside_any_loop
 from harness.progress import RunProgress
 from harness.ranking.bootstrap import DRAWS
-from harness.ranking.model import RatingModel
+from harness.ranking.model import Method, RatingModel
 from harness.ranking.ranking import Ranking, rank
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
@@ -71,7 +71,7 @@ def rank_judgments(
     *,
     presentation: Presentation | None = None,
     condition: str | None = None,
-    method: Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"] = "ordinal",
+    method: Method = "ordinal",
     draws: int = DRAWS,
     seed: int | None = None,
 ) -> Ranking:

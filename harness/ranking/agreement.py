@@ -35,23 +35,23 @@ class Agreement:
     judge_human_ambiguous: Figure | None
     inter_human: Figure | None
     judges_with_one_human: Figure | None
-    cross_judge: Mapping[tuple[str, str], Figure]
-    cross_judge_kappa: Mapping[tuple[str, str], Figure]
-    three_way: Mapping[tuple[str, str, str], Figure]
     fleiss_kappa_humans: Figure | None
     fleiss_kappa_judges: Figure | None
-    fleiss_kappa_by_axis: Mapping[str, Figure]
-    """Of all voters who marked axes; no clear advantage is a label of its own."""
     krippendorff_alpha_humans: Figure | None
     krippendorff_alpha_judges: Figure | None
     """Ordinal metric, on signed strengths."""
     cohen_kappa: Figure | None
     """Majority of judges against majority of people."""
+    cross_judge: Mapping[tuple[str, str], Figure]
+    cross_judge_kappa: Mapping[tuple[str, str], Figure]
+    three_way: Mapping[tuple[str, str, str], Figure]
+    fleiss_kappa_by_axis: Mapping[str, Figure]
+    """Of all voters who marked axes; no clear advantage is a label of its own."""
     subsampling: Mapping[int, float]
     """Number of judges → mean agreement of their majority with people's, over subsets of that size."""
-    equivalence: Equivalence | None
     judges_per_pair: Mapping[int, int]
     """Number of judges → how many pairs of replies had so many."""
+    equivalence: Equivalence | None
 
 
 NOTHING_KNOWN: Final = Agreement(
@@ -73,11 +73,6 @@ NOTHING_KNOWN: Final = Agreement(
     judges_per_pair={},
 )
 """Of rows that were not compared with each other."""
-
-
-def three_way_from_pairwise(ab: float, ac: float, bc: float) -> float:
-    """Share of cases on which three raters agree, from the three pairwise shares, where labels are binary."""
-    return (ab + ac + bc - 1) / 2
 
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:

@@ -25,7 +25,7 @@ class Correlation:
     value: float
     interval: Interval | None
     p_value: float
-    n: int
+    systems: int
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> Correlation:

@@ -106,7 +106,7 @@ def extras(ranking: Ranking) -> str:
     ]
     lines += [
         f"Elo with {name}: Pearson {pearson.value:+.2f}{_around(pearson.interval, '+.2f')}, "
-        f"Spearman {spearman.value:+.2f}, {pearson.n} systems"
+        f"Spearman {spearman.value:+.2f}, {pearson.systems} systems"
         for name, (pearson, spearman) in ranking.external.items()
     ]
     return "".join(f"{' '.join(line.split())}\n" for line in lines)

@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ties
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import refit
 from harness.ranking.model import Method
-from harness.ranking.ordinal import OrdinalFit
+from harness.ranking.ordinal import OrdinalFit, Penalty
 from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
@@ -73,6 +73,16 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
     return Fitted(fit.theta, at_least(covariance, LEAST_SHARE * independent), fit.terms, moves, fit.whole)
 
 
+def rao_kupper(votes: Votes, penalty: Penalty | None = None) -> OrdinalFit:
+    """Rao and Kupper's fit (1967): a difference below a threshold is seen as a tie. It is the ordinal model of three levels."""
+    return ordinal.fit(ordinal.design(_signs(votes), penalty or Penalty(), position=False, length=False))
+
+
+def _signs(votes: Votes) -> Votes:
+    """The votes as win, tie or loss, with one threshold for all: which scale a voter used no longer matters."""
+    return replace(votes, level=np.sign(votes.level), source=np.zeros_like(votes.source))
+
+
 def _spread(matrix: Floats) -> Floats:
     """(systems,): standard error of each log-odds from the mean of all, by their covariance."""
     centre = np.eye(matrix.shape[0]) - 1.0 / matrix.shape[0]
@@ -88,10 +98,7 @@ def refits(votes: Votes, method: Method, often: Floats, fitted: Fitted | None = 
         known = fitted.whole if fitted is not None else None
         return ordinal_bootstrap.refit(known or ordinal.fit(ordinal.design(votes)), votes, often)
     if method == "rao-kupper":
-        signs = ties.signs(votes)
-        return ordinal_bootstrap.refit(ordinal.fit(ties.design(signs, ordinal.Penalty())), signs, often)
-    if method == "davidson":
-        return ties.refit(votes, often)
+        return ordinal_bootstrap.refit(rao_kupper(votes), _signs(votes), often)
     wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
     whole = bradley_terry.fit(wins.sum(axis=0))
     return refit(wins, often, whole.theta, whole.precision)
@@ -105,12 +112,16 @@ def _relabelled(votes: Votes, label: Ints) -> Votes:
 def _fit(votes: Votes, method: Method) -> _Fit:
     if method == "ordinal":
         fit = ordinal.fit(ordinal.design(votes))
-        return _Fit(fit.theta, fit.terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit), fit)
+        return _ordinal(fit, fit.terms, fit)
     if method in ("strength", "plain"):
         wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
         theta, bread = (found := bradley_terry.fit(wins.sum(axis=0))).theta, found.bread
         scores, breads = bradley_terry.scores_by_context(theta, wins), bradley_terry.breads_by_context(theta, wins)
         weight = np.maximum(np.abs(votes.level), 1) if method == "strength" else np.ones(len(votes))
         return _Fit(theta, {}, bread, scores, breads, repeated=float((weight**2).sum() / weight.sum()))
-    tied = ties.fit(votes, "davidson" if method == "davidson" else "rao-kupper")
-    return _Fit(tied.theta, {"tie": tied.tie}, tied.bread, tied.scores, tied.breads)
+    tied = rao_kupper(votes)
+    return _ordinal(tied, {"tie": tied.terms.get("cut:judge:1", 0.0)})
+
+
+def _ordinal(fit: OrdinalFit, terms: Mapping[str, float], whole: OrdinalFit | None = None) -> _Fit:
+    return _Fit(fit.theta, terms, fit.bread, ordinal.scores_by_context(fit), ordinal.breads_by_context(fit), whole)

@@ -2,7 +2,7 @@
 
 Over `MANY` rows a file is never held as objects. All that a board says is there: ratings, intervals, win rates, the boards by
 votes and subsets, and the other models. What compares rows with each other in pairs (agreement, audits of judges, consistency,
-structure, reasons) is left out, and the board says so; it can be had from a part of the file.
+reasons) is left out, and the board says so; it can be had from a part of the file.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from harness.ranking.bootstrap import DRAWS
 from harness.ranking.columns import CountedBoard
 from harness.ranking.joint import Events, Latencies, resample_counted
 from harness.ranking.leaderboard import rate_counted, repeats_in_words
-from harness.ranking.model import PRIMARY, Method, RatingModel
+from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.ranking import Ranking, external_correlations, joint_figures
-from harness.ranking.variants import SOURCES, SUBSETS, WITH_LENGTH, Variant, kendall
+from harness.ranking.variants import EXPLORATORY, SOURCES, SUBSETS, WITH_LENGTH, Variant, kendall
 from harness.ranking.verdicts import Lengths, Texts, lengths_of
 from harness.store.judgment import JudgeCheck
 from harness.store.judgment_table import JudgmentTable
@@ -30,8 +30,6 @@ from harness.wording import counted as in_words
 
 MANY: Final = 100_000
 """Rows of a file. As objects so many take half a gigabyte and a minute of one core, most of it in comparing pairs of rows."""
-OTHER_MODELS: Final[tuple[Method, ...]] = ("strength", "plain", "rao-kupper")
-"""Davidson's model has no fit here that shares its rows between contexts."""
 
 
 def rank_many(
@@ -60,8 +58,8 @@ def rank_many(
     rows = given.where(chosen.each_once(given))
     notes = [repeats_in_words(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
     notes.append(
-        f"With {in_words(len(rows), 'row')} (over {MANY:,}) agreement, audits of judges, their consistency, the structure of "
-        "axes and Davidson's model are left out; rank a part of the file for those."
+        f"With {in_words(len(rows), 'row')} (over {MANY:,}) agreement, audits of judges and their consistency are "
+        "left out; rank a part of the file for those."
     )
     counted = columns.count(rows, model.lengths if model.method == "ordinal" else None)
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
@@ -76,7 +74,6 @@ def rank_many(
         people=None,
         audits=(),
         consistency=(),
-        structure=None,
         joint=figure,
         joint_variants=tuple(figures),
         checks=checks or {},
@@ -105,7 +102,7 @@ def _variants(
         board = rate_counted(columns.count(rows, lengths), replace(model, lengths=lengths))
         if "length" in board.terms:
             found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
-    for other in OTHER_MODELS:
+    for other in EXPLORATORY:
         if other != model.method:
             board = rate_counted(counted, replace(model, method=other))
             found.append(Variant(f"exploratory: {board.method}", board, True, kendall(first, board)))

@@ -2,8 +2,8 @@
 
 A run's board, its subsets, its people, the axes, the draws behind P(frontier) and the page must rate alike, or the same
 verdicts give one agent two ratings. So nothing that a rating depends on is an argument of its own: it stands here, and whoever
-rates is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Davidson's and Rao and
-Kupper's are the models with ties.
+rates is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Rao and Kupper's is the
+classical model with ties.
 
 The length term is off unless lengths are given. Why the quoted rating has none: docs/decisions/ranking-length-term.md.
 """
@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.errors import UserError
 from harness.ranking.verdicts import Lengths, Votes, gather, weighted_rows
 from harness.store.judgment import Judgment
 
-Method = Literal["ordinal", "strength", "plain", "davidson", "rao-kupper"]
+Method = Literal["ordinal", "strength", "plain", "rao-kupper"]
 _TITLES: Mapping[Method, str] = {
     "ordinal": "ordinal Bradley–Terry (cumulative logit)",
     "strength": "Bradley–Terry weighted by strength (the paper's)",
     "plain": "Bradley–Terry, a tie half a win",
-    "davidson": "Davidson (ties)",
     "rao-kupper": "Rao–Kupper (ties)",
 }
 _TERM_WORDS = {"position": "position of each judge", "length": "length of the replies"}
@@ -29,12 +29,16 @@ _TERM_WORDS = {"position": "position of each judge", "length": "length of the re
 @dataclass(frozen=True, slots=True)
 class RatingModel:
     """`axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply): the ordinal fit has a
-    length term, and rates replies as if they were of equal length.
+    length term, and rates replies as if they were of equal length. Raises UserError: no such method.
     """
 
     method: Method = "ordinal"
     axis_weights: Mapping[str, float] | None = None
     lengths: Lengths | None = None
+
+    def __post_init__(self) -> None:
+        if self.method not in _TITLES:
+            raise UserError(f"rating method {self.method}: unknown; choose one of {', '.join(_TITLES)}")
 
     def rows(self, judgments: Sequence[Judgment]) -> list[Judgment]:
         """The verdicts that are rated. Raises UserError: bad axis weights."""

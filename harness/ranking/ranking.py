@@ -5,20 +5,19 @@ Keys are stable and more may join; what is not known is null, and an infinite pe
 of the board.
 """
 
-import math
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
-import numpy as np
+from pydantic import TypeAdapter
 
 from harness.experiment import BUDGET_MS
 from harness.ranking.agreement import Agreement, agreement
-from harness.ranking.agreement_objects import agreement_object, beside_people_object
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.beside_people import NOTHING, BesidePeople, beside_people
 from harness.ranking.bias import Audit, audits
-from harness.ranking.board import Board, Ends
+from harness.ranking.board import Board
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
@@ -27,7 +26,6 @@ from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
 from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
-from harness.ranking.structure import cronbach_alpha, factors, reply_marks
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
@@ -39,6 +37,14 @@ LENGTH_WORDS = {
     "unknown": "The rating has no length term; the lengths of the replies are not known here, or do not differ.",
 }
 """Which rating is quoted, and why (docs/decisions/ranking-length-term.md)."""
+_SHOWN: Final = (
+    "interval", "band", "win_rate", "axes", "judgments", "contexts", "bootstrap_interval", "paper_interval", "part",
+)  # fmt: skip
+"""Of a system on a board, beside its Elo."""
+_CHECKED: Final = ("accuracy", "accuracy_interval", "trusted")
+"""What is known of a judge, beside its consistency."""
+_JSON: Final = TypeAdapter(Any)
+"""Writes records by their fields, tuples as lists, and what is not finite as null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,6 @@ class Ranking:
     people: HumanRatings | None
     audits: tuple[Audit, ...]
     consistency: tuple[Consistency, ...]
-    structure: Mapping[str, Any] | None
     joint: JointFigure | None
     joint_variants: tuple[JointFigure, ...] = ()
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
@@ -129,7 +134,6 @@ def rank(
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
         consistency=consistency(row for row in given if row.presentation == board.presentation),
-        structure=_structure(rows),
         joint=figure,
         joint_variants=tuple(figures),
         external=external_correlations(board, external or {}),
@@ -184,118 +188,76 @@ def external_correlations(
     return {name: both for name, both in found.items() if both is not None}
 
 
-def _structure(rows: list[Judgment]) -> dict[str, Any] | None:
-    marks = reply_marks(rows)
-    try:
-        found = factors(marks.marks)
-    except ValueError:
-        return None
-    return {
-        "replies": len(marks.replies),
-        "cronbach_alpha": _number(cronbach_alpha(marks.marks)),
-        "first_eigenvalue_share": _number(float(found.eigenvalues[0] / found.eigenvalues.sum())),
-        "correlation_with_wins": {
-            axis: _number(float(np.corrcoef(column, marks.wins)[0, 1])) if marks.wins.std() > 0 else None
-            for axis, column in zip(marks.axes, marks.marks.T, strict=True)
-        },
-        "loadings": {axis: [_number(float(v)) for v in row] for axis, row in zip(marks.axes, found.loadings, strict=True)},
-    }
-
-
 def as_object(ranking: Ranking) -> dict[str, Any]:
     """The object that `harness rank --json` prints."""
-    return {
+    board, figure = ranking.board, ranking.joint
+    elo_with_length = {row.system: row.quoted for row in ranking.with_length.systems} if ranking.with_length else {}
+    whole = {
         "schema": 1,
-        "method": ranking.board.method,
-        "presentation": ranking.board.presentation,
-        "judgments": ranking.board.judgments,
-        "contexts": ranking.board.contexts,
-        "warnings": list(ranking.board.warnings),
-        "terms": dict(ranking.board.terms),
-        "parts": ranking.board.parts,
-        "systems": _with_length(_systems(ranking.board), ranking.with_length),
+        "method": board.method,
+        "presentation": board.presentation,
+        "judgments": board.judgments,
+        "contexts": board.contexts,
+        "warnings": board.warnings,
+        "terms": board.terms,
+        "parts": board.parts,
+        "systems": {name: row | {"elo_with_length": elo_with_length.get(name)} for name, row in _systems(board).items()},
         "length_term": ranking.length_words,
-        "agreement": agreement_object(ranking.agreement),
-        "beside_people": beside_people_object(ranking.beside_people),
-        "joint": {p.system: _point(p) for p in ranking.joint.points} if ranking.joint else {},
+        "agreement": _agreement(ranking.agreement),
+        "beside_people": _beside_people(ranking.beside_people),
+        "joint": {p.system: _point(p) for p in figure.points} if figure else {},
         "joint_variants": {
             f.latency: {
                 "points": {
                     p.system: {
                         "p50_ms": p.latency.p50,
-                        "p50_interval": _ends(p.latency.p50_interval),
+                        "p50_interval": p.latency.p50_interval,
                         "p_frontier": p.p_frontier,
                         "p_best_within_budget": p.p_best_within_budget,
                     }
                     for p in f.points
                 },
-                "slope": _slope(f),
+                "slope": f.slope,
             }
             for f in ranking.joint_variants
         },
-        "slope": _slope(ranking.joint),
-        "budget_ms": ranking.joint.budget_ms if ranking.joint else None,
-        "people": _people(ranking.people),
+        "slope": figure and figure.slope,
+        "budget_ms": figure and figure.budget_ms,
+        "people": ranking.people
+        and {
+            name: rating if rating is not None and rating.interval is not None else None
+            for name, rating in _but(ranking.people).items()
+        },
         "boards": {
             v.name: {
                 "method": v.board.method,
                 "systems": _systems(v.board),
                 "exploratory": v.exploratory,
-                "kendall": _number(v.kendall),
+                "kendall": v.kendall,
             }
             for v in ranking.variants
         },
-        "audits": {
-            a.name: {
-                "effect": _number(a.effect),
-                "interval": _ends(a.interval),
-                "p_value": _number(a.p_value),
-                "p_adjusted": _number(a.p_adjusted),
-                "share": _number(a.share),
-                "rows": a.rows,
-            }
-            for a in ranking.audits
-        },
+        "audits": {audit.name: _but(audit, "name") for audit in ranking.audits},
         "judges": {
-            c.judge: {
-                "flip_rate": c.flip_rate,
-                "swapped_pairs": c.swapped_pairs,
-                "self_consistency": c.self_consistency,
-                "repeated_pairs": c.repeated_pairs,
-                "accuracy": check.accuracy if (check := ranking.checks.get(c.judge)) else None,
-                "accuracy_interval": _ends(check.accuracy_interval) if check else None,
-                "trusted": check.trusted if check else None,
-            }
-            for c in ranking.consistency
+            each.judge: _but(each, "judge") | {name: getattr(ranking.checks.get(each.judge), name, None) for name in _CHECKED}
+            for each in ranking.consistency
         },
-        "structure": ranking.structure,
-        "external": {name: {c.kind: _correlation(c) for c in both} for name, both in ranking.external.items()},
-        "reasons": _reasons(ranking.reasons),
+        "external": {name: {c.kind: _but(c, "kind") for c in both} for name, both in ranking.external.items()},
+        "reasons": ranking.reasons
+        and _but(ranking.reasons, "skills")
+        | {"skills": {skill.skill: _but(skill, "skill") for skill in ranking.reasons.skills}},
     }
+    found: dict[str, Any] = json.loads(_JSON.dump_json(whole))
+    return found
 
 
-def _with_length(systems: dict[str, Any], other: Board | None) -> dict[str, Any]:
-    """With the Elo that a length term would give beside the quoted one."""
-    elo = {} if other is None else {row.system: row.quoted for row in other.systems}
-    return {name: row | {"elo_with_length": elo.get(name)} for name, row in systems.items()}
+def _but(row: Any, *names: str) -> dict[str, Any]:
+    """The fields of a row by name, without some."""
+    return {each.name: getattr(row, each.name) for each in fields(row) if each.name not in names}
 
 
-def _systems(board: Board) -> dict[str, Any]:
-    return {
-        row.system: {
-            "elo": row.quoted,
-            "interval": _ends(row.interval),
-            "band": _ends(row.band),
-            "win_rate": row.win_rate,
-            "axes": dict(row.axes),
-            "judgments": row.judgments,
-            "contexts": row.contexts,
-            "bootstrap_interval": _ends(row.bootstrap_interval),
-            "paper_interval": _ends(row.paper_interval),
-            "part": row.part,
-        }
-        for row in board.systems
-    }
+def _systems(board: Board) -> dict[str, dict[str, Any]]:
+    return {row.system: {"elo": row.quoted} | {name: getattr(row, name) for name in _SHOWN} for row in board.systems}
 
 
 def _point(p: JointPoint) -> dict[str, Any]:
@@ -303,77 +265,38 @@ def _point(p: JointPoint) -> dict[str, Any]:
         "p_frontier": p.p_frontier,
         "p_best_within_budget": p.p_best_within_budget,
         "elo": p.quoted,
-        "elo_interval": _ends(p.elo_interval),
+        "elo_interval": p.elo_interval,
         "turns": p.latency.n,
         "ttfa_p50_ms": p.latency.p50,
-        "ttfa_p50_interval": _ends(p.latency.p50_interval),
+        "ttfa_p50_interval": p.latency.p50_interval,
         "ttfa_p50_over_limit": p.latency.p50_over_limit,
         "ttfa_p95_ms": p.latency.p95,
-        "ttfa_p95_interval": _ends(p.latency.p95_interval),
+        "ttfa_p95_interval": p.latency.p95_interval,
         "ttfa_p95_over_limit": p.latency.p95_over_limit,
-        "cut_in_rate": _number(p.cut_in_rate),
-        "cut_in_interval": _ends(p.cut_in_interval),
-        "others": {name: {"p50": v.p50, "interval": _ends(v.p50_interval)} for name, v in p.others.items()},
+        "cut_in_rate": p.cut_in_rate,
+        "cut_in_interval": p.cut_in_interval,
+        "others": {name: {"p50": v.p50, "interval": v.p50_interval} for name, v in p.others.items()},
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    """Figures of several judges under their names: "one | other"."""
+    return {
+        name: {" | ".join(key) if isinstance(key, tuple) else key: each for key, each in value.items()}
+        if isinstance(value, Mapping)
+        else value
+        for name, value in _but(found).items()
+    }
+
+
+def _beside_people(found: BesidePeople) -> dict[str, Any]:
+    return {
+        "judges": {each.judge: _but(each, "judge") | {"at_chance": each.at_chance} for each in found.judges},
+        "elo_by_people": found.people_elo,
+        "elo_by_judges": found.judges_elo,
+        "board_correlation": found.board_correlation,
     }
 
 
 def _without_chances(figure: JointFigure) -> JointFigure:
     return replace(figure, points=tuple(point.without_chances for point in figure.points))
-
-
-def _slope(figure: JointFigure | None) -> dict[str, Any] | None:
-    if figure is None or figure.slope is None:
-        return None
-    slope = figure.slope
-    return {"elo_per_decade": slope.elo_per_decade, "interval": _ends(slope.interval), "systems": slope.systems}
-
-
-def _people(found: HumanRatings | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    ratings = {
-        "random": found.random,
-        "mean": found.mean,
-        "best": found.best,
-        "best_uncorrected": found.best_uncorrected,
-    }
-    known = {name: r for name, r in ratings.items() if r is not None and r.interval is not None}
-    return {name: {"elo": r.elo, "interval": _ends(r.interval)} if (r := known.get(name)) else None for name in ratings}
-
-
-def _correlation(found: Correlation) -> dict[str, Any]:
-    return {
-        "value": _number(found.value),
-        "interval": _ends(found.interval),
-        "p_value": _number(found.p_value),
-        "systems": found.n,
-    }
-
-
-def _reasons(found: CoMention | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {
-        "co_mention": found.share,
-        "interval": _ends(found.interval),
-        "kappa": _number(found.kappa),
-        "pairs": found.pairs,
-        "skills": {
-            s.skill: {
-                "axis": s.axis,
-                "people_rate": s.people_rate,
-                "judge_rate": s.judge_rate,
-                "residual_correlation": _number(s.residual),
-                "p_adjusted": _number(s.p_adjusted),
-            }
-            for s in found.skills
-        },
-    }
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else value
-
-
-def _ends(interval: Ends | None) -> list[float | None] | None:
-    return None if interval is None else [_number(interval[0]), _number(interval[1])]

@@ -49,21 +49,22 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillAssociation:
-    """Of people's and judges' mentions over agreed pairs. `residual`: correlation with covariates regressed out."""
+    """Of people's and judges' mentions over agreed pairs. `residual_correlation`: with covariates regressed out."""
 
     skill: str
     axis: str
     people_rate: float
     judge_rate: float
-    residual: float | None
+    residual_correlation: float | None
     p_adjusted: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class CoMention:
-    """`share`: cells that both mention or both omit; `kappa`: beyond chance. Over pairs with the same majority winner."""
+    """Over pairs with the same majority winner. `co_mention`: share of cells that both mention or both omit; `kappa`: beyond
+    chance."""
 
-    share: float
+    co_mention: float
     interval: Interval | None
     kappa: float | None
     pairs: int

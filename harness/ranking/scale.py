@@ -28,8 +28,3 @@ def to_elo(theta: Floats) -> Floats:
 def on_scale(theta: Floats) -> Floats:
     """Log-odds → Elo, zero at 1500."""
     return np.asarray(ELO_CENTRE + ELO_PER_LOGIT * theta, dtype=np.float64)
-
-
-def win_chance(elo: float, other: float) -> float:
-    """P(a system at `elo` beats one at `other`) by the Bradley–Terry model."""
-    return float(1.0 / (1.0 + 10.0 ** ((other - elo) / 400.0)))

@@ -20,7 +20,7 @@ from harness.store.judgment import Judgment
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
 SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}
-EXPLORATORY: tuple[Method, ...] = ("strength", "plain", "davidson", "rao-kupper")
+EXPLORATORY: tuple[Method, ...] = ("strength", "plain", "rao-kupper")
 WITH_LENGTH = "exploratory: with a length term"
 
 

@@ -61,11 +61,6 @@ class PackAcoustics:
     def wer(self) -> float:
         return sum(turn.errors for turn in self.turns) / max(sum(turn.words for turn in self.turns), 1)
 
-    @property
-    def inaudible(self) -> tuple[str, ...]:
-        """Emotions that differ from neutral as expected in fewer than three of the five measures."""
-        return tuple(check.emotion for check in self.emotions if not check.audible)
-
     def problems(self) -> tuple[str, ...]:
         """What is wrong with the pack, a line each; nothing where all is well."""
         found = [

@@ -11,13 +11,12 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-import numpy as np
 import psutil
 
 from harness.clock import now_ns
@@ -117,23 +116,6 @@ class _Gpu:
             with suppress(nvml.NVMLError):
                 found[f"{self._name}.{column}"] = float(read())
         return found
-
-
-def read(path: Path) -> list[Sample]:
-    """All samples of a run; a last line that was cut off by a kill is left out."""
-    samples: list[Sample] = []
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            with suppress(json.JSONDecodeError):
-                samples.append(json.loads(line))
-    return samples
-
-
-def during(samples: Sequence[Sample], start_ns: int, end_ns: int) -> dict[str, float]:
-    """The mean of every column over a stretch of time, say one turn; empty when no sample fell into it."""
-    inside = [s for s in samples if start_ns <= s["at_ns"] <= end_ns]
-    columns = dict.fromkeys(c for s in inside for c in s if c != "at_ns")
-    return {c: float(np.mean([s[c] for s in inside if c in s])) for c in columns}
 
 
 def _gpus() -> list[_Gpu]:

@@ -19,8 +19,6 @@ from harness.experiment import Experiment, of_an_older_harness, shown
 from harness.store.events import CallerEvent
 from harness.store.pacing import Pacing, worst
 
-KIND_OF: Final = ("processor", "cores", "instruction_sets", "recogniser_held_to")
-"""The facts of a machine that a latency is quoted with (harness/steps/machine.py)."""
 LONG_AS_A_HASH: Final = 64
 """SHA-256 in hexadecimal: nobody reads two of them side by side."""
 Facts = Mapping[str, str | int | float]

@@ -13,7 +13,6 @@ from harness.reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subs
 from harness.reports.wording import elo, system_name
 from harness.wording import UNKNOWN_TEXT, share
 
-_COLUMNS = (*AXIS_NAMES, "Win rate", "Elo")
 _RANGE = ["#e8964a", "#f6d3ae", "#f3f2ef", "#bcd9ee", "#62a6d8"]
 """Orange to blue, which colour-blind readers tell apart; light enough throughout for dark figures on top."""
 
@@ -23,11 +22,13 @@ def chart(view: PageView) -> Chart | None:
     rated = _rated(view, "all")
     if not rated:
         return None
+    axes = tuple(AXIS_NAMES) if any(rating.axes for _, rating in rated) else ()
+    columns = (*axes, "Win rate", "Elo")
     values = [
         {"system": name, "column": column, "share": won, "text": text, "subset": subset, "elo": rating.elo.value}
         for subset in SUBSETS
         for name, rating in _rated(view, subset)
-        for column, won, text in _cells(rating)
+        for column, won, text in _cells(rating, axes)
         if won is not None
     ]
     base = (
@@ -36,7 +37,7 @@ def chart(view: PageView) -> Chart | None:
         .encode(
             x=alt.X(
                 "column:N",
-                sort=list(_COLUMNS),
+                sort=list(columns),
                 axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
             ),
             y=alt.Y(
@@ -57,15 +58,16 @@ def chart(view: PageView) -> Chart | None:
     figures = base.mark_text(color="#1c2329", fontSize=12).encode(text="text:N")
     spec = to_spec((cells + figures).add_params(subset_choice()).properties(width="container", height=alt.Step(28)))
     table = tuple(
-        (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating))) for name, rating in rated
+        (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating, axes))) for name, rating in rated
     )
-    names = ", ".join(f"{key}: {words.lower()}" for key, words in AXIS_NAMES.items())
+    names = ", ".join(f"{axis}: {AXIS_NAMES[axis].lower()}" for axis in axes)
+    of_axes = f" {names}. An axis column is what the paper calls a percentile; empty: never marked." if axes else ""
     return Chart(
         name="leaderboard",
-        title="Leaderboard by axis",
-        caption=f"Share of comparisons won. {names}. An axis column is what the paper calls a percentile; empty: never marked.",
+        title="Leaderboard by axis" if axes else "Leaderboard",
+        caption=f"Share of comparisons won.{of_axes}",
         spec=spec,
-        table=Table(("System", *_COLUMNS), table),
+        table=Table(("System", *columns), table),
     )
 
 
@@ -76,10 +78,8 @@ def _rated(view: PageView, subset: Subset) -> list[tuple[str, RatingView]]:
     return sorted((row for row in found if row[1].elo.value is not None), key=lambda row: -(row[1].elo.value or 0.0))
 
 
-def _cells(rating: RatingView) -> list[tuple[str, float | None, str]]:
-    cells: list[tuple[str, float | None, str]] = [
-        (axis, rating.axes.get(axis), share(rating.axes.get(axis))) for axis in AXIS_NAMES
-    ]
+def _cells(rating: RatingView, axes: tuple[str, ...]) -> list[tuple[str, float | None, str]]:
+    cells: list[tuple[str, float | None, str]] = [(axis, rating.axes.get(axis), share(rating.axes.get(axis))) for axis in axes]
     cells.append(("Win rate", rating.win_rate, share(rating.win_rate)))
     implied = None if rating.elo.value is None else 1 / (1 + 10 ** ((1_500 - rating.elo.value) / 400))
     cells.append(("Elo", implied, elo(rating.elo.value)))

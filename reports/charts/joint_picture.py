@@ -27,7 +27,6 @@ from harness.wording import milliseconds
 
 Colour = Callable[[str], str]
 """From the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to what stands in the drawing."""
-LIMIT_COLOUR: Final = "#c2410c"
 _MARK_PX: Final = 12.0
 _SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
 

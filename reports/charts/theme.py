@@ -13,7 +13,6 @@ import altair as alt
 from harness.reports.charts.labels import LINE_EM, text_width
 
 LIGHT_CATEGORY = ("#0064a8", "#c2410c", "#00805f", "#a8487f", "#7a5c00", "#2f7fb5", "#6b4fbb", "#55606b")
-DARK_CATEGORY = ("#5cb3f0", "#f59a5f", "#3cc9a0", "#e08fc0", "#e6c04a", "#8fd0ff", "#b3a1f5", "#a9b4bf")
 
 STAGE_LABELS: dict[str, str] = {
     "endpointing": "endpointing",

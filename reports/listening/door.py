@@ -19,7 +19,6 @@ from harness.errors import UserError
 LOCALHOST = "127.0.0.1"
 LOCAL_HOSTS = ("localhost", LOCALHOST, "::1")
 PORT = 8_177
-EXPIRES = "30d"
 _EVERY = ("0.0.0.0", "::")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNIT_S = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

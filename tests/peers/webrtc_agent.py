@@ -87,7 +87,7 @@ class Agent:
         if self._delay_s is not None:
             program = replace(program, delay_s=self._delay_s)
         samples, onset_ms = render(program)
-        truth |= {"onset_ms": onset_ms, "delay_s": program.delay_s, "clean": program.clean}
+        truth |= {"onset_ms": onset_ms, "delay_s": program.delay_s}
         self.truths.append(truth)
         reply = soxr.resample(samples, AGENT_HZ, RATE_HZ, quality="VHQ").astype(np.int16)
 

@@ -13,6 +13,7 @@ from harness.reports.export import write_exports
 from harness.reports.markdown import markdown, plain
 from harness.reports.pictures import write_joint_picture, write_pictures
 from harness.reports.view import PageView
+from tests.present import present
 from tests.reports.invented import invented_view
 
 
@@ -58,6 +59,20 @@ def test_a_cell_is_never_a_formula(view: PageView, tmp_path: Path) -> None:
     write_exports(replace(view, contexts=(context,)), tmp_path, pictures=False)
     with (tmp_path / "turns.csv").open(encoding="utf-8", newline="") as lines:
         assert next(csv.DictReader(lines))["written"].startswith("'=")
+
+
+def test_where_no_axis_was_marked_no_chart_shows_axes() -> None:
+    marked = invented_view(agents=2, contexts=9)
+    slices = [{s: replace(one, rating=replace(one.rating, axes={})) for s, one in a.slices.items()} for a in marked.agents]
+    references = [{s: replace(one, axes={}) for s, one in r.ratings.items()} for r in marked.references]
+    view = replace(
+        marked,
+        agents=tuple(replace(a, slices=of) for a, of in zip(marked.agents, slices, strict=True)),
+        references=tuple(replace(r, ratings=of) for r, of in zip(marked.references, references, strict=True)),
+    )
+    (board,) = charts(view)["quality"]
+    assert (board.title, present(board.table).head) == ("Leaderboard", ("System", "Win rate", "Elo"))
+    assert len(present(charts(marked)["quality"][0].table).head) == 8
 
 
 def test_every_chart_becomes_a_picture_with_its_conditions(view: PageView, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ _row = st.builds(
 
 @settings(max_examples=40, deadline=None, phases=QUICK)
 @given(st.lists(_row, min_size=1, max_size=40))
-@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
+@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "rao-kupper"])
 def test_every_board_is_finite(method: Method, rows: list[Judgment]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -132,7 +132,7 @@ def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simul
     assert set(figures["elo_over"]) == {"ref:good"}
 
 
-@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "davidson", "rao-kupper"])
+@pytest.mark.parametrize("method", ["ordinal", "strength", "plain", "rao-kupper"])
 def test_a_model_that_was_asked_for_rates_behind_every_figure(simulate: Simulate, method: Method) -> None:
     rows = simulate(12, 3, 2, seed=5, ties=0.4, axes=True)
     lengths = {

@@ -11,7 +11,7 @@ from harness.store.judgment import Judgment, Winner
 from tests.harness.conftest import Simulate
 from tests.present import ends, present
 
-METHODS: tuple[Method, ...] = ("ordinal", "strength", "plain", "davidson", "rao-kupper")
+METHODS: tuple[Method, ...] = ("ordinal", "strength", "plain", "rao-kupper")
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -35,11 +35,7 @@ def mixed(simulate: Simulate) -> list[Judgment]:
 
 
 def boards(ranking: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: board for name, board in ranking["boards"].items() if "Davidson" not in name}
-    return {
-        **{name: ranking[name] for name in ("method", "judgments", "contexts", "terms", "parts", "systems")},
-        "boards": kept,
-    }
+    return {name: ranking[name] for name in ("method", "judgments", "contexts", "terms", "parts", "systems", "boards")}
 
 
 def alike(one: Any, other: Any) -> bool:

@@ -10,17 +10,16 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
-from statsmodels.multivariate.factor import Factor
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.multitest import multipletests
 
-from harness.ranking import bradley_terry, ordinal, ties
+from harness.ranking import bradley_terry, ordinal
 from harness.ranking.association import benjamini_hochberg
+from harness.ranking.fits import rao_kupper
 from harness.ranking.ordinal import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.sandwich import clustered
-from harness.ranking.structure import factors
 from harness.ranking.verdicts import Votes, gather
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
@@ -69,22 +68,9 @@ def test_rao_kupper_is_arenakits(rows: list[Judgment], votes: Votes) -> None:
     )
     theirs = arenakit.fit_rao_kupper(arena.counts(), prior=0.0)
     order = [list(arena.models).index(s) for s in votes.systems]
-    found = ties.fit(votes, "rao-kupper", penalty=EXACT)
+    found = rao_kupper(votes, EXACT)
     assert np.abs(found.theta - (theirs.scores[order] - theirs.scores.mean())).max() < CLOSE
-    assert found.tie == pytest.approx(np.log(present(theirs.tie_theta)), abs=CLOSE)
-
-
-def test_davidson_meets_its_likelihood_equations(votes: Votes) -> None:
-    found = ties.fit(votes, "davidson", penalty=EXACT)
-    lean = found.theta[votes.first] - found.theta[votes.second]
-    utilities = np.stack([lean / 2, np.full(len(votes), found.tie), -lean / 2], axis=1)
-    chance = np.exp(utilities - np.logaddexp.reduce(utilities, axis=1, keepdims=True))
-    # At the maximum the expected points of every system, and the expected ties, equal those observed.
-    points = np.zeros(len(votes.systems))
-    for side, sign in ((votes.first, 1), (votes.second, -1)):
-        np.add.at(points, side, sign * (np.sign(votes.level) - (chance[:, 0] - chance[:, 2])))
-    assert np.abs(points).max() < CLOSE
-    assert chance[:, 1].sum() == pytest.approx((votes.level == 0).sum(), abs=CLOSE)
+    assert found.terms["cut:judge:1"] == pytest.approx(np.log(present(theirs.tie_theta)), abs=CLOSE)
 
 
 def test_ordinal_fit_is_statsmodels_on_mirrored_rows(simulate: Simulate) -> None:
@@ -137,17 +123,6 @@ def test_coefficients_are_the_libraries() -> None:
     assert float(fleiss_kappa(fleiss_sums(full))) == pytest.approx(statsmodels_fleiss(full), abs=CLOSE)
     confusion = rng.integers(1, 30, (3, 3)).astype(float)
     assert float(cohen_kappa(confusion)) == pytest.approx(cohens_kappa(confusion).kappa, abs=CLOSE)
-
-
-def test_principal_axis_factors_are_statsmodels() -> None:
-    rng = np.random.default_rng(2)
-    hidden = rng.normal(size=(400, 2))
-    loadings = np.array([[0.9, 0.8, 0.7, 0.1, 0.2, 0.3], [0.2, 0.1, 0.3, 0.9, 0.8, 0.7]])
-    table = hidden @ loadings + 0.6 * rng.normal(size=(400, 6))
-    ours = factors(table, 2, rotate=False)
-    theirs = Factor(table, n_factor=2, method="pa", smc=True).fit(maxiter=10_000, tol=1e-10)
-    assert np.abs(ours.loadings @ ours.loadings.T - theirs.loadings @ theirs.loadings.T).max() < CLOSE
-    assert np.abs(ours.uniqueness - theirs.uniqueness).max() < CLOSE
 
 
 def test_benjamini_hochberg_is_statsmodels() -> None:

@@ -1,11 +1,14 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from harness.commands.rank import rank as rank_command
 from harness.errors import UserError
+from harness.ranking import RatingModel
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.ranking import Ranking, as_object, rank
 from tests.harness.conftest import Simulate
@@ -33,8 +36,7 @@ def test_the_object_is_json_with_the_promised_keys(ranking: Ranking) -> None:
     assert found["joint"]["s1"]["ttfa_p50_over_limit"] is True
     assert found["agreement"]["judge_human"]["value"] > 0.5
     assert {"combined, all", "judges, adversarial", "people, regular"} <= set(found["boards"])
-    assert found["boards"]["exploratory: Davidson (ties)"]["exploratory"] is True
-    assert found["structure"]["cronbach_alpha"] > 0
+    assert found["boards"]["exploratory: Rao–Kupper (ties)"]["exploratory"] is True
 
 
 def test_seven_columns_and_nothing_else_still_rank(simulate: Simulate) -> None:
@@ -43,6 +45,14 @@ def test_seven_columns_and_nothing_else_still_rank(simulate: Simulate) -> None:
     assert found["joint"] == {}
     assert found["agreement"]["judge_human"] is None
     json.dumps(found, allow_nan=False)
+
+
+def test_an_unknown_model_is_refused_in_one_line_by_either_door() -> None:
+    rest = "unknown; choose one of ordinal, strength, plain, rao-kupper"
+    with pytest.raises(UserError, match=rf"^--method davidson: {rest}$"):
+        rank_command(Path("rows.jsonl"), method="davidson")
+    with pytest.raises(UserError, match=rf"^rating method davidson: {rest}$"):
+        RatingModel("davidson")  # type: ignore[arg-type]
 
 
 def test_mixed_presentations_are_refused_and_one_can_be_chosen(simulate: Simulate) -> None:

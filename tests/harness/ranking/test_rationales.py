@@ -60,7 +60,7 @@ def test_co_mention_counts_agreed_pairs_only() -> None:
     found = present(co_mention(rows, draws=100))
     assert found.pairs == 12
     # Of all skills they differ in one.
-    assert found.share == pytest.approx(1 - 1 / len(codebook()))
+    assert found.co_mention == pytest.approx(1 - 1 / len(codebook()))
     assert 0 < present(found.kappa) < 1
     assert co_mention(rows[-4:]) is None
 
@@ -79,7 +79,7 @@ def test_length_of_reasons_is_regressed_out() -> None:
     is_warm = next(s for s in found.skills if s.skill == "is warm")
     raw = np.array([["warm" in r.rationale for r in rows if r.source == s] for s in ("human", "judge")], dtype=float)
     assert np.corrcoef(raw)[0, 1] > 0.4
-    assert abs(present(is_warm.residual)) < 0.15
+    assert abs(present(is_warm.residual_correlation)) < 0.15
     assert present(is_warm.p_adjusted) > 0.01
 
 

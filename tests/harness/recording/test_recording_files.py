@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from benchmarks.made_recordings import Said, make_recording, voice
 from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
-from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.caller.exchange import take_raw, write_raw
 from harness.errors import UserError
 from harness.recording.files import load, save

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
+from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, pcm, voice
 from harness.audio.vocal import silero
-from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, pcm, voice
 from harness.caller import CallerProcess, Greeting
 from harness.experiment import Experiment
 from harness.progress import RunProgress

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.agents.profile import AgentProfile, load_profile
-from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.calibrate.voice import synthetic_voice
 from harness.caller import SessionOutcome
 from harness.recording.record import Recording, SpokenTurn

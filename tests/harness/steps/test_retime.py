@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
+from benchmarks.made_recordings import Said, make_recording, onset_ms, voice
 from harness.recording.files import save
 from harness.scenarios.context import Context
 from harness.steps.retime import retime

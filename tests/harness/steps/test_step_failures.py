@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.made_recordings import Said, make_recording, voice
 from harness.audio.vocal import silero
-from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.progress import RunProgress
 from harness.recording.files import AGENT_FILE, save
 from harness.reports.joint import write_joint_report

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 from random import Random
 
+from benchmarks.made_recordings import make_recording
 from harness.agents import marks
 from harness.agents.connection import NO_TIME_NS, Mark
-from harness.calibrate.synthetic import make_recording
 from harness.recording.record import Arrival, Recording
 from harness.recording.spans import PREFIX
 from harness.timing.chain import OF_A_REQUEST

@@ -9,9 +9,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.made_recordings import AGENT_HZ, pcm, voice
 from harness.agents import marks
 from harness.agents.connection import Mark, Transcript
-from harness.calibrate.synthetic import AGENT_HZ, pcm, voice
 from harness.calibrate.voice import synthetic_voice
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
 from harness.timing.chain import OF_A_REQUEST

@@ -16,9 +16,9 @@ import numpy as np
 import soxr
 from pydantic import TypeAdapter
 
+from benchmarks.made_recordings import AGENT_HZ, CALLER_HZ, Said, make_recording, voice
+from benchmarks.truth_suite import run_suite
 from harness.audio.vocal import silero
-from harness.calibrate.synthetic import AGENT_HZ, CALLER_HZ, Said, make_recording, voice
-from harness.calibrate.truth_suite import run_suite
 from harness.recording.record import Recording
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming, Waterfall

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from benchmarks.made_recordings import Said, make_recording, voice
 from harness.audio.vocal import silero
-from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.errors import UserError
 from harness.recording.agent_words import said, understood
 from harness.recording.files import load, save

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, pcm, voice
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
 from harness.calibrate.voice import synthetic_voice
 from harness.recording.record import Recording, SpokenTurn
 from harness.timing import measure

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.calibrate.sounds import breath, coloured_noise
-from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
+from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
+from benchmarks.made_sounds import breath
+from harness.calibrate.sounds import coloured_noise
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
 

@@ -1,8 +1,8 @@
 """A remote agent's clock: bounded from both sides, and refused when the bounds contradict."""
 
+from benchmarks.made_recordings import Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
-from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.timing import measure
 from harness.timing.clock_offset import estimate
 

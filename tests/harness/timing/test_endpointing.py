@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, onset_ms, voice
 from harness.agents.connection import Mark
 from harness.audio.level import quiet_spans
-from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, onset_ms, voice
 from harness.recording.record import Pause
 from harness.timing import measure
 from harness.timing.endpointing import METHOD, inner_gaps

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, voice
 from harness.audio.event_sounds import event_sound
-from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, voice
 from harness.recording.record import SpokenTurn
 from harness.timing import measure
 from harness.timing.event_words import with_event_words

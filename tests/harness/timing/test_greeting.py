@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
+from benchmarks.made_recordings import Said, make_recording, onset_ms, voice
 from harness.timing import measure
 
 CALLER_S = 2.0

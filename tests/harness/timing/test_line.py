@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.made_recordings import AGENT_HZ, make_recording, onset_ms, pcm, silence, voice
 from harness.agents.connection import LineReport, MediaStamp
-from harness.calibrate.synthetic import AGENT_HZ, make_recording, onset_ms, pcm, silence, voice
 from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording
 from harness.timing import measure

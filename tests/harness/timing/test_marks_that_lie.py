@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.made_recordings import Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import NO_TIME_NS, Mark
-from harness.calibrate.synthetic import Said, make_recording, voice
 from harness.timing import measure
 from harness.timing.chain import OF_A_REQUEST
 from harness.timing.clock_offset import believed, estimate

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.calibrate.synthetic import Said, make_recording, noise, onset_ms, silence, voice
+from benchmarks.made_recordings import Said, make_recording, noise, onset_ms, silence, voice
 from harness.timing import measure, measure_turns
 
 

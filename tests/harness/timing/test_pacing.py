@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.calibrate.synthetic import make_recording
+from benchmarks.made_recordings import make_recording
 from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
+from benchmarks.made_recordings import Made, Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
-from harness.calibrate.synthetic import Made, Said, make_recording, voice
 from harness.recording.record import Arrival
 from harness.timing import measure
 from harness.timing.reported import REPORTED, reported_marks

@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.made_recordings import Made, Said, make_recording, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
-from harness.calibrate.synthetic import Made, Said, make_recording, voice
 from harness.recording.spans import TTFT_ATTRIBUTES, Span
 from harness.timing import measure
 from harness.timing.figures import TurnTiming

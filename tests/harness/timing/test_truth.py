@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from harness.calibrate.sounds import coloured_noise, music
-from harness.calibrate.synthetic import (
+from benchmarks.made_recordings import (
     AGENT_HZ,
     CALLER_HZ,
     LEAD_S,
@@ -22,7 +21,9 @@ from harness.calibrate.synthetic import (
     silence,
     voice,
 )
-from harness.calibrate.truth_suite import Trial, figures, run_suite
+from benchmarks.made_sounds import music
+from benchmarks.truth_suite import Trial, figures, run_suite
+from harness.calibrate.sounds import coloured_noise
 from harness.recording.playout import HEARD_RATE_HZ, heard, resample
 from harness.timing import measure
 from harness.timing.crosscheck import EARLIER_PITCH, NO_PITCH, disagreement

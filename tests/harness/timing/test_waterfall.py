@@ -2,9 +2,9 @@
 
 import pytest
 
+from benchmarks.made_recordings import Said, make_recording, onset_ms, voice
 from harness.agents import marks
 from harness.agents.connection import Mark
-from harness.calibrate.synthetic import Said, make_recording, onset_ms, voice
 from harness.timing import measure
 from harness.timing.figures import Waterfall
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.calibrate.sounds import breath
-from harness.calibrate.synthetic import CALLER_HZ, Said, make_recording, onset_ms, pcm, silence, voice
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, onset_ms, pcm, silence, voice
+from benchmarks.made_sounds import breath
 from harness.recording.record import Recording, SpokenTurn
 from harness.recording.withdrawn import TAKEN_BACK_MS, UNDERSTOOD_MS
 from harness.timing import measure

@@ -12,8 +12,9 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.calibrate.sounds import Colour, breath, coloured_noise, through_mu_law
-from harness.calibrate.synthetic import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
+from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
+from benchmarks.made_sounds import breath, through_mu_law
+from harness.calibrate.sounds import Colour, coloured_noise
 from harness.calibrate.voice import attack
 from harness.timing import measure
 
