@@ -13,7 +13,7 @@ from harness.recording.playout import heard
 from harness.recording.record import Arrival, Recording
 from harness.timing import measure
 from harness.timing.figures import LineQuality
-from harness.timing.line import line_quality, line_refused, network_share
+from harness.timing.line import NetworkShare, line_quality, line_refused, network_share
 from tests.present import present
 
 PACKET = AGENT_HZ // 50
@@ -196,3 +196,18 @@ def test_jitter_is_that_of_rfc_3550() -> None:
 def test_a_line_over_which_nothing_came_has_lost_no_share() -> None:
     assert LineQuality(packets=0, lost=0, jitter_ms=None).lost_share == 0
     assert LineQuality(packets=3, lost=1, jitter_ms=None).lost_share == 0.25
+
+
+def test_a_packet_that_came_later_than_its_neighbours_was_the_network_s_by_so_much() -> None:
+    recording, _ = over_rtp(late_ms=[0.0] * 200 + [30.0], trips_ms=(40.0,))
+    late, before = recording.arrivals[200].arrival_ns, recording.arrivals[199].arrival_ns
+    assert network_share(recording, late) == NetworkShare(20 * MS, 50 * MS, 20 * MS)
+    assert network_share(recording, before) == NetworkShare(20 * MS, 20 * MS, 20 * MS)
+    assert network_share(recording, late + 1) == NetworkShare(20 * MS, 20 * MS, 20 * MS), "no packet came then"
+    shared = replace(
+        recording,
+        arrivals=(replace(recording.arrivals[0], arrival_ns=recording.caller.t0_ns - 50 * MS), *recording.arrivals[1:]),
+    )
+    assert network_share(shared, before) == NetworkShare(20 * MS, 20 * MS, 20 * MS), (
+        "a quick packet seconds ago is no neighbour"
+    )

@@ -1,0 +1,54 @@
+"""Edges of small rules of timing: exactly on a bound, exactly at a beginning, and with nothing known."""
+
+import numpy as np
+import pytest
+
+from benchmarks.made_recordings import make_recording
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
+from harness.timing.echo import without_echo
+from harness.timing.endpointing import decision_for_the_end
+from harness.timing.falling_silent import silent_from
+from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.timing.words import with_words
+
+
+def track(*sounding_s: tuple[float, float], length_s: float = 4.0) -> HeardTrack:
+    """Full scale between such times, and nothing elsewhere."""
+    samples = np.zeros(round(length_s * HEARD_RATE_HZ), np.float32)
+    for start, end in sounding_s:
+        samples[round(start * HEARD_RATE_HZ) : round(end * HEARD_RATE_HZ)] = 1.0
+    return HeardTrack(samples=samples, pieces=(), underruns=(), t0_ns=0)
+
+
+def test_speech_ends_behind_its_last_audible_sample() -> None:
+    at = HEARD_RATE_HZ
+    assert silent_from(track((1.0, 1.5), (2.5, 3.0)), at, ()) == round(1.5 * HEARD_RATE_HZ)
+    assert silent_from(track((1.0, 1.5), (1.8, 3.0)), at, ()) == 3 * HEARD_RATE_HZ, "300 ms are a pause inside it"
+    assert silent_from(track((1.0, 1.5), (1.8, 3.0)), at, (round(1.6 * HEARD_RATE_HZ),)) == round(1.5 * HEARD_RATE_HZ)
+    assert silent_from(track((0.0, 0.5)), at, ()) == at
+
+
+def test_a_decision_counts_from_the_instant_on_up_to_the_reply() -> None:
+    assert decision_for_the_end([0.0], 0.0, None) == 0.0
+    assert decision_for_the_end([-1.0], 0.0, None) is None
+    assert decision_for_the_end([300.0], 0.0, 300.0) is None
+    assert decision_for_the_end([NO_REPLY_MS], 0.0, None) is None
+
+
+def test_a_turn_of_which_nothing_is_known_was_waited_for_by_its_first_sound_for_no_time() -> None:
+    assert TurnTiming("m", 0.0, None).first_figure == ("ttfa", 0.0)
+    assert TurnTiming("m", 0.0, None, no_reply=True).first_figure == ("ttfa", NO_REPLY_MS)
+    assert TurnTiming("m", 0.0, None, ttft_ms=70.0).first_figure == ("ttft", 70.0)
+    assert TurnTiming("m", 0.0, None).pauses_marked == 0
+
+
+def test_where_the_agent_is_silent_there_is_no_echo_to_take_away() -> None:
+    caller = make_recording().recording.caller
+    quiet = track(length_s=8.0)
+    assert np.array_equal(without_echo(quiet, caller), quiet.samples)
+
+
+@pytest.mark.parametrize("words", [[], [("oh", 1.0, 1.2)]])
+def test_a_reply_without_substance_has_none(words: list[tuple[str, float, float]]) -> None:
+    timing = TurnTiming("m", 500.0, 300.0, first_substance_ms=1.0)
+    assert with_words(timing, words).first_substance_ms is None
