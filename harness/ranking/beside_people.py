@@ -75,10 +75,10 @@ def beside_people(judgments: Iterable[Judgment], *, draws: int = DRAWS, seed: in
             found.append(JudgeBesidePeople(judge, with_ties, world.share(_same(judge, ties=False)), kappa))
     boards = [{row.system: row.elo for row in leaderboard(side).systems if row.part == 1} for side in (people, judged)]
     both = sorted(boards[0].keys() & boards[1].keys())
-    correlation = None
-    if len(both) >= FEWEST_SYSTEMS:
-        rho = float(spearmanr([boards[0][name] for name in both], [boards[1][name] for name in both]).statistic)
-        correlation = rho if np.isfinite(rho) else None
+    # Ratings that differ by rounding alone have no order.
+    elo = [[round(board[name], 6) for name in both] for board in boards]
+    ordered = len(both) >= FEWEST_SYSTEMS and all(len(set(ratings)) > 1 for ratings in elo)
+    correlation = float(spearmanr(*elo).statistic) if ordered else None
     return BesidePeople(tuple(found), boards[0], boards[1], correlation)
 
 

@@ -70,3 +70,9 @@ def test_a_judge_at_chance_is_said_to_be_so_and_one_that_follows_people_is_not()
     assert not good.judges[0].at_chance
     assert not any("chance" in line for line in in_words(good))
     assert good.board_correlation is None, "two systems have no order to correlate"
+
+
+def test_raters_who_tie_everything_have_no_order_to_correlate() -> None:
+    found = beside_people(_rows(10, 0.9, ties=1.0))
+    assert present(found.people_elo).keys() == present(found.judges_elo).keys() == set(SYSTEMS)
+    assert found.board_correlation is None
