@@ -4,9 +4,15 @@ The terminal, the page and every caution print through here, so that one figure 
 nothing here turns a missing figure into a zero.
 """
 
+import shlex
 from typing import Final
 
 UNKNOWN_TEXT: Final = "—"
+
+
+def command(*words: object) -> str:
+    """A command of this program, as a shell takes it: what the reader may copy."""
+    return shlex.join(["harness", *map(str, words)])
 
 
 def milliseconds(value: float | None) -> str:

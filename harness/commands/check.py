@@ -12,6 +12,7 @@ from harness.errors import UserError
 from harness.experiment import Experiment, flag
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
+from harness.wording import command
 
 if TYPE_CHECKING:
     from harness.run.phases import RunRequest
@@ -174,7 +175,7 @@ def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | No
         from harness.steps.summarise import summarise
 
         progress.phase("Writing the report")
-        with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
+        with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):
             summary = write_joint_report([(store, summarise(store, human_rows(store)))], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     return page if page.exists() else None

@@ -12,6 +12,7 @@ from harness.commands import asked as asked_for
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck, Presentation
+from harness.wording import command
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,7 +195,7 @@ def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found
     how = RunJudging(asked.judges, asked.seed, presentation, asked.design, shard=asked.shard)
     with RunProgress() as progress:
         outcomes = asyncio.run(judge_shard(store, how, progress))
-        progress.note(f"when all shards are judged: harness judge {run}, with the same options and without --shard")
+        progress.note(f"when all shards are judged: {command('judge', run)}, with the same options and without --shard")
     return _Found(outcomes)
 
 

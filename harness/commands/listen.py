@@ -7,6 +7,7 @@ import typer
 
 from harness.errors import UserError
 from harness.progress import RunProgress
+from harness.wording import command
 
 if TYPE_CHECKING:
     from harness.store.run_store import RunStore
@@ -151,5 +152,5 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
         progress.note(f"{mute} spoken replies stay without words: nothing could be made out in them.")
     if count:
         progress.note(
-            f"{count} replies by people are references of this run; have them judged with: harness judge {store.folder}"
+            f"{count} replies by people are references of this run; have them judged with: {command('judge', store.folder)}"
         )

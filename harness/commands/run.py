@@ -12,6 +12,7 @@ from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
 from harness.progress import RunProgress
 from harness.store.disk import storage_named
+from harness.wording import command
 
 if TYPE_CHECKING:
     from harness.run.phases import RunRequest
@@ -81,7 +82,7 @@ def run(
             store, summary = run_on_cluster(request, where, progress, human_rows)
         else:
             store, summary = run_all(request, progress, human_rows)
-        with storage_named(store.folder, lambda: f"every session is kept; make room, then: harness report {store.folder}"):
+        with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):
             if request.share.shard is None:
                 progress.phase("Writing the report")
                 from harness.reports.joint import write_joint_report

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from harness.errors import UserError
 from harness.store.judgment import Presentation
+from harness.wording import command
 
 _PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "audio_with_delay")
 
@@ -78,4 +79,6 @@ def votes(
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
-    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: harness rank {run}")
+    console.print(
+        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: {command('rank', run)}"
+    )

@@ -40,7 +40,7 @@ from harness.store.database import DATABASE, locked, nothing_but_a_killed_start
 from harness.store.disk import storage_named
 from harness.store.fleet import FixedPlan
 from harness.store.run_store import RunStore
-from harness.wording import counted
+from harness.wording import command, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ def run_on_cluster(
     judges = request.options.judges if load_judges(request.options.judges) else ()
     folder = request.out or default_folder(plan, request.runs_folder)
     earlier = _dealt_before(folder, request.resume)
-    go_on = f"every session that arrived is kept; make room, then: harness run --ray {where.address} --resume --out {folder}"
+    again = command("run", "--ray", where.address, "--resume", "--out", folder)
+    go_on = f"every session that arrived is kept; make room, then: {again}"
     with connected(where.address) as cluster, sigterm_as_ctrl_c(), storage_named(folder, lambda: go_on):
         refuse_without_disk(plan, (), folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ from harness.steps.check import CheckResult
 from harness.steps.validity import sessions_at_fault
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from harness.wording import counted
+from harness.wording import command, counted
 
 GROWTH: Final = 0.5
 """Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then grow it 38-fold."""
@@ -156,5 +156,5 @@ def _grown(
     request = RunRequest(options, out=folder, resume=True, again=again)
     grown, summary = run(request, progress, votes)
     if len(summary.failures) and all(c.failed == c.turns for c in summary.whole):
-        raise AgentError(f"{folder}: no session could be finished; see: harness report {folder}")
+        raise AgentError(f"{folder}: no session could be finished; see: {command('report', folder)}")
     return grown

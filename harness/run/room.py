@@ -14,6 +14,7 @@ from harness.run.lasting import lasting_s
 from harness.run.plan import RunPlan
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey
+from harness.wording import command
 
 KEPT_BYTES_PER_S: Final = 25_000
 """Of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
@@ -61,7 +62,7 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
         free = ""
     return (
         f"{len(keys) - len(left)} of {len(keys)} sessions are finished and kept; what is left needs about "
-        f"{room_needed(plan, left) / MB:.1f} MB{free}; make room, then: harness run --resume --out {folder}"
+        f"{room_needed(plan, left) / MB:.1f} MB{free}; make room, then: {command('run', '--resume', '--out', folder)}"
     )
 
 

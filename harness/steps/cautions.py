@@ -19,7 +19,7 @@ from harness.steps.line import MUCH_LOST, in_words
 from harness.steps.watched import unwatched_words
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT
-from harness.wording import counted, milliseconds
+from harness.wording import command, counted, milliseconds
 
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
@@ -226,7 +226,7 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             + (
                 "play them as a shard of the plan and merge it into the run."
                 if folder in known.merged
-                else f"`harness run --resume --out {folder}` plays them."
+                else f"`{command('run', '--resume', '--out', folder)}` plays them."
             ),
         )
 
@@ -235,8 +235,8 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "not_analysed",
             "warn",
             "Not analysed",
-            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `harness retime {folder}` "
-            f"times them again, `harness run --resume --out {folder}` does the rest.",
+            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `{command('retime', folder)}` "
+            f"times them again, `{command('run', '--resume', '--out', folder)}` does the rest.",
         )
 
 

@@ -16,6 +16,7 @@ from typing import Final
 from harness.errors import UserError
 from harness.judging import VerdictCache
 from harness.store.database import locked
+from harness.wording import command
 
 SHARDS: Final = "verdicts"
 """In the run's folder: one folder a shard, with its answers."""
@@ -35,7 +36,7 @@ def folder_of(run: Path, shard: tuple[int, int]) -> Path:
         if dealt is not None and int(dealt[1]) != of:
             raise UserError(
                 f"--shard {number}/{of}: {other} is of a judging in {dealt[1]} shards, and another dealing would ask twice; "
-                f"go on with N = {dealt[1]}, or take its answers in first with: harness judge {run}"
+                f"go on with N = {dealt[1]}, or take its answers in first with: {command('judge', run)}"
             )
     return run / SHARDS / f"{number}-of-{of}"
 

@@ -5,7 +5,6 @@ choose between two results after seeing them; so it is refused, unless the first
 it again.
 """
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
-from harness.wording import counted
+from harness.wording import command, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +177,9 @@ def sessions_of(plan: FixedPlan, contexts: Sequence[str]) -> list[str]:
 def how_to_play(plan: FixedPlan, plan_file: str, number: int, of: int) -> str:
     """The command that plays one shard, as a shell takes it."""
     what = ["--plan", plan_file] if plan_file else plan.experiment.on_the_line()
-    return shlex.join(["harness", "run", *what, "--shard", f"{number}/{of}", "--out", "DIR"])
+    return command("run", *what, "--shard", f"{number}/{of}", "--out", "DIR")
 
 
 def go_on(folder: Path | str) -> str:
     """The command that goes on with a shard in its folder, as a shell takes it."""
-    return shlex.join(["harness", "run", "--resume", "--out", str(folder)])
+    return command("run", "--resume", "--out", folder)

@@ -31,6 +31,7 @@ from harness.store.judgment_table import JudgmentTable
 from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
+from harness.wording import command
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
     from harness.steps.cells import Subset
@@ -254,7 +255,7 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
             f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
             "judge with another, or rank all the same with --keep-excluded"
         )
-    return f"{path}: the run holds no judgments yet; judge it with: harness judge {path}"
+    return f"{path}: the run holds no judgments yet; judge it with: {command('judge', path)}"
 
 
 def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:

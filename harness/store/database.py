@@ -19,6 +19,7 @@ from harness.scenarios.context import Context
 from harness.store.disk import storage_fault
 from harness.store.manifest import RunManifest, read_manifest
 from harness.store.migrations import LAYOUT, VERSION, migrate, version_of
+from harness.wording import command
 
 DATABASE = "run.sqlite"
 SESSIONS = "sessions"
@@ -169,7 +170,7 @@ def _refuse_contradictions(database: sqlite3.Connection, folder: Path, files_may
         more = f" (and of {len(lost) - 1} more)" if len(lost) > 1 else ""
         raise UserError(
             f"{folder / SESSIONS / lost[0]}: the files of this session{more} are gone; restore them, or play it again with: "
-            f"harness run --resume --out {folder}"
+            f"{command('run', '--resume', '--out', folder)}"
         )
 
 
