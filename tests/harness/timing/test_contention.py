@@ -283,3 +283,8 @@ def test_a_question_in_writing_owes_from_its_beginning_to_its_first_token() -> N
     assert present(of_call(machine, 50.0)).at_most_ms["ttft"] == 50, "no figure owes more than it is"
     assert present(of_call(machine, None)).at_most_ms["ttft"] == pytest.approx(950)
     assert of_call(replace(machine, samples=()), 1_000.0) is None
+
+
+def test_what_the_harness_used_before_a_stretch_is_no_part_of_it() -> None:
+    machine = track(Stretch(agent=0.5, waits=1.0, harness=0.4, others=0.3))
+    assert seen(machine, 10_050, 10_950).others_ms == pytest.approx(300)

@@ -1,5 +1,7 @@
 """Edges of small rules of timing: exactly on a bound, exactly at a beginning, and with nothing known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ from benchmarks.made_recordings import make_recording
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.timing.echo import without_echo
 from harness.timing.endpointing import decision_for_the_end
+from harness.timing.event_words import with_event_words
 from harness.timing.falling_silent import silent_from
-from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, Contention, EventTaken, TurnTiming
+from harness.timing.floor import Floor, judge_floor
 from harness.timing.words import with_words
 
 
@@ -52,3 +56,30 @@ def test_where_the_agent_is_silent_there_is_no_echo_to_take_away() -> None:
 def test_a_reply_without_substance_has_none(words: list[tuple[str, float, float]]) -> None:
     timing = TurnTiming("m", 500.0, 300.0, first_substance_ms=1.0)
     assert with_words(timing, words).first_substance_ms is None
+
+
+def test_twenty_milliseconds_over_the_caller_are_a_cut_in_and_less_is_none() -> None:
+    speech, pause = (0.0, 2_000.0), (800.0, 1_000.0)
+    assert judge_floor([(1_980.0, 2_500.0)], speech, [pause]) == Floor((False,), True)
+    assert judge_floor([(1_980.1, 2_500.0)], speech, [pause]) == Floor((False,), False)
+    assert judge_floor([(1_299.0, 1_310.0)], speech, [pause]) == Floor((True,), False), "300 ms of grace, then 10 ms of overlap"
+
+
+def test_an_older_run_owes_by_the_smaller_of_what_others_ran_and_the_agent_waited() -> None:
+    kept = TurnTiming("m", 0.0, 300.0)
+    waited, unknown = (Contention(0.2, waited, 0.1, None, None) for waited in (0.05, None))
+    assert replace(kept, contention=waited).owed_ms("ttfa") == pytest.approx(0.15 * 1_500)
+    assert replace(kept, contention=unknown).owed_ms("ttfa") == pytest.approx(0.3 * 1_500)
+    assert kept.owed_ms("ttfa") is None
+
+
+def test_a_reply_that_had_come_to_its_end_lost_no_word() -> None:
+    stopped = EventTaken("m", "cough", 1_000.0, "stopped", stop_ms=200.0)
+    heard = [(word, 0.2 * k, 0.2 * k + 0.1) for k, word in enumerate(["that", "sounds", "hard", "tell", "me", "more"])]
+    timing = TurnTiming("m", 0.0, 300.0, event=stopped)
+    ended = with_event_words(timing, heard, "That sounds hard. Tell me more.").event
+    assert ended == EventTaken("m", "cough", 1_000.0, "ended", lost_words=0)
+    two_missing = with_event_words(timing, heard[:-2], "That sounds hard. Tell me more.").event
+    assert two_missing == EventTaken("m", "cough", 1_000.0, "ended", lost_words=0), "a transcriber misses two words by itself"
+    cut = with_event_words(timing, heard[:-3], "That sounds hard. Tell me more.").event
+    assert cut == EventTaken("m", "cough", 1_000.0, "stopped", stop_ms=200.0, lost_words=3)

@@ -8,6 +8,7 @@ from harness.agents.connection import Mark
 from harness.recording.spans import TTFT_ATTRIBUTES, Span
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
+from harness.timing.traced import traced_requests
 
 AT_S = 0.860
 
@@ -88,3 +89,16 @@ def test_marks_of_its_own_are_believed_alone() -> None:
     timing = timed(*own, span(made, "llm", 0.5, 0.9, metrics__ttfb=0.2))
     assert timing.ttft_ms == pytest.approx(50, abs=0.1)
     assert timing.stages_from == "marks"
+
+
+def test_a_voice_belongs_to_the_last_request_that_was_asked_before_it() -> None:
+    made = make_recording()
+    found = [
+        span(made, "llm", 0.1, 0.2, metrics__ttfb=0.05), span(made, "tts", 0.15, 0.3, metrics__ttfb=0.02),
+        span(made, "llm", 0.5, 0.9, metrics__ttfb=0.2), span(made, "tts", 0.75, 2.5, metrics__ttfb=0.08),
+        span(made, "llm", 3.0, 3.4, metrics__ttfb=0.1),
+    ]  # fmt: skip
+    requests = traced_requests(found)
+    assert [request.asked for request in requests] == [made.ms(s) for s in (0.1, 0.5, 3.0)]
+    assert [request.voice_started for request in requests] == [made.ms(0.15), made.ms(0.75), None]
+    assert [request.first_audio for request in requests] == [made.ms(0.17), made.ms(0.83), None]
