@@ -86,19 +86,12 @@ def skewed(path: Path) -> None:
     write(path, both[:, 0], both[:, 1], np.concatenate(contexts), 3.0, 1)
 
 
-_CHILD = """
-import atexit, sys
-peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-atexit.register(lambda: print(peak(), file=sys.stderr))
-from harness.cli import main
-main()
-"""
-
-
 def ran(*arguments: str) -> tuple[str, str]:
     """The command, as a user runs it: what it printed, and what it cost."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run([sys.executable, "-c", _CHILD, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", large_run.SAYS_ITS_PEAK, *arguments], capture_output=True, text=True, check=True
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     peak_mib = int(done.stderr.rpartition("VmHWM:")[2].split()[0]) / 1024

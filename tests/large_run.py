@@ -17,6 +17,14 @@ from harness.timing.figures import TurnTiming
 
 JUDGES = 3
 CONDITION = "clean"
+SAYS_ITS_PEAK = """
+import atexit, sys
+peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+atexit.register(lambda: print(peak(), file=sys.stderr))
+from harness.cli import main
+main()
+"""
+"""The command line for `python -c`, which ends by writing how much memory it had at most to stderr."""
 
 
 def verdicts(agents: int, contexts: int, seed: int = 1) -> Iterator[dict[str, object]]:

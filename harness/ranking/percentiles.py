@@ -106,9 +106,9 @@ def _drawn(values: Mapping[str, Sequence[float]], pooled: Floats, seed: int) -> 
     # A draw of conversations without a turn has no figures.
     often = often[(often[:, context] > 0).any(axis=1)] if len(set(context.tolist())) < len(values) else often
     order = np.argsort(pooled, kind="stable")
-    ranked, found = pooled[order], []
-    for low in range(0, len(often), max(1, CELLS_AT_ONCE // pooled.size)):
-        counts = often[low : low + max(1, CELLS_AT_ONCE // pooled.size)][:, context[order]]
+    ranked, found, at_once = pooled[order], [], max(1, CELLS_AT_ONCE // pooled.size)
+    for low in range(0, len(often), at_once):
+        counts = often[low : low + at_once][:, context[order]]
         cumulative = np.cumsum(counts, axis=1)
         mean = counts @ np.minimum(ranked, NO_REPLY_MS) / cumulative[:, -1]
         found.append([_of_ranked(ranked, cumulative, 0.50), _of_ranked(ranked, cumulative, 0.95), mean])

@@ -1,8 +1,8 @@
 """The catalogue of figures: of each its key, its words, its unit, which way is better, and what it needs.
 
-A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, gates, the
-page, its exports and the documents read one list; what a figure *is* says docs/measurement.md, and how it comes about
-`harness.timing`. A new figure of a turn is computed there, and gets a row here and a field in `latency.TurnFigures`.
+A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, gates and
+the page's metrics read one list, and a test holds the documents to it. docs/measurement.md defines each figure, and
+`harness.timing` computes it. A new figure of a turn is computed there; it gets a row here and a field in `TurnFigures`.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,6 @@ class Figure:
     """Its dotted path in `cells`; of a time without the unit."""
     title: str
     unit: Unit
-    of: str
-    """What it is a share of, or a percentile over."""
     needs: tuple[Need, ...]
     higher_is_better: bool = False
     statistics: tuple[str, ...] = ()
@@ -43,7 +41,7 @@ class Figure:
 
 
 def _latency(key: str, title: str, read: Callable[[TurnTiming], float | None], *needs: Need, drawn: bool = True) -> Figure:
-    return Figure(key, title, "ms", "turns", needs, statistics=MEDIAN_AND_TAIL, read=read, drawn=drawn)
+    return Figure(key, title, "ms", needs, statistics=MEDIAN_AND_TAIL, read=read, drawn=drawn)
 
 
 LATENCIES: Final = (
@@ -62,19 +60,19 @@ LATENCIES: Final = (
 HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
 
 OTHERS: Final = (
-    Figure("dead_air", "Silence after a turn's true end", "ms", "turns", ("sound",), statistics=("p50",)),
-    Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", "turns", ("sound", "marks"),
+    Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), statistics=("p50",)),
+    Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", ("sound", "marks"),
            statistics=("p50",)),
-    Figure("within_budget.ttfa", "TTFA within the budget", "share", "turns", ("sound",), higher_is_better=True),
-    Figure("within_budget.ttft", "TTFT within the budget", "share", "turns", ("marks",), higher_is_better=True),
-    Figure("pauses_cut_share", "Pauses cut", "share", "inner pauses", ("sound",)),
-    Figure("false_start_rate", "False starts", "share", "marked pauses", ("sound",)),
-    Figure("cut_in_rate", "Cut-ins", "share", "turns", ("sound",)),
-    Figure("no_reply_rate", "No reply", "share", "turns", ("sound",)),
-    Figure("understood_wer", "Words that the agent misunderstood", "share", "words", ("sound", "marks")),
-    Figure("heard_wer", "Words of the reply that were not heard as written", "share", "words", ("sound", "words")),
-    Figure("win_rate", "Comparisons won", "share", "comparisons", ("judge",), higher_is_better=True),
-    Figure("people.win_rate", "Comparisons won, by people's votes alone", "share", "comparisons", ("judge",),
+    Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), higher_is_better=True),
+    Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), higher_is_better=True),
+    Figure("pauses_cut_share", "Pauses cut", "share", ("sound",)),
+    Figure("false_start_rate", "False starts", "share", ("sound",)),
+    Figure("cut_in_rate", "Cut-ins", "share", ("sound",)),
+    Figure("no_reply_rate", "No reply", "share", ("sound",)),
+    Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks")),
+    Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words")),
+    Figure("win_rate", "Comparisons won", "share", ("judge",), higher_is_better=True),
+    Figure("people.win_rate", "Comparisons won, by people's votes alone", "share", ("judge",),
            higher_is_better=True),
 )  # fmt: skip
 

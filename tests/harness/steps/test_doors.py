@@ -13,18 +13,13 @@ from harness.wording import counted
 from tests import large_run
 
 AGENTS, CONTEXTS = 20, 180
-_CHILD = """
-import atexit, sys
-peak = lambda: next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-atexit.register(lambda: print(peak(), file=sys.stderr))
-from harness.cli import main
-main()
-"""
 
 
 def door(*arguments: str) -> tuple[str, int]:
     """What a command printed, and how many KiB it had at most; a parent would hand its own size down, so it says so itself."""
-    done = subprocess.run([sys.executable, "-c", _CHILD, *arguments], capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-c", large_run.SAYS_ITS_PEAK, *arguments], capture_output=True, text=True, check=True, timeout=600
+    )
     return done.stdout, int(done.stderr.rpartition("VmHWM:")[2].split()[0])
 
 
