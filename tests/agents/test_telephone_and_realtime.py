@@ -22,6 +22,7 @@ from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.pcm import resample
 from tests.agents.conftest import logged
+from tests.agents.printed import moves_no_cursor
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
@@ -182,4 +183,4 @@ def test_anything_becomes_events_or_a_named_failure(make_wire: Callable[[], Twil
             wire.audio(bytes(320), count)
     except (Garbage, ConnectionFailed) as error:
         why = str(error)
-    assert why.isprintable()
+    assert moves_no_cursor(why)

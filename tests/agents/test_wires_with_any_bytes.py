@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 import pipecat.frames.protobufs.frames_pb2 as protobuf
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from websockets.asyncio.server import ServerConnection, serve
 
@@ -18,6 +18,7 @@ from harness.agents.connections.pipecat_ws import PipecatWire
 from harness.agents.connections.raw_pcm import RawPcmWire
 from harness.agents.connections.wire import Garbage, Wire
 from harness.agents.message import Message
+from tests.agents.printed import moves_no_cursor
 
 TEXT = st.text(st.characters(exclude_categories=()))
 """With halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
@@ -86,7 +87,7 @@ def fed(wire: Wire, messages: Sequence[str | bytes]) -> list[Event]:
             events += wire.receive(message, count).events
     except (Garbage, ConnectionFailed) as error:
         why = str(error)
-    assert why.isprintable()
+    assert moves_no_cursor(why)
     return events
 
 
@@ -108,6 +109,7 @@ def can_be_kept(events: Sequence[Event]) -> None:
 
 
 @settings(max_examples=150, deadline=None)
+@example(["\xa0"], False)
 @given(st.lists(ANYTHING, max_size=8), st.booleans())
 def test_raw_pcm_takes_anything(messages: list[str | bytes], accepts: bool) -> None:
     wire = RawPcmWire(accepts_history=accepts)
