@@ -29,9 +29,9 @@ from harness.audio.pcm import to_float
 from harness.audio.prosody import f0_track
 from harness.audio.speech import RATE_HZ, RenderedTurn
 from harness.audio.speech_text import without_marks
-from harness.run.voices import Voices, open_voices
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.pack import load_pack
+from harness.voices.choice import Voices, open_voices
 
 INTO_SILENCE_S = 0.2
 """Silero has called speech ended by then; pipecat's default asks smart-turn here."""
@@ -197,7 +197,7 @@ def word_error_rates(said: Sequence[Said]) -> dict[str, Any]:
     """Pooled word errors by transcriber, over all and by voice."""
     from harness import models
     from harness.audio.transcribe import Transcriber
-    from harness.run.pack_acoustics import spoken_words, word_errors
+    from harness.voices.pack_acoustics import spoken_words, word_errors
 
     found: dict[str, Any] = {}
     for weight in ("whisper-tiny.en", "whisper-base"):

@@ -31,14 +31,14 @@ from harness.agents.profile import load_profile
 from harness.audio.vocal import silero
 from harness.caller import CallerProcess
 from harness.experiment import Experiment
+from harness.figures.latency import FIGURES
+from harness.figures.summarise import summarise
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
 from harness.run.plan import make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer
 from harness.run.weights import weights_of_agents
-from harness.steps.latency import FIGURES
-from harness.steps.summarise import summarise
 from harness.store.run_store import RunStore
 from harness.timing.figures import MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_MS, TurnTiming
 

@@ -61,8 +61,8 @@ async def observe(
     from harness.agents.cascade.short_context_whisper import ShortContextWhisper
     from harness.agents.llm_server import LlmServer, ServerOptions
     from harness.models.store import resolve
-    from harness.run.voices import open_voices
     from harness.scenarios.pack import load_pack
+    from harness.voices.choice import open_voices
 
     whisper = ShortContextWhisper(StreamingWhisper(service="streaming-whisper"), str(resolve("whisper-tiny.en")))
     # One thread: this is no measurement of speed, and one does not stall beside other work.

@@ -15,7 +15,7 @@ from harness import models
 from harness.judging.checks import ask_pairs, summarise
 from harness.judging.embedded import HELD_OUT_PATH, load_head
 from harness.judging.labelled import LabelledPair
-from harness.judging.opening import open_judge
+from harness.judging.load_judge import open_judge
 from harness.ranking.clustered import clustered_share
 
 RECORD = Path(__file__).parents[1] / "harness" / "judging" / HELD_OUT_PATH

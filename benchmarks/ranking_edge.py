@@ -19,11 +19,11 @@ from scipy.stats import norm
 
 from harness.ranking import Board, leaderboard
 from harness.ranking.bradley_terry import wins_by_context
-from harness.ranking.edge import standing
 from harness.ranking.leaderboard import count
 from harness.ranking.model import PRIMARY, Method, RatingModel
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
+from harness.ranking.unbounded import standing
 from harness.store.judgment import Judgment, Winner
 
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)

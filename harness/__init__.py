@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.agents.connection import Connection as Agent
+    from harness.api.calls import measure_recording
+    from harness.api.reports import write_report
+    from harness.api.runs import Run, load_run, run_agents
+    from harness.api.verdicts import judge_pairs, rank_judgments
     from harness.audio.synthesis import Voice
     from harness.errors import AgentError, UserError
     from harness.experiment import Experiment
     from harness.judging.completion import Completion
     from harness.judging.judge import Judge
-    from harness.library.calls import measure_recording
-    from harness.library.reports import write_report
-    from harness.library.runs import Run, load_run, run_agents
-    from harness.library.verdicts import judge_pairs, rank_judgments
 
 __all__ = [
     "Agent",
@@ -44,15 +44,15 @@ _PLACES = {
     "Completion": ("harness.judging.completion", "Completion"),
     "Experiment": ("harness.experiment", "Experiment"),
     "Judge": ("harness.judging.judge", "Judge"),
-    "Run": ("harness.library.runs", "Run"),
+    "Run": ("harness.api.runs", "Run"),
     "UserError": ("harness.errors", "UserError"),
     "Voice": ("harness.audio.synthesis", "Voice"),
-    "judge_pairs": ("harness.library.verdicts", "judge_pairs"),
-    "load_run": ("harness.library.runs", "load_run"),
-    "measure_recording": ("harness.library.calls", "measure_recording"),
-    "rank_judgments": ("harness.library.verdicts", "rank_judgments"),
-    "run_agents": ("harness.library.runs", "run_agents"),
-    "write_report": ("harness.library.reports", "write_report"),
+    "judge_pairs": ("harness.api.verdicts", "judge_pairs"),
+    "load_run": ("harness.api.runs", "load_run"),
+    "measure_recording": ("harness.api.calls", "measure_recording"),
+    "rank_judgments": ("harness.api.verdicts", "rank_judgments"),
+    "run_agents": ("harness.api.runs", "run_agents"),
+    "write_report": ("harness.api.reports", "write_report"),
 }
 
 

@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 from harness.agents.printable import printable
 from harness.agents.secrets import RedactedOutput
+from harness.commands import add_votes as votes
 from harness.commands import (
     agents,
     calibrate,
@@ -32,12 +33,11 @@ from harness.commands import (
     play,
     rank,
     report,
-    retime,
     run,
     scenarios,
-    spans,
-    votes,
 )
+from harness.commands import export_traces as spans
+from harness.commands import remeasure as retime
 from harness.errors import AgentError, StorageError, UserError
 from harness.store.disk import storage_fault
 

@@ -11,6 +11,9 @@ from pathlib import Path
 from statistics import fmean
 
 from harness.experiment import BUDGET_MS
+from harness.figures.cells import BoardSummary, Cell
+from harness.figures.onset_error import largest
+from harness.figures.summary import RunSummary
 from harness.ranking.many import MANY
 from harness.ranking.percentiles import Quantiles
 from harness.reports import audits, strategies, telemetry
@@ -41,9 +44,6 @@ from harness.reports.view import (
     TurnView,
 )
 from harness.scenarios.context import Context
-from harness.steps.cells import BoardSummary, Cell
-from harness.steps.onset_error import largest
-from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, reference_name
 from harness.store.judgment_table import JudgmentTable
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from harness.ranking import bias
 from harness.ranking.agreement import agreement
 from harness.ranking.ballot_figures import Figure
-from harness.ranking.beside_people import BesidePeople, beside_people
 from harness.ranking.clustered import clustered_share
+from harness.ranking.judge_vs_person import BesidePeople, beside_people
 from harness.ranking.many import MANY
 from harness.ranking.verdicts import Texts
 from harness.reports.view import Estimate, Finding

@@ -1,7 +1,7 @@
 """What weakens the figures: the run's own cautions, and, on a page of several runs, what these differ in.
 
 A rating from a weak judge or from four conversations looks exactly like a good one once it is a dot on a plot, so a line with
-their number stands above the first figure, and names the gravest. The words are those of `harness.steps.cautions`, as the
+their number stands above the first figure, and names the gravest. The words are those of `harness.figures.cautions`, as the
 terminal and `--json` give them; those of one topic are put under one head, because ten agents that
 failed are one thing to know.
 """
@@ -9,8 +9,8 @@ failed are one thing to know.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.figures.cautions import Caution, Level, gravest_first
 from harness.reports.view import NOT_JOINT, PageView
-from harness.steps.cautions import Caution, Level, gravest_first
 from harness.wording import counted
 
 

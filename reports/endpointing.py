@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, Rows, ends_rows, pauses_rows, talked_over, untimed
 from harness.reports.view import PageView, Subset
-from harness.steps.endpointing_words import ENDS_HEAD, PAUSES_HEAD, Rows, ends_rows, pauses_rows, talked_over, untimed
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from harness.figures.events_words import HEAD, Rows, event_notes, event_rows
 from harness.reports.view import PageView, Subset
-from harness.steps.events_words import HEAD, Rows, event_notes, event_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from harness.reports.charts import elo_latency, joint_picture, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
 from harness.reports.embedding import content_policy, packed, safe_json, script_text
-from harness.reports.losses import losses
+from harness.reports.failures import losses
 from harness.reports.vega import vega_script
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset

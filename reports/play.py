@@ -18,7 +18,7 @@ from rich.text import Text
 
 from harness.errors import UserError
 from harness.recording import playout
-from harness.reports.drawing import envelope
+from harness.reports.session_audio import envelope
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.wording import milliseconds

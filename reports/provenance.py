@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from harness.figures.machine import ran_here, thread_words
 from harness.reports.shown_runs import Part
-from harness.steps.machine import ran_here, thread_words
 from harness.store.manifest import RunManifest
 from harness.wording import UNKNOWN_TEXT
 

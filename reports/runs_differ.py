@@ -6,10 +6,10 @@ Nothing here is a reason to refuse; every one is a reason why a gap between agen
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from harness.figures.machine import MachineSummary, machine_of, thread_words
+from harness.figures.onset_error import OnsetError, onset_error
 from harness.reports.provenance import transcriber_of
 from harness.reports.shown_runs import Part
-from harness.steps.machine import MachineSummary, machine_of, thread_words
-from harness.steps.onset_error import OnsetError, onset_error
 from harness.store.judgment import is_rule
 from harness.store.manifest import RunManifest
 from harness.wording import counted

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from harness.figures.rank import Measured, measured
+from harness.figures.summary import RunSummary
 from harness.reports.listening.results import human_rows
 from harness.scenarios.context import Context
-from harness.steps.rank import Measured, measured
-from harness.steps.summary import RunSummary
 from harness.store.judgment import Judgment, Presentation
 from harness.store.judgment_table import JudgmentTable
 from harness.store.run_store import RunStore

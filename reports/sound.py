@@ -11,14 +11,14 @@ from pathlib import Path
 
 from harness.errors import StorageError
 from harness.recording import files as recording_files
-from harness.reports import drawing
+from harness.reports import session_audio as drawing
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.scenarios.context import Context
-from harness.steps.conversations import conversation_of
 from harness.store.disk import storage_fault
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
+from harness.verdicts.conversations import conversation_of
 
 
 def sound_file(page_runs: ShownRuns, part: Part, session: Session, page_folder: Path) -> Path:

@@ -7,7 +7,7 @@ not a footnote, and a missing figure is an empty cell.
 from collections.abc import Iterator
 
 from harness.reports.conditions import conditions
-from harness.reports.losses import losses
+from harness.reports.failures import losses
 from harness.reports.verdict import fast, kind
 from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView
 

@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.reports import drawing
-from harness.reports.drawing import Drawing
+from harness.figures.latency import ranks_slowest
+from harness.reports import session_audio as drawing
+from harness.reports.session_audio import Drawing
 from harness.reports.shown_runs import Part, ShownRuns
 from harness.reports.sound import sound_file
 from harness.reports.view import METRICS, Span, TurnView
-from harness.steps.conversations import conversation_of
-from harness.steps.latency import ranks_slowest
 from harness.store.selection import is_agents_fault
 from harness.store.session import Session
 from harness.store.step_failure import StepFailure, attempt
 from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Waterfall
+from harness.verdicts.conversations import conversation_of
 from harness.wording import of_it_others
 
 _BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield", "greeting")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from harness.experiment import BUDGET_MS
-from harness.steps.catalogue import LATENCIES
-from harness.steps.cautions import Caution
-from harness.steps.cells import AgentSummary
-from harness.steps.onset_error import OnsetError
+from harness.figures.catalogue import LATENCIES
+from harness.figures.cautions import Caution
+from harness.figures.cells import AgentSummary
+from harness.figures.onset_error import OnsetError
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")

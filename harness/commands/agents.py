@@ -18,7 +18,7 @@ from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
-    from harness.run.trial_report import TrialReport
+    from harness.agent_check.report import TrialReport
 
 app = typer.Typer(invoke_without_command=True, help="List agents, show one, write a new profile, or try one.")
 
@@ -85,8 +85,8 @@ def try_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Call an agent once: does the profile work, what will a run measure, and what would bring the rest."""
-    from harness.run.trial import try_agent
-    from harness.run.trial_report import report_of
+    from harness.agent_check.call import try_agent
+    from harness.agent_check.report import report_of
 
     try:
         profile = load_profile(name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
-from harness.commands.asked import NOTHING, Named, of_an_experiment
+from harness.commands.play_options import NOTHING, Named, of_an_experiment
 from harness.errors import UserError
 from harness.experiment import Experiment, flag
 from harness.progress import RunProgress
@@ -15,9 +15,9 @@ from harness.store.disk import storage_named
 from harness.wording import command
 
 if TYPE_CHECKING:
+    from harness.gate.budgets import Budgets
+    from harness.gate.check import CheckResult
     from harness.run.phases import RunRequest
-    from harness.steps.budgets import Budgets
-    from harness.steps.check import CheckResult
     from harness.store.run_store import RunStore
 
 CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
@@ -63,7 +63,7 @@ def check(
     from harness.commands.check_files import junit as as_junit
     from harness.commands.check_files import refuse_unwritable, told, write
     from harness.commands.check_files import summary as as_markdown
-    from harness.steps.budgets import read_budgets
+    from harness.gate.budgets import read_budgets
 
     if budgets is None:
         raise UserError("--budgets: name the file of limits; docs/gate.md has one to start from")
@@ -106,9 +106,9 @@ def _checked(
     progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None]":
     """Open or play the run, look as often as was asked, and write the page of what was played."""
+    from harness.gate.check import check_run
+    from harness.gate.extend_run import play_until_clear
     from harness.reports.listening.results import human_rows
-    from harness.run.growing import play_until_clear
-    from harness.steps.check import check_run
     from harness.store.run_store import RunStore
 
     before = RunStore.open(baseline) if baseline is not None else None
@@ -145,11 +145,11 @@ def _request(asked: "Budgets", named: Named, judge: list[str] | None, out: Path 
 
 def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
     """Play, once it is known that the limits can hold for what will be played."""
+    from harness.gate.budgets import limits_for
+    from harness.gate.check import refuse_other_conversations
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
     from harness.run.plan import make_plan, new_manifest
-    from harness.steps.budgets import limits_for
-    from harness.steps.check import refuse_other_conversations
 
     assert request is not None
     plan = make_plan(request.options)
@@ -170,9 +170,9 @@ def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | No
     """The page of the run; written where sessions were played, else the one that is there."""
     page = store.folder / "report.html"
     if again:
-        from harness.reports.joint import write_joint_report
+        from harness.figures.summarise import summarise
         from harness.reports.listening.results import human_rows
-        from harness.steps.summarise import summarise
+        from harness.reports.write import write_joint_report
 
         progress.phase("Writing the report")
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):

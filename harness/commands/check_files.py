@@ -14,8 +14,8 @@ from typing import Final
 from xml.etree import ElementTree
 
 from harness.errors import UserError
-from harness.steps.check import Checked, CheckResult
-from harness.steps.gate_figures import unit_of
+from harness.gate.check import Checked, CheckResult
+from harness.gate.evidence import unit_of
 from harness.wording import UNKNOWN_TEXT, counted
 
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -16,11 +16,11 @@ def endpointing(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Show which pauses of the caller each agent cut, and how long it left dead air after the true ends."""
-    from harness.steps.detectors import CAVEAT, DETECTORS, SOURCE
-    from harness.steps.endpointing import endpointing_of
-    from harness.steps.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+    from harness.figures.endpointing import endpointing_of
+    from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
     from harness.store.run_store import RunStore
     from harness.store.selection import Selection
+    from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
 
     selection = Selection(RunStore.open(run))
     contexts = {context.id for context in selection.contexts}

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from harness.errors import UserError
-from harness.project import Answers, files_for, refuse_existing, write_files
-from harness.project.answers import CIS, INSTALL, Ci
-from harness.project.files import BUDGETS
+from harness.init import Answers, files_for, refuse_existing, write_files
+from harness.init.answers import CIS, INSTALL, Ci
+from harness.init.files import BUDGETS
 
 
 def init(

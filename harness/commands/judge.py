@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands import asked as asked_for
+from harness.commands import play_options as asked_for
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck, Presentation
@@ -131,7 +131,7 @@ def judge(
     """Judge replies pairwise, blind."""
     from harness.judging.design import Design
     from harness.judging.text_board import as_object
-    from harness.steps.judge import load_judges
+    from harness.verdicts.judge import load_judges
 
     names = _with_model(tuple(judge) if judge else ("embedded",), model)
     if not load_judges(names):
@@ -178,7 +178,7 @@ def judge(
 
 
 def _shard(text: str | None, run: Path | None, something_else: bool) -> tuple[int, int] | None:
-    from harness.run.dealing import parse_shard
+    from harness.shards.split import parse_shard
 
     if text is not None and (run is None or something_else):
         raise UserError(
@@ -188,8 +188,8 @@ def _shard(text: str | None, run: Path | None, something_else: bool) -> tuple[in
 
 
 def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
-    from harness.steps.judge import RunJudging, judge_shard
     from harness.store.run_store import RunStore
+    from harness.verdicts.judge import RunJudging, judge_shard
 
     store = RunStore.open(run)
     how = RunJudging(asked.judges, asked.seed, presentation, asked.design, shard=asked.shard)
@@ -234,7 +234,7 @@ def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_js
     from harness.judging.against_people import kept
     from harness.judging.peoples_labels import read_labels
     from harness.judging.trust import people_details, people_sentence
-    from harness.steps.judge import check_against_people, validations_folder
+    from harness.verdicts.judge import check_against_people, validations_folder
 
     labels = read_labels(path, scale)
     with RunProgress() as progress:
@@ -264,8 +264,8 @@ def _goal(name: str | None) -> "Goal | None":
 
 
 def _check(run: Path | None, asked: _Asked) -> _Found:
-    from harness.steps.judge import check_judges
     from harness.store.run_store import RunStore
+    from harness.verdicts.judge import check_judges
 
     store = RunStore.open(run) if run is not None else None
     with RunProgress() as progress:
@@ -277,8 +277,8 @@ def _check(run: Path | None, asked: _Asked) -> _Found:
 
 def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
     from harness.judging.record import read_records
-    from harness.steps.judge import RunJudging, estimate_run, heard_wer_by_agent, judge_run
     from harness.store.run_store import RunStore
+    from harness.verdicts.judge import RunJudging, estimate_run, heard_wer_by_agent, judge_run
 
     store = RunStore.open(run)
     how = RunJudging(asked.judges, asked.seed, presentation, asked.design, asked.until, asked.keep_excluded)
@@ -300,8 +300,8 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
 def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
     from harness.judging.text_board import TextJudging, dry_run, judge_completions
     from harness.scenarios.pack import PackError, load_pack
-    from harness.steps.judge import CANARIES, weights_for
     from harness.store.judgment_files import write
+    from harness.verdicts.judge import CANARIES, weights_for
 
     try:
         contexts = load_pack(pack).contexts

@@ -41,7 +41,7 @@ def strategies(
 ) -> int:
     """Label the fifteen strategies in every reply; what is called present must be quoted."""
     from harness.ranking.strategies import usage
-    from harness.steps.label import label_replies, labelling_judge, material
+    from harness.verdicts.label import label_replies, labelling_judge, material
 
     settings = labelling_judge(judge)
     found = material(target, pack, _presentation(reads), condition)
@@ -85,9 +85,9 @@ def reasons(
     as_json: JsonFlag = False,
 ) -> int:
     """Code why replies were preferred, by the codebook; what is mentioned must be quoted."""
-    from harness.steps.label import FOLDER, code_reasons, labelling_judge
     from harness.store import judgment_files as files
     from harness.store.run_store import RunStore
+    from harness.verdicts.label import FOLDER, code_reasons, labelling_judge
 
     settings = labelling_judge(judge)
     rows = RunStore.open(target).judgments() if target.is_dir() else files.read(target)
@@ -115,7 +115,7 @@ def export(
     """Write a blinded sample as two sheets, one for each of two people."""
     from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
     from harness.judging.strategy_guide import for_people
-    from harness.steps.label import material, write_key
+    from harness.verdicts.label import material, write_key
 
     if size < 1:
         raise UserError(f"--size {size}: must be at least 1")
@@ -148,7 +148,7 @@ def score(
     """Compare two people's sheets, then every judge's labels with what the two settled on."""
     from harness.judging.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet
     from harness.ranking.strategies import check_labeller
-    from harness.steps.label import labels_by_judge, material, read_key
+    from harness.verdicts.label import labels_by_judge, material, read_key
 
     found = material(target, pack, _presentation(reads), condition)
     key = read_key(found.folder)

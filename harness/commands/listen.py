@@ -134,8 +134,8 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
     """Spoken replies get their words from the run's own transcriber; all become references that judges can be asked about."""
     from harness import models
     from harness.extras import require_local
+    from harness.measuring.transcribe import TRANSCRIBER, Transcribe
     from harness.reports.listening.people import take_in, untranscribed
-    from harness.steps.transcribe import TRANSCRIBER, Transcribe
 
     transcribe: Transcribe | None = None
     if waiting := untranscribed(store):

@@ -23,7 +23,7 @@ def merge(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Lay the shards of one plan together, to be judged, ranked and reported once."""
-    from harness.steps.merge import merge as lay_together
+    from harness.shards.merge import merge as lay_together
     from harness.wording import counted
 
     with RunProgress() as progress:

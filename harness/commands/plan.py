@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands import asked
+from harness.commands import play_options as asked
 from harness.errors import UserError
 from harness.experiment import FREE, Experiment
 
@@ -20,9 +20,9 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Fix what a run plays (seeds, hashes, versions, weights) in a file, for `harness run --plan FILE --shard I/N`."""
+    from harness.run.disk_space import calls_last_s, room_needed
     from harness.run.fixed_plan import fixed
     from harness.run.plan import make_plan
-    from harness.run.room import calls_last_s, room_needed
 
     made = make_plan(Experiment.of(named))
     found = fixed(made)

@@ -53,11 +53,11 @@ def rank(
         raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
+    from harness.figures.rank import rank_target
     from harness.ranking.export import board_csv, board_markdown, extras
     from harness.ranking.model import Method, RatingModel
     from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
-    from harness.steps.rank import rank_target
 
     ranking = rank_target(
         target,

@@ -42,9 +42,9 @@ def report(
 ) -> None:
     """Write the report of one run, or of several together, and print its figures."""
     from harness.commands.table import print_summary
-    from harness.reports.joint import write_joint_report
+    from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows
-    from harness.steps.summarise import summarise
+    from harness.reports.write import write_joint_report
     from harness.store.manifest import with_budgets
     from harness.store.run_store import RunStore
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.commands import asked
+from harness.commands import play_options as asked
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
@@ -15,8 +15,8 @@ from harness.store.disk import storage_named
 from harness.wording import command
 
 if TYPE_CHECKING:
+    from harness.figures.summary import RunSummary
     from harness.run.phases import RunRequest
-    from harness.steps.summary import RunSummary
 
 
 @asked.of_an_experiment()
@@ -85,7 +85,7 @@ def run(
         with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):
             if request.share.shard is None:
                 progress.phase("Writing the report")
-                from harness.reports.joint import write_joint_report
+                from harness.reports.write import write_joint_report
 
                 summary = write_joint_report([(store, summary)], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
@@ -110,9 +110,9 @@ def _request(
     on_cluster: bool = False,
 ) -> "RunRequest":
     """What the line asks for. Raises UserError: options that do not go together, or a plan's file that is none."""
-    from harness.run.dealing import Share, parse_shard
     from harness.run.fixed_plan import read_plan
     from harness.run.phases import RunRequest, asked_before
+    from harness.shards.split import Share, parse_shard
     from harness.store.database import DATABASE
 
     if resume and out is None:

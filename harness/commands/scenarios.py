@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.agents.secrets import learn
+from harness.commands.scenarios_hear import listen
 from harness.commands.scenarios_import import import_contexts
-from harness.commands.scenarios_listen import listen
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
@@ -22,8 +22,8 @@ from harness.scenarios.pack import Pack, PackError, load_pack, shipped_packs
 from harness.scenarios.pauses import pauses_ms
 
 if TYPE_CHECKING:
-    from harness.run.pack_acoustics import PackAcoustics
-    from harness.run.voices import Voices
+    from harness.voices.choice import Voices
+    from harness.voices.pack_acoustics import PackAcoustics
 
 app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
 app.command("listen")(listen)
@@ -124,8 +124,8 @@ def check(
 ) -> int:
     """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
     from harness.commands import turn_taking as tell_ends
-    from harness.run.voices import open_voices
     from harness.scenarios.check import check_pack
+    from harness.voices.choice import open_voices
 
     if every_turn and not (listen or turn_taking):
         raise UserError("--every-turn: says what --listen and --turn-taking listen to; add one of them")
@@ -193,9 +193,9 @@ def _heard(heard: "PackAcoustics") -> Iterator[str]:
 def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
     from harness import models
     from harness.audio.transcribe import Transcriber, TranscriberError
-    from harness.run.pack_acoustics import measure_pack
-    from harness.run.voices import open_voices
-    from harness.steps.transcribe import TRANSCRIBER
+    from harness.measuring.transcribe import TRANSCRIBER
+    from harness.voices.choice import open_voices
+    from harness.voices.pack_acoustics import measure_pack
 
     try:
         transcriber = Transcriber(models.resolve(TRANSCRIBER))

@@ -97,7 +97,7 @@ def _from_sound(
 ) -> "tuple[Imported, Path]":
     from harness.audio.vocal import silero
     from harness.extras import require_local
-    from harness.run.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
+    from harness.voices.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
 
     if not path.exists():
         raise UserError(f"{path}: is not there")
@@ -124,7 +124,7 @@ def _ear(wanted: str) -> "Callable[[Float32], str | None]":
     """Says why a turn is not in the wanted language, as the harness's own transcriber hears it."""
     from harness import models
     from harness.audio.transcribe import Transcriber, TranscriberError
-    from harness.steps.transcribe import TRANSCRIBER
+    from harness.measuring.transcribe import TRANSCRIBER
 
     try:
         transcriber = Transcriber(models.resolve(TRANSCRIBER))

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.commands.screen import print_table
+from harness.figures.cautions import Caution, Code, Level
+from harness.figures.cells import Cell
+from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.figures.summary import RunSummary
 from harness.ranking.percentiles import Quantiles
-from harness.steps.cautions import Caution, Code, Level
-from harness.steps.cells import Cell
-from harness.steps.events_words import HEAD, event_notes, event_rows
-from harness.steps.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import of_it_others
 

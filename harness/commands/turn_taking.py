@@ -11,13 +11,13 @@ from harness.scenarios.pack import Pack
 
 if TYPE_CHECKING:
     from harness.ranking.board import Interval
-    from harness.steps.turn_taking import TurnTaking
+    from harness.turn_taking.scores import TurnTaking
 
 
 def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
     """Render and measure a pack's callers, with progress."""
-    from harness.run import turn_taking
-    from harness.run.voices import open_voices
+    from harness.turn_taking import packs as turn_taking
+    from harness.voices.choice import open_voices
 
     ear = turn_taking.smart_turn()
     with RunProgress() as progress:

@@ -4,7 +4,7 @@ Each part of the machine is one look that takes no lasting hold of anything and 
 itself says so and stops no other. Where a bound is asked, it is the one that a run is held to.
 """
 
-from harness.doctor.finding import Finding
-from harness.doctor.looks import LOOKS, examine
+from harness.doctor.checks import LOOKS, examine
+from harness.doctor.result import Finding
 
 __all__ = ["LOOKS", "Finding", "examine"]

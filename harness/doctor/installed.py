@@ -7,7 +7,7 @@ from typing import Final
 from packaging.requirements import Requirement
 
 from harness.calibrate.result import newest
-from harness.doctor.finding import Finding
+from harness.doctor.result import Finding
 from harness.extras import missing_modules
 from harness.models import statuses
 

@@ -13,10 +13,10 @@ from typing import Final
 
 import psutil
 
-from harness.doctor.finding import Finding
-from harness.run.cpu_times import PROC
-from harness.run.kernel_counters import CPUS, slowest_mhz, throttled
-from harness.run.quiet import BUSY_CORES, other_work
+from harness.doctor.result import Finding
+from harness.machine.cpu_times import PROC
+from harness.machine.kernel_counters import CPUS, slowest_mhz, throttled
+from harness.machine.other_programs import BUSY_CORES, other_work
 from harness.store.manifest import instruction_sets, machine_facts
 from harness.timing.pacing import MAX_P99_ERROR_MS
 

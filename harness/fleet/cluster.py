@@ -2,7 +2,7 @@
 
 Streams are Ray's generator tasks: each message is an object that its consumer fetches once and lets go, so a run of any length
 holds a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
-play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.giving_out`).
+play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.scheduler`).
 
 Everything that Ray raises is turned into one line here, and nothing else imports it: it is an extra, and takes a second to
 load.
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from harness.errors import UserError
 from harness.extras import missing_modules
-from harness.fleet.job import Job, Lost, Message, ShardJob
+from harness.fleet.messages import Job, Lost, Message, ShardJob
 
 LOCAL: Final = "local"
 """Ray's own word for a cluster of this machine alone, which ends with the run."""

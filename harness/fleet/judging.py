@@ -13,17 +13,17 @@ from pathlib import Path
 
 from harness.errors import AgentError
 from harness.fleet.cluster import Needs, connected, refuse_without_room
-from harness.fleet.giving_out import give_out
-from harness.fleet.job import Answered, Ended, JudgeJob, Played
+from harness.fleet.messages import Answered, Ended, JudgeJob, Played
 from harness.fleet.run import OnCluster
+from harness.fleet.scheduler import give_out
 from harness.fleet.shipping import packed_texts
-from harness.fleet.task import judge_shard
+from harness.fleet.worker import judge_shard
 from harness.judging import VerdictCache
 from harness.progress import RunProgress
 from harness.run.stopping import sigterm_as_ctrl_c
-from harness.steps.judge import VERDICTS
-from harness.steps.judge_shards import dealt_before, folder_of
+from harness.shards.judge_shards import dealt_before, folder_of
 from harness.store.database import locked
+from harness.verdicts.judge import VERDICTS
 from harness.wording import counted
 
 
@@ -36,7 +36,7 @@ class AnswersKept:
     done: set[int] = field(default_factory=set)
 
     def job(self, shard: int) -> JudgeJob:
-        """See `harness.fleet.giving_out.Ledger`, as for all below."""
+        """See `harness.fleet.scheduler.Ledger`, as for all below."""
         return JudgeJob(self.arguments, shard, len(self.answers), os.getcwd(), tuple(self.answers[shard].rows()))
 
     def kept(self, shard: int) -> int:

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, Final, Self
 
-from harness.fleet.child import command
-from harness.fleet.job import Said
+from harness.fleet.messages import Said
+from harness.fleet.spawn import command
 
 ENDS_WITHIN_S: Final = 15.0
 """A run that is stopped ends within five seconds (docs/faults.md); after this one that does not is killed."""

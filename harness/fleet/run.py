@@ -15,31 +15,31 @@ from harness.audio.vocal import silero
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
+from harness.figures.cells import Failure
+from harness.figures.summarise import summarise
+from harness.figures.summary import RunSummary
+from harness.figures.validity import with_validity
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
-from harness.fleet.gathering import Gathering
-from harness.fleet.giving_out import Outcome, give_out
-from harness.fleet.job import ShardJob
+from harness.fleet.collect import Gathering
+from harness.fleet.messages import ShardJob
+from harness.fleet.scheduler import Outcome, give_out
 from harness.fleet.sessions import SessionsKept
-from harness.fleet.task import play_shard, prepare
+from harness.fleet.worker import play_shard, prepare
+from harness.measuring.transcribe import transcribe_all
 from harness.progress import RunProgress
-from harness.run.dealing import deal
+from harness.run.disk_space import refuse_without_room as refuse_without_disk
 from harness.run.fixed_plan import fixed, refuse_another_plan
 from harness.run.phases import RunRequest, Votes, no_votes
 from harness.run.plan import RunPlan, default_folder, make_plan
-from harness.run.room import refuse_without_room as refuse_without_disk
 from harness.run.sessions import measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
-from harness.steps.cells import Failure
-from harness.steps.judge import RunJudging, judge_run, load_judges, weights_for
-from harness.steps.merge_checks import sessions_of
-from harness.steps.summarise import summarise
-from harness.steps.summary import RunSummary
-from harness.steps.transcribe import transcribe_all
-from harness.steps.validity import with_validity
+from harness.shards.merge_checks import sessions_of
+from harness.shards.split import deal
 from harness.store.database import DATABASE, locked, nothing_but_a_killed_start
 from harness.store.disk import storage_named
 from harness.store.fleet import FixedPlan
 from harness.store.run_store import RunStore
+from harness.verdicts.judge import RunJudging, judge_run, load_judges, weights_for
 from harness.wording import command, counted
 
 

@@ -1,10 +1,10 @@
-"""What is kept of a cluster's run, shard by shard: the sessions that its run folder holds (`harness.fleet.gathering`)."""
+"""What is kept of a cluster's run, shard by shard: the sessions that its run folder holds (`harness.fleet.collect`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from harness.fleet.gathering import Gathering
-from harness.fleet.job import Answered, Ended, Played, ShardJob
+from harness.fleet.collect import Gathering
+from harness.fleet.messages import Answered, Ended, Played, ShardJob
 from harness.wording import counted
 
 
@@ -18,7 +18,7 @@ class SessionsKept:
     told: Callable[[int, tuple[str, ...]], ShardJob]
 
     def job(self, shard: int) -> ShardJob:
-        """See `harness.fleet.giving_out.Ledger`, as for all below."""
+        """See `harness.fleet.scheduler.Ledger`, as for all below."""
         return self.told(shard, tuple(sorted(self.shards[shard] & self.gathering.finished)))
 
     def kept(self, shard: int) -> int:

@@ -10,7 +10,7 @@ from harness.judging.checks import check_judge, check_judge_async
 from harness.judging.completion import Completion
 from harness.judging.design import Design
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
-from harness.judging.opening import DEFAULT_JUDGE, EMBEDDED_WEIGHTS, open_judge, weights_of
+from harness.judging.load_judge import DEFAULT_JUDGE, EMBEDDED_WEIGHTS, open_judge, weights_of
 from harness.judging.settings import JudgeSettings, load_judge_settings, shipped_judges
 
 __all__ = [

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.stats import spearmanr
 
-from harness.judging.asking import ask
+from harness.judging.ask_once import ask
 from harness.judging.baselines import BASELINES, LONGER, by_rule, leanings
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict

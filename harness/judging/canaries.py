@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from scipy.stats import binom
 
-from harness.judging.asking import ask
+from harness.judging.ask_once import ask
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import gold_pairs

@@ -23,7 +23,7 @@ import httpx
 
 from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 from harness.errors import UserError
-from harness.judging import letters
+from harness.judging import single_token as letters
 from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
 from harness.judging.settings import JudgeSettings
 from harness.scenarios.context import Turn

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.judging.discourse import FEATURES, discourse_features, words
+from harness.judging.prompt_injection import addresses_judge as addresses_judge
 from harness.judging.rubric import spoken_words
 from harness.judging.sentence_encoder import DIMENSIONS, SentenceEncoder, Vectors, sentences, unit
-from harness.judging.spoken_to_judge import addresses_judge as addresses_judge
 from harness.scenarios.context import Turn
 
 BLOCKS: tuple[tuple[str, int], ...] = (

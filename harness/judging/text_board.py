@@ -15,7 +15,7 @@ from harness.judging.completion import Completion
 from harness.judging.completions_file import read_completions
 from harness.judging.design import Design
 from harness.judging.estimate import Estimate, estimate
-from harness.judging.opening import DEFAULT_JUDGE, open_judge
+from harness.judging.load_judge import DEFAULT_JUDGE, open_judge
 from harness.judging.record import Stop, stop_of
 from harness.judging.settings import load_judge_settings
 from harness.judging.stopping import Goal, UntilSeparated

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from harness.commands.check_files import reason
+from harness.gate.budgets import CellLimit
 from harness.pytest_plugin.shared_run import Place, SharedRun
-from harness.steps.budgets import CellLimit
 
 
 def own_cases(session: pytest.Session, shared: SharedRun, config: pytest.Config) -> list[pytest.Item]:

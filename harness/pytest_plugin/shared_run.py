@@ -14,15 +14,15 @@ from typing import Any, Self
 
 import pytest
 
+from harness.api.reports import write_report
+from harness.api.runs import Run, load_run, run_agents
 from harness.commands.check_files import NOT_THE_AGENTS_FAULT
 from harness.errors import AgentError, StorageError, UserError
 from harness.experiment import Experiment
-from harness.library.reports import write_report
-from harness.library.runs import Run, load_run, run_agents
+from harness.gate.budgets import CellLimit, limits_for, read_budgets
+from harness.gate.check import Checked, check_run
 from harness.pytest_plugin.call import Call
 from harness.run.plan import make_plan, new_manifest
-from harness.steps.budgets import CellLimit, limits_for, read_budgets
-from harness.steps.check import Checked, check_run
 
 RUNS = Path("voice-runs")
 _FOLDER = "HEART_VOICE_TEST_RUN"

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.ranking import bradley_terry, reach
+from harness.ranking import bradley_terry
+from harness.ranking import connectivity as reach
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.board import Interval
 from harness.ranking.ordinal import Penalty

@@ -12,9 +12,9 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from harness.ranking.edge import swept_share
 from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT
+from harness.ranking.unbounded import swept_share
 
 Interval = tuple[float, float]
 Ends = tuple[float | None, float | None]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
-from harness.ranking.reach import PRIOR_PRECISION, are_bounded
+from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded
 from harness.ranking.scale import Floats
 
 DRAWS = 1000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from harness.ranking.reach import PRIOR_PRECISION, is_bounded
+from harness.ranking.connectivity import PRIOR_PRECISION, is_bounded
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
 

@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 
-from harness.ranking.beside_people import in_words
 from harness.ranking.board import Board, Ends
 from harness.ranking.joint import JointFigure
+from harness.ranking.judge_vs_person import in_words
 from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
 from harness.store.judgment import AXES

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.ranking import bradley_terry, columns, edge, reach
+from harness.ranking import bradley_terry, columns
+from harness.ranking import connectivity as reach
+from harness.ranking import unbounded as edge
 from harness.ranking.board import Board, Ends, Interval, SystemRating
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.chosen import Source

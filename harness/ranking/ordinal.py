@@ -23,7 +23,7 @@ from scipy.sparse import csr_array, dia_array, issparse
 from scipy.special import expit
 
 from harness.ranking.bradley_terry import wins_by_context
-from harness.ranking.reach import PRIOR_PRECISION, is_bounded
+from harness.ranking.connectivity import PRIOR_PRECISION, is_bounded
 from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import SOURCES, Votes
 

@@ -15,16 +15,16 @@ from pydantic import TypeAdapter
 from harness.experiment import BUDGET_MS
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.association import Correlation, with_external
-from harness.ranking.beside_people import NOTHING, BesidePeople, beside_people
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.consistency import Consistency, consistency
+from harness.ranking.human_row import HumanRatings, people_ratings
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
+from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
 from harness.ranking.leaderboard import rate, repeats_in_notes
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
-from harness.ranking.people import HumanRatings, people_ratings
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, each_once, lengths_of, select

@@ -20,13 +20,13 @@ from harness.audio.speech_edges import level_db
 from harness.caller import CallerTurn
 from harness.progress import RunProgress
 from harness.recording.record import Pause
-from harness.run.event_turns import WORDS, EventTurns, render_events
 from harness.run.plan import RunPlan
 from harness.run.text_agents import as_message
-from harness.run.voices import open_voices
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.spoken import spoken_indices
 from harness.store.session import SessionKey
+from harness.voices.choice import open_voices
+from harness.voices.event_turns import WORDS, EventTurns, render_events
 
 AFTER_REPLY_MS = 700.0
 """Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a

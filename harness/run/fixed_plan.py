@@ -13,13 +13,13 @@ from pydantic import ValidationError
 from harness import models
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
+from harness.measuring.transcribe import TRANSCRIBER
 from harness.run.plan import RunPlan
-from harness.run.voices import open_voices
 from harness.scenarios.pack import context_hash
-from harness.steps.transcribe import TRANSCRIBER
 from harness.store.fleet import FixedPlan, FleetEntry, PlannedAgent
 from harness.store.manifest import RunManifest, package_versions
 from harness.timing import METHOD
+from harness.voices.choice import open_voices
 
 
 def fixed(plan: RunPlan) -> FixedPlan:

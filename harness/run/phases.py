@@ -16,31 +16,31 @@ from harness.caller import CallerProcess
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
+from harness.figures.cells import Failure
+from harness.figures.summarise import summarise
+from harness.figures.summary import RunSummary
+from harness.figures.validity import with_validity
+from harness.machine.companions import notes_on
+from harness.machine.other_programs import other_work, wait_until_quiet
+from harness.machine.telemetry import Telemetry
+from harness.measuring.transcribe import TRANSCRIBER, transcribe_all
 from harness.progress import RunProgress
 from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
-from harness.run.companions import notes_on
-from harness.run.dealing import WHOLE, Share
+from harness.run.disk_space import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunPlan, asked_of, default_folder, make_plan, new_manifest, refuse_changes
-from harness.run.quiet import other_work, wait_until_quiet
-from harness.run.room import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
-from harness.run.telemetry import Telemetry
 from harness.run.weights import bring_weights
-from harness.steps.cells import Failure
-from harness.steps.judge import RunJudging, judge_run, load_judges
-from harness.steps.summarise import summarise
-from harness.steps.summary import RunSummary
-from harness.steps.transcribe import TRANSCRIBER, transcribe_all
-from harness.steps.validity import with_validity
+from harness.shards.split import WHOLE, Share
 from harness.store.disk import storage_named
 from harness.store.events import EventSettings
 from harness.store.fleet import FixedPlan, FleetEntry
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
+from harness.verdicts.judge import RunJudging, judge_run, load_judges
 from harness.wording import counted
 
 CALLER = "harness caller"

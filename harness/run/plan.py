@@ -16,11 +16,11 @@ from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.experiment import Experiment, shown
-from harness.run.dealing import WHOLE, Share, deal
 from harness.run.events_file import load_events
 from harness.run.lasting import lasting_s
 from harness.scenarios.context import Context
 from harness.scenarios.pack import Pack, PackError, context_hash, load_pack
+from harness.shards.split import WHOLE, Share, deal
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions

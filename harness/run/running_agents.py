@@ -20,7 +20,7 @@ from harness.agents.profile import AgentProfile
 from harness.errors import AgentError
 from harness.progress import RunProgress
 from harness.recording.spans import Span
-from harness.run.span_receiver import SpanReceiver
+from harness.traces.receiver import SpanReceiver
 
 LOG_LINES_SHOWN = 12
 """Enough to hold a Python traceback's last frames, few enough to read."""

@@ -22,20 +22,20 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.errors import UserError
+from harness.machine.call_watch import CallWatch
+from harness.machine.companions import companions_of
+from harness.measuring.timings import Timings, keep_timings, timings_of
 from harness.progress import RunProgress
 from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
 from harness.recording.spans import Span
-from harness.run.call_watch import CallWatch
 from harness.run.caller_turns import CallerTurns, history_of
-from harness.run.companions import companions_of
 from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
 from harness.run.running_agents import RunningAgents
 from harness.run.text_agents import ask, timing_of
-from harness.steps.measuring import Timings, keep_timings, timings_of
 from harness.store.run_store import RunStore
 from harness.store.session import Session, SessionKey
 from harness.store.step_failure import UNREADABLE, StepFailure

@@ -15,11 +15,11 @@ from harness import models
 from harness.errors import UserError
 from harness.judging import load_judge_settings
 from harness.judging import weights_of as weights_of_judge
+from harness.measuring.transcribe import TRANSCRIBER
 from harness.models.store import CACHE_VARIABLE
 from harness.progress import RunProgress
 from harness.run.caller_turns import voice_weights
 from harness.run.plan import RunPlan
-from harness.steps.transcribe import TRANSCRIBER
 from harness.store.disk import free_bytes
 
 MB: Final = 1e6

@@ -24,7 +24,7 @@ from typing import Final
 from harness.audio.level import quiet_spans
 from harness.recording.record import CallerTrack, SpokenTurn
 from harness.timing.figures import NO_REPLY_MS, Fate, InnerPause
-from harness.timing.floor import RESUME_GRACE_MS, Span
+from harness.timing.overlap import RESUME_GRACE_MS, Span
 
 METHOD: Final = "endpointing-1"
 LEAST_PAUSE_S: Final = 0.2

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from harness.recording.record import Recording
 from harness.timing.chain import Stamps
 from harness.timing.clock_offset import ClockOffset, believed, estimate
-from harness.timing.line import line_refused
-from harness.timing.told import told_marks
+from harness.timing.marks_chosen import told_marks
+from harness.timing.rtp_line import line_refused
 
 
 @dataclass(frozen=True, slots=True)

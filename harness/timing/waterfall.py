@@ -20,7 +20,7 @@ from harness.agents import marks
 from harness.timeline import NS_PER_MS
 from harness.timing.chain import Reply, Stamp, Stamps
 from harness.timing.figures import HiddenWork, Stage, StageName, Waterfall
-from harness.timing.line import NetworkShare
+from harness.timing.rtp_line import NetworkShare
 
 HAND_OVER_MS: Final = 30.0
 """A decision this soon after a transcript or a score was waiting for it; a later one was waiting for the clock, and the

@@ -11,11 +11,11 @@ from typing import Any
 
 import altair as alt
 
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, AgentView, PageView, Subset
-from harness.steps.detectors import CAVEAT, DETECTORS, SOURCE
-from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
+from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.wording import UNKNOWN_TEXT
 
 NAMED: tuple[str, ...] = ("LiveKit turn detector v1", "smart-turn v3.2", "silence alone")

@@ -6,12 +6,12 @@ is a share of: turns for cut-ins and silence, marked pauses for false starts.
 
 import altair as alt
 
+from harness.figures.cells import AgentSummary
 from harness.ranking.exact import share_interval
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView
-from harness.steps.cells import AgentSummary
 from harness.wording import UNKNOWN_TEXT, share
 
 _KINDS = ("cut-in", "pause cut", "no reply", "failed session")

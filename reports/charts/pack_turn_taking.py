@@ -14,7 +14,7 @@ from harness.reports.charts.theme import LATENCY_LABEL, to_spec
 from harness.scenarios.pause_law import LONGEST_MS, SHORTEST_MS, longer_than
 
 if TYPE_CHECKING:
-    from harness.steps.turn_taking import TurnTaking
+    from harness.turn_taking.scores import TurnTaking
 
 PEOPLE_WORDS: Final = {
     "counselling clients": ((2, 0.25), (8, 0.50), (20, 0.75), (38, 0.90)),

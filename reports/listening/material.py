@@ -13,9 +13,9 @@ from pathlib import Path
 import soundfile
 
 from harness.errors import UserError
+from harness.figures.rank import chosen_condition
 from harness.reports.listening import sound
 from harness.reports.listening.design import ListeningDesign
-from harness.steps.rank import chosen_condition
 from harness.store.judgment import reference_name
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection

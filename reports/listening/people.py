@@ -15,11 +15,11 @@ from pathlib import Path
 
 import soundfile
 
+from harness.measuring.transcribe import Transcribe
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.collect import RECORDINGS, SPOKEN
 from harness.reports.listening.serve import vote_folders
 from harness.scenarios.context import Reference
-from harness.steps.transcribe import Transcribe
 from harness.store.run_store import RunStore
 
 FILE = "human_completions.jsonl"

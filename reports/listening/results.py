@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.figures.rank import chosen_condition
 from harness.judging.exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
@@ -15,7 +16,6 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.quality import Words, raters_of
 from harness.reports.listening.serve import vote_folders
 from harness.reports.view import Estimate
-from harness.steps.rank import chosen_condition
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.commands.check_files import junit, reason, summary, told
+from harness.gate.budgets import CellLimit, Limit
+from harness.gate.check import Checked, CheckResult
 from harness.ranking.gate import Decision, Verdict
-from harness.steps.budgets import CellLimit, Limit
-from harness.steps.check import Checked, CheckResult
 
 HOSTILE = "<script>alert(1)</script> ]]> & \"'|` [x](http://evil) @team \x1b[2J \x00 \ud800"
 

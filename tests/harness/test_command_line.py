@@ -18,11 +18,11 @@ from harness.cli import _run, app
 from harness.commands.screen import print_table, screen
 from harness.errors import UserError
 from harness.experiment import Experiment
+from harness.gate.budgets import limits_for, read_budgets
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.run.fixed_plan import read_plan
 from harness.run.plan import make_plan, new_manifest
-from harness.steps.budgets import limits_for, read_budgets
 from harness.store.manifest import with_budgets
 
 

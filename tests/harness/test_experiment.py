@@ -11,9 +11,9 @@ from typer.main import get_command
 from harness.cli import _run, app
 from harness.errors import UserError
 from harness.experiment import BY_CONTENT, FREE, Experiment, flag, options
-from harness.run.dealing import Share
 from harness.run.fixed_plan import fixed, read_plan
 from harness.run.plan import RunPlan, asked_of, make_plan, new_manifest, refuse_changes
+from harness.shards.split import Share
 from harness.store.fleet import FixedPlan
 from harness.store.manifest import read_manifest
 from harness.store.run_store import RunStore

@@ -19,7 +19,7 @@ MUTATED = (
     *(f"harness/ranking/{name}.py" for name in ("gate", "bounds", "joint")),
 )
 TESTS = (
-    *(f"tests/harness/{room}" for room in ("timing", "ranking", "store", "recording", "steps")),
+    *(f"tests/harness/{room}" for room in ("timing", "ranking", "store", "recording", "figures", "gate", "measuring")),
     "tests/audio",
     "tests/agents/test_secrets.py",
     "tests/harness/test_check_files.py",

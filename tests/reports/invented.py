@@ -9,6 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from harness.figures.cells import AgentSummary, Cell, JudgeSummary
+from harness.figures.circumstances import Circumstances
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
+from harness.figures.latency import WithinBudget
+from harness.figures.onset_error import OnsetError
+from harness.figures.summary import RunSummary
 from harness.ranking.exact import share_interval
 from harness.reports.view import (
     AXIS_NAMES,
@@ -31,12 +37,6 @@ from harness.reports.view import (
     Subset,
     TurnView,
 )
-from harness.steps.cells import AgentSummary, Cell, JudgeSummary
-from harness.steps.circumstances import Circumstances
-from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
-from harness.steps.latency import WithinBudget
-from harness.steps.onset_error import OnsetError
-from harness.steps.summary import RunSummary
 
 _SAYINGS = (
     "that sounds like a heavy week",

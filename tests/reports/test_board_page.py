@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from harness.figures.summary import RunSummary
 from harness.reports.html import render
-from harness.reports.joint import write_report
 from harness.reports.payload import disputes
 from harness.reports.view import ContextView, JudgmentView, PageView
-from harness.steps.summary import RunSummary
+from harness.reports.write import write_report
 from harness.store.run_store import RunStore
 from tests.reports.invented import invented_view
 from tests.reports.test_page import until

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary
 from harness.reports.charts import endpointing
 from harness.reports.endpointing import section
 from harness.reports.html import render
 from harness.reports.tables import tables
 from harness.reports.view import PageView
-from harness.steps.detectors import DETECTORS
-from harness.steps.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary
+from harness.turn_taking.detectors import DETECTORS
 from tests.present import present
 from tests.reports.invented import invented_view
 

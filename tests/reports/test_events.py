@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
+from harness.figures.events import EventRow
+from harness.figures.events_words import event_rows
 from harness.reports.events import section
 from harness.reports.html import render
 from harness.reports.view import PageView
-from harness.steps.events import EventRow
-from harness.steps.events_words import event_rows
 from tests.reports.invented import invented_view
 
 ROW = EventRow(

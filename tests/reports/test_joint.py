@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from harness.reports.joint import write_report
-from harness.steps.circumstances import Circumstances
-from harness.steps.summary import RunSummary
+from harness.figures.circumstances import Circumstances
+from harness.figures.summary import RunSummary
+from harness.reports.write import write_report
 from harness.store.run_store import RunStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]

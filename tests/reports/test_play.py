@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from harness.errors import UserError
+from harness.figures.summary import RunSummary
 from harness.reports.play import Speakers, pieces, play
-from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.figures.cautions import Caution, gravest_first
 from harness.reports.board import board
 from harness.reports.cautions import cautions, in_one_line, merged
 from harness.reports.conditions import conditions
@@ -14,7 +15,6 @@ from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
 from harness.reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
 from harness.reports.wording import latency_interval
-from harness.steps.cautions import Caution, gravest_first
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 from harness.wording import milliseconds

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from harness.figures.summarise import summarise
 from harness.reports.assemble import assemble
 from harness.reports.payload import CUT, DISCARDED, FAILED, OVER, SILENT, SLOWEST, index
-from harness.reports.together import together
-from harness.steps.summarise import summarise
+from harness.reports.several_runs import together
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.session import SessionKey

@@ -12,18 +12,18 @@ from typer.testing import CliRunner
 
 from harness.cli import app
 from harness.errors import UserError
+from harness.figures.rank import rank_target
+from harness.figures.summarise import summarise
 from harness.reports.assemble import assemble
 from harness.reports.board import board
 from harness.reports.cautions import cautions
 from harness.reports.conditions import conditions
-from harness.reports.joint import write_joint_report
-from harness.reports.losses import losses
+from harness.reports.failures import losses
+from harness.reports.several_runs import together
 from harness.reports.shown_runs import alone
-from harness.reports.together import together
 from harness.reports.view import NOT_JOINT, PageView
+from harness.reports.write import write_joint_report
 from harness.scenarios.context import Context
-from harness.steps.rank import rank_target
-from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment, Presentation
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore

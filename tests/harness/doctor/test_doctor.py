@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.doctor import LOOKS, Finding, examine, installed, processor, room
+from harness.doctor import LOOKS, Finding, examine, installed, processor
+from harness.doctor import storage_and_ports as room
 from harness.models import catalogue
 from tests.harness.conftest import Finished
 

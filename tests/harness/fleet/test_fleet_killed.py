@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.fleet.task import LOOK_EVERY_S
+from harness.fleet.worker import LOOK_EVERY_S
 from harness.store.database import DATABASE
 from harness.store.run_store import RunStore
 from tests.harness.fleet.conftest import ANSWER_S, Started, Starts, asked

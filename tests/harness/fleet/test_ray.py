@@ -10,8 +10,8 @@ import pytest
 from harness.cli import _run as command
 from harness.experiment import Experiment
 from harness.fleet import cluster as clusters
-from harness.fleet.job import ShardJob
-from harness.fleet.task import prepare
+from harness.fleet.messages import ShardJob
+from harness.fleet.worker import prepare
 from harness.run.fixed_plan import fixed
 from harness.run.plan import make_plan
 from harness.store.run_store import RunStore

@@ -8,8 +8,8 @@ import pytest
 from benchmarks.graded_replies import FOLDER, LEAST_GAP, GradedConversation, GradedReply, graded_pairs, read_origin
 from benchmarks.judging_sets import hashes, text_hash
 from harness import models
+from harness.judging.prompt_injection import addresses_judge
 from harness.judging.sentence_encoder import SentenceEncoder
-from harness.judging.spoken_to_judge import addresses_judge
 
 ORIGINS = tuple(sorted(FOLDER.glob("*.jsonl")))
 

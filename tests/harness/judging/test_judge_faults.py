@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-import harness.steps.judge as step
+import harness.verdicts.judge as step
 from harness.cli import _run
+from harness.figures.summarise import summarise
 from harness.judging.completion import Completion
 from harness.judging.judge import Question, Verdict
 from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
-from harness.reports.joint import write_report
+from harness.reports.write import write_report
 from harness.scenarios.context import Context
-from harness.steps.judge import RunJudging, judge_run
-from harness.steps.summarise import summarise
 from harness.store.run_store import RunStore
 from harness.store.selection import Reply
+from harness.verdicts.judge import RunJudging, judge_run
 from tests.harness.conftest import PEERS
 from tests.harness.judging.conftest import RuleJudge
 

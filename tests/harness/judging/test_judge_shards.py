@@ -17,9 +17,9 @@ from harness.experiment import Experiment
 from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
 from harness.run.plan import make_plan, new_manifest
-from harness.steps.judge import RunJudging, judge_shard
 from harness.store.database import locked
 from harness.store.run_store import RunStore
+from harness.verdicts.judge import RunJudging, judge_shard
 from tests.harness.conftest import PEERS, peer
 
 OF = 3

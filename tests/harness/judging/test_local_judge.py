@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness.errors import UserError
-from harness.judging import letters
+from harness.judging import single_token as letters
 from harness.judging.judge import Question
-from harness.judging.opening import open_judge
+from harness.judging.load_judge import open_judge
 from harness.judging.settings import load_judge_settings
 from harness.models import resolve
 from harness.scenarios.context import Turn

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
+from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.fits import fit_votes
-from harness.ranking.reach import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes, gather
 from tests.harness.conftest import Simulate

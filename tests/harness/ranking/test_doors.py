@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from harness.figures.rank import Measured, rank_target, rated_rows
+from harness.figures.summarise import quality_figures
 from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.variants import variants
-from harness.steps.rank import Measured, rank_target, rated_rows
-from harness.steps.summarise import quality_figures
 from harness.store.judgment_files import write
 from tests.harness.conftest import Simulate
 from tests.present import present

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness.errors import UserError
+from harness.figures import rank as step
 from harness.ranking.many import rank_many
 from harness.ranking.model import RatingModel
 from harness.ranking.ranking import as_object, rank
-from harness.steps import rank as step
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.judgment_columns import stored_table, table_of

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.figures.validity import with_validity
 from harness.recording import files as recording_files
-from harness.steps.validity import with_validity
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
 

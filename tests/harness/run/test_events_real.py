@@ -8,10 +8,10 @@ import pytest
 import soundfile
 
 from harness.audio.pcm import resample
-from harness.run.voices import open_voices
 from harness.scenarios.context import Turn
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
+from harness.voices.choice import open_voices
 from tests.harness.conftest import Finished, peer
 
 REPLY = (

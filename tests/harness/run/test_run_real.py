@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.measuring.transcribe import TRANSCRIBER
 from harness.ranking.leaderboard import leaderboard
-from harness.steps.transcribe import TRANSCRIBER
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
 from tests.harness.conftest import Finished

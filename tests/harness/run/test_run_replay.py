@@ -12,9 +12,9 @@ import pytest
 
 from harness.recording.record import Recording
 from harness.run.caller_turns import AFTER_REPLY_MS
-from harness.steps.conversations import conversation_of
 from harness.store.run_store import RunStore
 from harness.store.session import Session
+from harness.verdicts.conversations import conversation_of
 from tests.harness.conftest import VIRTUAL_TIME, Finished, peer
 from tests.harness.run.test_run_resume import family_of, wait_for_a_session, wait_until_gone
 

@@ -17,10 +17,10 @@ from harness.run.caller_turns import render_turns
 from harness.run.plan import RunPlan, make_plan, new_manifest
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
-from harness.run.voices import open_voices
 from harness.scenarios.context import Turn
 from harness.scenarios.pack import load_pack
 from harness.store.run_store import RunStore
+from harness.voices.choice import open_voices
 from tests.harness.conftest import peer
 
 pytestmark = pytest.mark.usefixtures("virtual_time")

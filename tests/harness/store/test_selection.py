@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.figures.rank import measured
+from harness.figures.summarise import summarise
 from harness.scenarios.context import Context
-from harness.steps.judge import competitors
-from harness.steps.rank import measured
-from harness.steps.summarise import summarise
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
@@ -25,6 +24,7 @@ from harness.store.selection import (
 )
 from harness.store.session import SessionKey
 from harness.timing.figures import Contention, TurnTiming
+from harness.verdicts.judge import competitors
 
 CONDITIONS = ("telephone", "clean")
 TIMED = TurnTiming(method="m", spoken_end_ms=1000.0, ttfa_ms=None)
@@ -202,15 +202,15 @@ def test_verdicts_of_an_excluded_judge_count_nowhere_unless_they_are_asked_for(s
 
 PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
-    "harness/library/runs.py",
-    "harness/steps/merge.py",
-    "harness/steps/merge_checks.py",
-    "harness/steps/transcribe.py",
-    "harness/steps/retime.py",
-    "harness/steps/run_spans.py",
-    "harness/steps/summarise.py",
+    "harness/api/runs.py",
+    "harness/shards/merge.py",
+    "harness/shards/merge_checks.py",
+    "harness/measuring/transcribe.py",
+    "harness/measuring/remeasure.py",
+    "harness/traces/export.py",
+    "harness/figures/summarise.py",
     "harness/run/sessions.py",
-    "harness/fleet/gathering.py",
+    "harness/fleet/collect.py",
     "harness/fleet/run.py",
     "reports/shown_runs.py",
     "reports/play.py",

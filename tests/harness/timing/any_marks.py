@@ -9,7 +9,7 @@ from harness.agents.connection import NO_TIME_NS, Mark
 from harness.recording.record import Arrival, Recording
 from harness.recording.spans import PREFIX
 from harness.timing.chain import OF_A_REQUEST
-from harness.timing.line import NetworkShare
+from harness.timing.rtp_line import NetworkShare
 from harness.timing.waterfall import Audible
 
 MS = 1_000_000

@@ -12,7 +12,7 @@ from harness.timing.endpointing import decision_for_the_end
 from harness.timing.event_words import with_event_words
 from harness.timing.falling_silent import silent_from
 from harness.timing.figures import NO_REPLY_MS, Contention, EventTaken, TurnTiming
-from harness.timing.floor import Floor, judge_floor
+from harness.timing.overlap import Floor, judge_floor
 from harness.timing.words import with_words
 
 

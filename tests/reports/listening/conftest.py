@@ -13,13 +13,13 @@ import httpx
 import pytest
 import uvicorn
 
+from harness.figures.summary import RunSummary
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.app import BEGINS_PER_MINUTE, ListeningApp
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import door, opened
 from harness.reports.listening.material import Material
 from harness.reports.listening.serve import KEEP_ALIVE_S, prepare
-from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 from tests.reports.conftest import CHROMIUM
 

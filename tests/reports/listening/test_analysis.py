@@ -5,15 +5,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from harness.figures.summary import RunSummary
 from harness.ranking.clustered import clustered_mean
-from harness.reports.joint import write_report
 from harness.reports.listening.analysis import delay_effects, judgments, opinions
 from harness.reports.listening.answers import Answer, VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
 from harness.reports.listening.quality import raters_of
 from harness.reports.listening.results import human_rows, listening_results
-from harness.steps.summary import RunSummary
+from harness.reports.write import write_report
 from harness.store.run_store import RunStore
 
 

@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from harness.errors import UserError
+from harness.figures.summary import RunSummary
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import Door, door, lifetime_s
 from harness.reports.listening.serve import links_shown, serve
-from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]

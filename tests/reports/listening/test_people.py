@@ -14,9 +14,9 @@ from harness.audio.speech import RATE_HZ, render_turn
 from harness.audio.synthesis import PiperSynthesiser
 from harness.audio.transcribe import Transcriber
 from harness.judging import reference_completions
+from harness.measuring.transcribe import TRANSCRIBER
 from harness.reports.listening.people import human_completions, take_in, untranscribed
 from harness.reports.listening.serve import prepare
-from harness.steps.transcribe import TRANSCRIBER
 from harness.store.run_store import RunStore
 
 Serve = Callable[..., Any]

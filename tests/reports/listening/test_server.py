@@ -19,13 +19,13 @@ import pytest
 import soundfile
 
 from harness.errors import UserError
+from harness.figures.summary import RunSummary
 from harness.reports.listening.answers import VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.door import door
 from harness.reports.listening.people import write_human_completions
 from harness.reports.listening.serve import invite, prepare
 from harness.reports.listening.serve import serve as serve_forever
-from harness.steps.summary import RunSummary
 from harness.store.run_store import RunStore
 
 Serve = Callable[..., Any]

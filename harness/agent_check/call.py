@@ -1,0 +1,126 @@
+"""One short call to an agent, to learn whether its profile works and what a run will be able to measure of it.
+
+The call is a run's call in small: the agent is started as a run starts it, given a history if it takes one, let to greet,
+spoken to, interrupted, and measured by the same methods. So what holds here holds there. Nothing is kept but the agent's log.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import models
+from harness.agents.message import Message
+from harness.agents.profile import AgentProfile, TextProfile
+from harness.agents.text import TextFailed
+from harness.agents.text import ask as ask_endpoint
+from harness.audio.pcm import resample
+from harness.audio.speech import RenderedTurn
+from harness.audio.vocal import silero
+from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.clock import now_ns
+from harness.errors import AgentError
+from harness.extras import require_local
+from harness.progress import RunProgress
+from harness.recording.files import load
+from harness.recording.record import Recording
+from harness.recording.span_file import SPANS_FILE, save_spans
+from harness.run.greetings import Greetings
+from harness.run.running_agents import RunningAgents
+from harness.scenarios.context import Turn
+from harness.scenarios.pack import load_pack
+from harness.timing import measure_turns
+from harness.timing.figures import TurnTiming
+from harness.voices.choice import open_voices
+from harness.voices.event_turns import WORDS
+
+WORDS_SPOKEN = "Hello, can you hear me? My brother moved out on Sunday morning."
+HISTORY = (
+    Message("user", "I cannot sleep these days."),
+    Message("assistant", "I am sorry to hear that. What keeps you awake?"),
+)
+INTO_REPLY_MS = 700.0
+"""How far into the reply the caller interrupts: late enough that the reply is one, early enough for a short one."""
+_LIMITS = Limits(quiet_s=1.5, no_reply_s=15.0, total_s=20.0)
+_VOICE = "clear"
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one call brought. `recording` is None where the agent could not be called at all."""
+
+    outcome: SessionOutcome
+    recording: Recording | None = None
+    timing: TurnTiming | None = None
+    history_given: bool = False
+    log: str = ""
+    """What the agent logged during the call, its last lines."""
+    reply: str | None = None
+    """Of a text system: what it wrote."""
+
+
+async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) -> Trial:
+    """Start the agent, call it once (or ask it, if it is one that writes), stop it. `logs` is a folder for its output.
+
+    Raises:
+        AgentError: it cannot be started, or does not answer where its profile says.
+        UserError: something that speaking needs is not installed.
+    """
+    weights = {name: models.resolve(name) for name in profile.weights}
+    if isinstance(profile, TextProfile):
+        return await _ask(profile, weights, logs, progress)
+    require_local("speaking to an agent and hearing it")
+    progress.phase("Rendering the caller", 2)
+    voices = open_voices(load_pack("heart-mini"), taken=profile.weights)
+    spoken = [voices.render(Turn(role="seeker", text=text), _VOICE) for text in (WORDS_SPOKEN, WORDS["interruption"])]
+    async with RunningAgents((profile,), weights, logs, progress) as running:
+        caller = CallerProcess()
+        await caller.start()
+        try:
+            return await _call(profile, running, caller, spoken, progress)
+        finally:
+            await caller.stop()
+
+
+async def _call(
+    profile: AgentProfile, running: RunningAgents, caller: CallerProcess, spoken: list[RenderedTurn], progress: RunProgress
+) -> Trial:
+    progress.phase("Calling", 1)
+    connection = running.connection(profile.name)
+    rate_hz = int(connection.options.get("input_rate_hz", 16_000))
+    first, second = (resample(turn.samples, turn.rate_hz, rate_hz) for turn in spoken)
+    plan = SessionPlan(
+        connection=connection,
+        turns=(CallerTurn(first), CallerTurn(second, start="into_reply", offset_ms=INTO_REPLY_MS)),
+        rate_hz=rate_hz,
+        history=HISTORY if profile.accepts_a_history else (),
+        limits=_LIMITS,
+        greeting=Greetings().of(profile),
+    )
+    log_end = running.log_end(profile.name)
+    with tempfile.TemporaryDirectory(prefix="trial-") as parent:
+        folder = Path(parent)
+        started_ns = now_ns()
+        outcome = await caller.play(plan, folder)
+        if spans := running.spans(profile.name, started_ns, now_ns()):
+            save_spans(spans, folder)
+        recording = _read(folder)
+    log = running.words_since(profile.name, log_end)
+    turns = measure_turns(recording, silero()) if recording is not None and recording.caller.turns else ()
+    progress.step("called")
+    return Trial(outcome, recording, turns[0] if turns else None, bool(plan.history), log)
+
+
+def _read(folder: Path) -> Recording | None:
+    return load(folder) if any(path.name != SPANS_FILE for path in folder.iterdir()) else None
+
+
+async def _ask(profile: TextProfile, weights: Mapping[str, Path], logs: Path, progress: RunProgress) -> Trial:
+    async with RunningAgents((profile,), weights, logs, progress) as running:
+        progress.phase("Asking", 1)
+        try:
+            reply = await ask_endpoint(profile, [*HISTORY, Message("user", WORDS_SPOKEN)], running.url(profile.name))
+        except TextFailed as failed:
+            raise AgentError(f'agent "{profile.name}": {failed}') from failed
+    timing = TurnTiming(method="trial", spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms)
+    return Trial(SessionOutcome("answered"), None, timing, True, reply=reply.text)

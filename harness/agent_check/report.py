@@ -1,0 +1,224 @@
+"""What a trial call says to people: does the profile work, what will be measured, what stays unknown, and what would mend that.
+
+Each line is a plain consequence of the recording. A figure that cannot be had is said to be so *before* a night of calls is
+spent, with the one line of profile or bot that would bring it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from harness.agent_check.call import WORDS_SPOKEN, Trial
+from harness.agents.profile import AgentProfile
+from harness.audio.level import first_sample
+from harness.figures.rtp_lines import MUCH_LOST, in_words
+from harness.recording.agent_words import understood
+from harness.recording.record import Recording
+from harness.run.greetings import FIND_OUT_S
+from harness.timeline import NS_PER_MS, samples_to_ns
+from harness.timing.falling_silent import SILENT_S
+from harness.timing.figures import IN_FULL, TurnTiming
+
+Verdict = Literal["ok", "failed", "not so", "unknown"]
+"""`not so`: it works without; `unknown`: the call could not tell."""
+HEARD_SHARE: Final = 0.4
+"""Of the words that were spoken, how many must come back in a transcript: a choice, over what chance brings and under what a
+weak recogniser manages on a clean line."""
+
+_BRINGS_TTFT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pipecat": "PipelineParams(enable_metrics=True) in the bot",
+        "pipecat-eval": "PipelineParams(enable_metrics=True) in the bot",
+        "webrtc": "PipelineParams(enable_metrics=True) in the bot, and RTVI switched on",
+        "raw-pcm": 'send {"type": "mark", "name": "llm_requested", "at_ns": …} and "llm_first_token" (agents/marks.py)',
+        "text": "",
+    }
+)
+_BRINGS_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "openai-realtime": 'transcription_model = "…" in the profile',
+        "raw-pcm": 'send {"type": "transcript", "role": "user", "text": "…", "final": true}',
+        "pipecat": "a recogniser that pushes transcriptions, and RTVI switched on",
+        "pipecat-eval": "a recogniser that pushes transcriptions",
+        "webrtc": "a recogniser that pushes transcriptions, and RTVI switched on",
+    }
+)
+_BRINGS_HISTORY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "pipecat": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
+        "webrtc": 'kind = "pipecat-eval" with the route /ws, or accepts_history = true once it takes one (docs/agents.md)',
+        "raw-pcm": 'accepts_history = true once it takes "history" in the start message',
+    }
+)
+_NO_WAY: Final = "nothing that this wire carries"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    verdict: Verdict
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurable:
+    """One figure of a run: whether it will be there, and what would bring it if not."""
+
+    figure: str
+    there: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialReport:
+    """`works`: a run with this profile will have answers to measure."""
+
+    works: bool
+    checks: tuple[Check, ...]
+    figures: tuple[Measurable, ...]
+    log: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As programs read it."""
+        return {
+            "works": self.works,
+            "checks": [asdict(check) for check in self.checks],
+            "figures": [asdict(figure) for figure in self.figures],
+            "log": self.log,
+        }
+
+
+def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
+    """What a trial found."""
+    if trial.reply is not None:
+        ttft_ms = trial.timing.ttft_ms if trial.timing else None
+        answered = Check("answers", "ok", f'"{_short(trial.reply)}", first token after {ttft_ms:,.0f} ms')
+        heard = Measurable("TTFA", False, "it writes, so there is nothing to hear")
+        return TrialReport(True, (Check("reached", "ok"), answered), (Measurable("TTFT", True), heard))
+    checks = tuple(_checks(profile, trial))
+    works = not any(check.verdict == "failed" for check in checks)
+    figures = tuple(_figures(profile, trial)) if works else ()
+    return TrialReport(works, checks, figures, "" if works else trial.log)
+
+
+def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
+    outcome, recording, timing = trial.outcome, trial.recording, trial.timing
+    if outcome.failure_kind is not None and (recording is None or not recording.caller.turns):
+        yield Check("reached", "failed", f"{outcome.failure_kind}: {outcome.detail}")
+        return
+    yield Check("reached", "ok")
+    if recording is None or timing is None:
+        yield Check("called", "failed", outcome.detail or "the call left no recording")
+        return
+    if trial.history_given:
+        yield Check("history", "ok", "given and acknowledged: played seeded")
+    else:
+        yield Check("history", "not so", "it takes none: played with --mode replay")
+    heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing came"
+    yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
+    if timing.line is not None:
+        yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
+    yield _greeting(profile, timing)
+    yield _answer(trial, timing)
+    yield _hears_us(understood(recording))
+    yield _interruption(recording, timing)
+    names = sorted({mark.name for mark in recording.marks})
+    yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks came")
+
+
+def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
+    found = timing.greeting
+    if found is None and profile.speaks_first is None and timing.cut_in:
+        late = f"none came within {FIND_OUT_S:g} s; if what it said while the caller spoke is one, set greets = true"
+        return Check("greeting", "unknown", late)
+    if found is None:
+        missed = profile.speaks_first is True
+        return Check("greeting", "unknown" if missed else "not so", "greets = true, but none came" if missed else "none came")
+    said = "" if profile.speaks_first else "; greets = true in the profile saves finding out"
+    over = ", and the caller had to begin over it" if found.talked_over else ""
+    return Check("greeting", "ok", f"after {found.latency_ms:,.0f} ms, {found.length_ms / 1000:.1f} s long{over}{said}")
+
+
+def _answer(trial: Trial, timing: TurnTiming) -> Check:
+    if trial.outcome.failure_kind is not None:
+        return Check("answers", "failed", f"{trial.outcome.failure_kind}: {trial.outcome.detail}")
+    if timing.no_reply:
+        return Check("answers", "failed", "nothing vocal within 15 s: does it hear the caller, and are its keys set?")
+    if timing.signed_ms is not None:
+        return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
+    if timing.ttfa_ms is None:
+        return Check("answers", "unknown", f"what came cannot be timed: {timing.left_out}")
+    return Check("answers", "ok", f"TTFA {timing.ttfa_ms:,.0f} ms in this one call")
+
+
+def _hears_us(came_back: str | None) -> Check:
+    if came_back is None:
+        return Check("hears us", "unknown", "it gives no transcript of the caller")
+    spoken, came = _words(WORDS_SPOKEN), _words(came_back)
+    back = sum(word in came for word in spoken)
+    enough = back >= HEARD_SHARE * len(spoken)
+    detail = f'{back} of {len(spoken)} words came back: "{_short(came_back)}"'
+    return Check("hears us", "ok" if enough else "unknown", detail)
+
+
+def _interruption(recording: Recording, timing: TurnTiming) -> Check:
+    if timing.yield_ms is None:
+        label = timing.labels[0] if timing.labels else "its reply was too short to be interrupted"
+        return Check("yields", "unknown", label)
+    silent = f"silent {timing.yield_ms:,.0f} ms after the caller spoke into its reply"
+    if _took_back(recording, timing.yield_ms):
+        return Check("yields", "ok", silent)
+    # An agent that sends in real time can stop without a word; so can one that had no more to say.
+    return Check("yields", "unknown", f"{silent}, but it took nothing back: the reply may simply have ended")
+
+
+def _took_back(recording: Recording, yield_ms: float) -> bool:
+    """Whether the agent dropped sound between the interruption and the end of its reply."""
+    caller = recording.caller
+    spoken = next((turn for turn in caller.turns if turn.kind == "barge_in"), None)
+    if spoken is None:
+        return False
+    begun_ns = caller.t0_ns + samples_to_ns(spoken.start_sample, caller.rate_hz)
+    onset_ns = samples_to_ns(
+        first_sample(caller.dry[spoken.start_sample : spoken.end_sample], caller.rate_hz) or 0, caller.rate_hz
+    )
+    over_ns = begun_ns + onset_ns + round((yield_ms + SILENT_S * 1000) * NS_PER_MS)
+    return any(begun_ns <= clear_ns <= over_ns for clear_ns in recording.clears_ns)
+
+
+def _figures(profile: AgentProfile, trial: Trial) -> Iterator[Measurable]:
+    recording, timing = trial.recording, trial.timing
+    assert recording is not None
+    assert timing is not None
+    yield Measurable("TTFA, cut-ins, pauses cut, yield", True, "from the sound")
+    yield _or_what_brings("conversation so far (seeded)", trial.history_given, "", _BRINGS_HISTORY.get(profile.kind, _NO_WAY))
+    source = IN_FULL[timing.stages_from] if timing.stages_from else ""
+    brings = _BRINGS_TTFT.get(profile.kind, _NO_WAY)
+    yield _or_what_brings("TTFT", timing.ttft_ms is not None, source, brings)
+    yield _or_what_brings("waterfall", bool(timing.stages_from), _explained(timing), brings)
+    words = understood(recording) is not None
+    yield _or_what_brings("word errors of its recogniser", words, "", _BRINGS_WORDS.get(profile.kind, _NO_WAY))
+
+
+def _or_what_brings(figure: str, there: bool, detail: str, brings: str) -> Measurable:
+    return Measurable(figure, there, detail if there else f"add: {brings}" if brings != _NO_WAY else brings)
+
+
+def _explained(timing: TurnTiming) -> str:
+    if timing.waterfall is None or not timing.ttfa_ms:
+        return ""
+    rest_ms = sum(stage.duration_ms for stage in timing.waterfall.stages if stage.name == "unexplained")
+    return f"{100 * (1 - rest_ms / timing.ttfa_ms):.0f} % of the time explained"
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z']+", text.lower())
+
+
+def _short(text: str, limit: int = 70) -> str:
+    line = " ".join(text.split())
+    return line[:limit] + ("…" if len(line) > limit else "")

@@ -1,0 +1,133 @@
+"""Playing agents from a program, and opening runs that were played: what `harness run` and its folder are to Python."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from harness.api.loops import outside_any_loop
+from harness.experiment import Experiment
+from harness.figures.cells import Cell
+from harness.figures.summarise import summarise
+from harness.figures.summary import RunSummary
+from harness.gate.budgets import read_budgets
+from harness.gate.check import CheckResult, check_run
+from harness.progress import RunProgress
+from harness.recording.record import Recording
+from harness.reports.listening.results import human_rows
+from harness.run.phases import RunRequest
+from harness.run.phases import run as run_all
+from harness.store.judgment import Judgment
+from harness.store.run_store import RunStore
+from harness.store.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run on disk, opened: its figures and everything that they were made of. Use as `with load_run(…) as run:`."""
+
+    store: RunStore
+    summary: RunSummary
+    """Every figure, as `harness report --json` prints it."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the run lies."""
+        return self.store.folder
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Every call, with the timings of its turns (`turn_timings`) and its words."""
+        return self.store.sessions()
+
+    @property
+    def judgments(self) -> list[Judgment]:
+        """Every verdict: of judges, and of people who listened."""
+        return [*self.store.judgments(), *human_rows(self.store)]
+
+    def cell(self, agent: str, condition: str | None = None) -> Cell:
+        """The figures of one agent; `condition` where the run was played over several lines.
+
+        Raises:
+            KeyError: the run has no such agent or condition.
+        """
+        for cell in self.summary.whole:
+            if cell.agent == agent and condition in (None, cell.condition):
+                return cell
+        raise KeyError(f"{self.folder} has no agent {agent!r}" + (f" in condition {condition!r}" if condition else ""))
+
+    def recording(self, session: Session) -> Recording:
+        """Both sides of one call, sample by sample, with the instants of every message."""
+        return self.store.recording(session)
+
+    def check(self, budgets: str | Path) -> CheckResult:
+        """Hold the run to a budgets file, as `harness check` does.
+
+        Raises:
+            UserError: the file is wrong, or limits what this run cannot have.
+        """
+        return check_run(self.store, read_budgets(Path(budgets)), votes=human_rows(self.store))
+
+    def close(self) -> None:
+        """Let the folder go. Safe to call twice."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def run_agents(
+    agents: str | Path | Sequence[str | Path] | Experiment,
+    *,
+    out: str | Path | None = None,
+    resume: bool = False,
+    progress: bool = False,
+    **options: Any,
+) -> Run:
+    """Speak a pack's contexts to agents, time, transcribe, judge and rank: `harness run` without its page.
+
+    Args:
+        agents: names of profiles that ship, or paths of `.toml` files; or an `Experiment`, which says everything.
+        out: the run's folder; None: a new one under `runs/`.
+        resume: go on with the run in `out`; no finished call is played again.
+        progress: say on standard error how far it is.
+        options: fields of `Experiment` by name, as in `limit=2, judges=()`; no judges judge nothing.
+
+    A failed call does not raise: it stands in `summary.failures` by name.
+
+    Raises:
+        UserError: something in the words above is wrong; nothing has been started.
+        AgentError: an agent could not start; finished calls are kept.
+        StorageError: the disk takes no more; finished calls are kept.
+    """
+    named = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
+    if isinstance(agents, Experiment):
+        experiment = agents.with_named(named)
+    else:
+        several = (agents,) if isinstance(agents, str | Path) else agents
+        experiment = Experiment.of({"agents": [str(agent) for agent in several], **named})
+    request = RunRequest(experiment, out=None if out is None else Path(out), resume=resume)
+
+    def play() -> tuple[Path, RunSummary]:
+        with RunProgress(quiet=not progress) as shown:
+            store, summary = run_all(request, shown, human_rows)
+        # SQLite ties a connection to its thread, and this may be another than the caller's.
+        store.close()
+        return store.folder, summary
+
+    folder, summary = outside_any_loop(play)
+    return Run(RunStore.open(folder), summary)
+
+
+def load_run(folder: str | Path) -> Run:
+    """Open a run that was played before; one of an older harness is brought up to date.
+
+    Raises:
+        UserError: there is no run, it is damaged, or it is of a newer harness.
+    """
+    store = RunStore.open(Path(folder))
+    return Run(store, summarise(store, human_rows(store)))

@@ -1,0 +1,105 @@
+"""Judging and rating from a program: replies of any origin in, verdicts and ratings out."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from harness.api.loops import outside_any_loop
+from harness.figures.rank import rank_target
+from harness.judging import batch
+from harness.judging.batch import JudgingOutcome
+from harness.judging.cache import VerdictCache
+from harness.judging.completion import Completion
+from harness.judging.design import Design
+from harness.judging.judge import Judge
+from harness.judging.load_judge import open_judge
+from harness.progress import RunProgress
+from harness.ranking.bootstrap import DRAWS
+from harness.ranking.model import Method, RatingModel
+from harness.ranking.ranking import Ranking, rank
+from harness.reports.listening.results import human_rows
+from harness.scenarios.context import Context
+from harness.store.judgment import Judgment, Presentation
+from harness.store.run_store import RunStore
+from harness.verdicts.judge import weights_for
+
+
+def judge_pairs(
+    contexts: Sequence[Context],
+    completions: Sequence[Completion],
+    judges: str | Judge | Sequence[str | Judge] = "embedded",
+    *,
+    design: Design | None = None,
+    seed: int = 1,
+    presentation: Presentation = "written",
+    cache: str | Path | None = None,
+    progress: bool = False,
+) -> JudgingOutcome:
+    """Judge every pair of replies to the same context, blind, in an order drawn by lot.
+
+    Args:
+        contexts: the conversations, such as `harness.scenarios.pack.load_pack("heart-mini").contexts`.
+        completions: one reply of each system to each context; `harness.judging.reference_completions(contexts)` puts the
+            contexts' own references up too.
+        judges: names as of `harness judge --judge`, or judges that you made, not yet entered.
+        design: which pairs are asked, and how often; None: every pair once, with the audits.
+        cache: a file that keeps every answer, so that none is asked for twice.
+
+    Questions that got no answer are in `missing` by name; nothing is guessed. Judges are not checked on pairs with known
+    answers here: `harness.judging.check_judge` does that, and a rating is worth what its judge is.
+
+    Raises:
+        UserError: no such judge, or its weights cannot be had.
+    """
+    asked = (judges,) if isinstance(judges, str) or not isinstance(judges, Sequence) else tuple(judges)
+
+    def work() -> JudgingOutcome:
+        with RunProgress(quiet=not progress) as shown:
+            opened = [open_judge(j, weights_for(j, shown)) if isinstance(j, str) else j for j in asked]
+            shown.phase(f"Judging ({', '.join(judge.id for judge in opened)})")
+            with VerdictCache(None if cache is None else Path(cache)) as kept:
+                return batch.judge_pairs(
+                    contexts, completions, opened, design, seed, lambda done, total, _: shown.count(done, total),
+                    cache=kept, presentation=presentation,
+                )  # fmt: skip
+
+    return outside_any_loop(work)
+
+
+def rank_judgments(
+    judgments: Iterable[Judgment] | str | Path,
+    *,
+    presentation: Presentation | None = None,
+    condition: str | None = None,
+    method: Method = "ordinal",
+    draws: int = DRAWS,
+    seed: int | None = None,
+) -> Ranking:
+    """Rate systems from verdicts: Elo with 95 % intervals by a bootstrap over conversations (docs/statistics.md).
+
+    Args:
+        judgments: rows, a `.jsonl` or `.csv` file of them, or the folder of a run (then with its latencies beside).
+        presentation: which, where the rows hold several; they never share a rating.
+        condition: which line condition, where there are several.
+        seed: of the bootstrap; None: the run's own, 0 for rows and files.
+
+    Raises:
+        UserError: no rows, an unreadable file, or several presentations or conditions with none chosen.
+    """
+    options: dict[str, Any] = {"model": RatingModel(method), "draws": draws, **({} if seed is None else {"seed": seed})}
+    if isinstance(judgments, str | Path):
+        votes = _votes(Path(judgments))
+        return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)
+    rows = [row for row in judgments if condition in (None, row.condition)]
+    return rank(rows, presentation=presentation, **options)
+
+
+def _votes(target: Path) -> list[Judgment]:
+    """People's votes from the listening tests of a run."""
+    if not target.is_dir():
+        return []
+    store = RunStore.open(target)
+    try:
+        return human_rows(store)
+    finally:
+        store.close()

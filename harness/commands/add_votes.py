@@ -1,0 +1,84 @@
+"""`harness votes`: people's votes of a run, from CSV; who counts, and why somebody does not."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from harness.errors import UserError
+from harness.store.judgment import Presentation
+from harness.wording import command
+
+_PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "audio_with_delay")
+
+
+def votes(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    add: Annotated[
+        list[Path] | None,
+        typer.Option("--add", metavar="FILE", show_default="none", help="CSV of votes to take in; may be repeated."),
+    ] = None,
+    presentation: Annotated[
+        str, typer.Option(help=f"What raters met, where a file does not say: one of {', '.join(_PRESENTATIONS)}.")
+    ] = "written",
+    condition: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default="the run's only one",
+            help="Over which line the replies were heard, where a file does not say and the run has several.",
+        ),
+    ] = None,
+    keep_excluded: Annotated[
+        bool, typer.Option("--keep-excluded", help="Count the excluded raters too; without it they are out again.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> None:
+    """Take in people's votes, and say which raters count."""
+    from harness.store.run_store import RunStore
+    from harness.verdicts.votes import add_votes, count_votes
+
+    chosen = next((p for p in _PRESENTATIONS if p == presentation), None)
+    if chosen is None:
+        raise UserError(f"--presentation {presentation}: unknown; choose one of {', '.join(_PRESENTATIONS)}")
+    store = RunStore.open(run)
+    with store.lock():
+        for path in add or ():
+            add_votes(store, path, chosen, condition)
+        found = count_votes(store, keep_excluded=keep_excluded)
+    if not found.raters:
+        raise UserError(f"{run}: holds no votes from files yet; take some in with --add FILE.csv")
+    counted = Counter(row.presentation for row in found.rows)
+    if as_json:
+        raters = [
+            {
+                "rater": q.rater,
+                "votes": q.answers,
+                "checks": q.checks,
+                "checks_failed": q.failed,
+                "median_seconds": q.median_s,
+                "excluded": q.excluded,
+                "reasons": list(q.reasons),
+            }
+            for q in found.raters
+        ]
+        told = {"schema": 1, "votes": found.votes, "counted": dict(counted), "raters": raters}
+        print(json.dumps(told, indent=2))
+        return
+    table = Table(box=None)
+    for name in ("rater", "votes", "checks failed", "median s", "counts"):
+        table.add_column(name)
+    for q in found.raters:
+        seconds = "–" if q.median_s is None else f"{q.median_s:.0f}"
+        state = "yes" if not q.excluded else f"{'kept, though' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
+        table.add_row(q.rater, str(q.answers), f"{q.failed} of {q.checks}", seconds, state)
+    console = Console(highlight=False, markup=False)
+    console.print(table)
+    parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
+    console.print(
+        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: {command('rank', run)}"
+    )

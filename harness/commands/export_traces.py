@@ -1,0 +1,73 @@
+"""`harness spans`: send a run as spans (OpenTelemetry) to where its user looks at traces, or write them into a file."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from harness.errors import AgentError, UserError
+from harness.progress import RunProgress
+
+AT_ONCE: Final = 512
+"""Spans a message, as OpenTelemetry's own exporters send."""
+_TIMEOUT_S: Final = 10.0
+
+
+def spans(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", show_default="none", help="Address of an OTLP receiver over HTTP, as http://localhost:4318."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="none", help="File to write: one OTLP message (protobuf).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+) -> int:
+    """Export a run as spans: calls, turns, waits and their stages. Nothing that was said is in them."""
+    from harness.store.run_store import RunStore
+    from harness.traces.export import as_request, spans_of
+
+    if (to is None) == (out is None):
+        raise UserError("harness spans: give --to ADDRESS (a receiver) or --out FILE, one of the two")
+    if to is not None and not to.startswith(("http://", "https://")):
+        raise UserError(f"--to {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318")
+    found = spans_of(RunStore.open(run))
+    calls = sum(not span.parent for span in found)
+    if out is not None:
+        out.write_bytes(as_request(found))
+        place = str(out)
+    else:
+        assert to is not None
+        place = to
+        parts = [found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE)]
+        with RunProgress() as progress:
+            progress.phase("Sending spans", len(parts))
+            for part in parts:
+                _send(to, as_request(part))
+                progress.step(f"{len(part)} spans")
+    if as_json:
+        print(json.dumps({"schema": 1, "run": str(run), "calls": calls, "spans": len(found), "to": place}, indent=2))
+    else:
+        print(f"{len(found)} spans of {calls} call(s) went to {place}")
+    return 0
+
+
+def _send(to: str, message: bytes) -> None:
+    import httpx
+
+    from harness.agents.loopback import is_loopback
+
+    address = to.rstrip("/") if to.rstrip("/").endswith("/v1/traces") else f"{to.rstrip('/')}/v1/traces"
+    try:
+        with httpx.Client(timeout=_TIMEOUT_S, trust_env=not is_loopback(address)) as client:
+            answer = client.post(address, content=message, headers={"Content-Type": "application/x-protobuf"})
+    except httpx.ConnectError as error:
+        raise AgentError(f"{address}: nothing listens there; is the collector's OTLP receiver over HTTP on?") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise AgentError(f"{address}: the spans could not be sent: {error or type(error).__name__}") from error
+    if not answer.is_success:
+        raise AgentError(f"{address}: the receiver refused the spans (HTTP {answer.status_code})")

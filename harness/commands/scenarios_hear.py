@@ -1,0 +1,126 @@
+"""`harness scenarios listen`: a pack's callers on one page, to be judged by ear."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.errors import UserError
+from harness.progress import RunProgress
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.pack import Pack, PackError, load_pack
+
+if TYPE_CHECKING:
+    from harness.audio.speech import RenderedTurn
+    from harness.reports.callers import CallerSample, VoiceOnPage
+    from harness.reports.callers.page import StretchShown
+    from harness.voices.choice import Voices
+
+_IN_WORDS = {
+    "as_read": "as read",
+    "no_final_lengthening": "not drawn out",
+    "drawn_out": "drawn out",
+    "plateau": "level pitch",
+    "rising_pitch": "rising pitch",
+    "falling_pitch": "falling pitch",
+    "conjunction": "leads on with a conjunction",
+    "filler": "um",
+    "runs_on": "runs on",
+    "breath": "breath in",
+    "fading": "fading",
+}
+
+
+def listen(
+    pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("callers.html"),
+    voice: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", show_default="all that ship", help="A voice; may be repeated. All that ship when left out."
+        ),
+    ] = None,
+    turns: Annotated[int, typer.Option(help="How many turns each voice says.")] = 10,
+) -> None:
+    """Write one page with sounds inside, on which each voice says some turns of a pack."""
+    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.reports.callers import callers_page
+    from harness.voices.choice import open_voices
+
+    if turns < 1:
+        raise UserError(f"--turns {turns}: must be at least 1")
+    if not out.parent.is_dir():
+        raise UserError(f"--out {out}: there is no folder {out.parent}")
+    try:
+        loaded = load_pack(pack)
+    except PackError as error:
+        raise UserError(str(error)) from error
+    voices = open_voices(loaded)
+    names = list(dict.fromkeys(voice or CALLER_VOICES))
+    unknown = [name for name in names if not voices.knows(name)]
+    if unknown:
+        raise UserError(f"--voice {unknown[0]}: is no voice here; there are {', '.join([*CALLER_VOICES, *voices.services])}")
+    spoken = list(islice(_last_turns_first(loaded), turns))
+    with RunProgress() as progress:
+        progress.phase("Rendering the callers", len(names) * len(spoken))
+        voices.prepare([(turn, n) for n in names for _, _, turn in spoken], lambda: progress.step("rendered"))
+        shown = [_voice(voices, name, spoken) for name in names]
+    # Written whole or not at all.
+    aside = out.with_name(out.name + ".part")
+    aside.write_text(callers_page(loaded.name, shown, _NOTE), encoding="utf-8")
+    aside.replace(out)
+    print(out)
+
+
+_NOTE = (
+    "Each voice says the same turns. Made by programs: no person was recorded, unless a turn has a recording of its own, which "
+    "is played as it is. Emotions are rendered, and nobody has judged yet whether they are heard as they were meant."
+)
+
+
+def _last_turns_first(pack: Pack) -> list[tuple[Context, int, Turn]]:
+    """Seeker turns, those that a seeded run plays before the earlier ones."""
+    seekers = [(c, k, t) for c in pack.contexts for k, t in enumerate(c.turns) if t.role == "seeker"]
+    return sorted(seekers, key=lambda found: found[2] is not found[0].spoken)
+
+
+def _voice(voices: Voices, name: str, spoken: list[tuple[Context, int, Turn]]) -> VoiceOnPage:
+    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.reports.callers import VoiceOnPage
+
+    about = voices.chosen(name) if name in voices.services else CALLER_VOICES[name].about
+    samples = [_sample(context, k, turn, voices.render(turn, name)) for context, k, turn in spoken]
+    return VoiceOnPage(name, about, tuple(samples))
+
+
+def _sample(context: Context, k: int, turn: Turn, rendered: RenderedTurn) -> CallerSample:
+    from harness.reports.callers import CallerSample
+
+    said = turn.speech
+    return CallerSample(
+        place=f"{context.id}, turn {k + 1}",
+        manner=f"{said.emotion} {said.intensity:g}" if said else "neutral",
+        samples=rendered.samples,
+        rate_hz=rendered.rate_hz,
+        stretches=_stretches(turn, rendered),
+    )
+
+
+def _stretches(turn: Turn, rendered: RenderedTurn) -> tuple[StretchShown, ...]:
+    from harness.audio.speech_text import parse_marked
+    from harness.reports.callers.page import StretchShown
+
+    if not rendered.ends:
+        return (StretchShown(rendered.text, "a recording"),)
+    segments = parse_marked(turn.text)
+    shown = []
+    for segment, end in zip(segments, rendered.ends, strict=True):
+        cues = ", ".join(_IN_WORDS.get(cue, cue) for cue in end.cues)
+        where = {None: "in mid-sentence", True: "goes on", False: "sounds finished"}[end.holds]
+        how = f"{where}: {cues}" if cues else where
+        pause = f"pause {segment.pause_after_ms} ms, " if segment.pause_after_ms else "end, "
+        shown.append(StretchShown(segment.text, pause + how))
+    return tuple(shown)

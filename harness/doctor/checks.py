@@ -1,0 +1,40 @@
+"""The looks, in the order in which they are told."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from harness.doctor import installed, processor
+from harness.doctor import storage_and_ports as room
+from harness.doctor.result import Finding
+
+Look = Callable[[], list[Finding]]
+
+LOOKS: Final[Mapping[str, Look]] = MappingProxyType(
+    {
+        "versions": installed.versions,
+        "processor": processor.processor,
+        "memory": processor.memory,
+        "other programs": processor.pressure,
+        "clock": processor.clock,
+        "models": installed.models,
+        "GPU": installed.gpu,
+        "sound device": installed.sound,
+        "ports": room.ports,
+        "disk": room.disk,
+        "calibration": installed.calibration,
+    }
+)
+
+
+def examine(looks: Mapping[str, Look] = LOOKS, tell: Callable[[str], None] = lambda _: None) -> list[Finding]:
+    """All findings. `tell` hears which look is next."""
+    found: list[Finding] = []
+    for name, look in looks.items():
+        tell(name)
+        try:
+            found += look()
+        except Exception as error:  # what is odd enough to break a look must not hide what the others see
+            said = " ".join(str(error).split()) or type(error).__name__
+            found.append(Finding(name, "disturbs", f"could not be looked at ({said})", "report it, with --debug"))
+    return found

@@ -1,0 +1,206 @@
+"""What was found of a run: its cells and boards, and what else stands in the summary without a word of judgment.
+
+A figure is of one *cell*: agent × condition × mode × presentation, on all contexts or on one subset. Key names are stable,
+because programs read them; what is not known is null. More keys may join.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.experiment import BUDGET_MS
+from harness.figures.endpointing import EndpointingSummary
+from harness.figures.events import EventRow
+from harness.figures.latency import TurnFigures, WithinBudget
+from harness.figures.machine import MachineSummary
+from harness.judging.trust import Trust
+from harness.ranking.percentiles import Quantiles
+from harness.store.judgment import Presentation
+from harness.store.selection import quoted_presentation
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class AgentSummary(EndpointingSummary, TurnFigures):
+    """One agent in one condition and mode."""
+
+    valid: bool = True
+    """Whether its run is sound; where it is not, none of these figures may be quoted."""
+    failed: int = 0
+    events: list[EventRow] = Field(default_factory=list)
+    """One row a sound and instant, of a run with events."""
+    common_opening: tuple[int, int] | None = None
+    """Replies that begin with the commonest three words, and how many there were."""
+    understood_wer: float | None = None
+    """Word error rate of what the agent understood, against what the caller was given to say."""
+    heard_wer: float | None = None
+    """Word error rate of the reply as heard against the reply as written."""
+    elo: float | None = None
+    elo_with_length: float | None = None
+    """What it would be if all replies were equally long, beside the one that is quoted."""
+    elo_method: str | None = None
+    elo_interval: tuple[float | None, float | None] | None = None
+    """With one end null it is a bound: of an agent that won, or lost, every comparison."""
+    separated: bool = False
+    """It won, or lost, everything: its Elo has no end on one side, and the mean of 1500 is that of the others."""
+    win_rate: float | None = None
+    axes: dict[str, float | None] = Field(default_factory=dict)
+    p_frontier: float | None = None
+    p_best_within_budget: float | None = None
+    family: str | None = None
+    kind: str = "cascade"
+
+
+class ReferenceSummary(_Model):
+    """A reference reply set on the same board; it has no latency."""
+
+    elo: float | None
+    elo_interval: tuple[float | None, float | None] | None = None
+    separated: bool = False
+    """As an agent's."""
+    win_rate: float | None = None
+    axes: dict[str, float | None] = Field(default_factory=dict)
+
+
+class JudgeSummary(_Model):
+    """A judge with its measured accuracy, which stands beside every Elo it produced."""
+
+    id: str
+    accuracy: float | None
+    accuracy_interval: tuple[float, float] | None = None
+    flip_rate: float | None
+    trusted: bool
+    """People's ratings by others bear it out, and no verdict of it here is on its own family."""
+    validated_on_people: float | None = None
+    """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
+    trust: Trust = "unchecked"
+    """How far its check carries."""
+    pairs: int | None = None
+    """Pairs with known answers that it answered."""
+    judgments: int = 0
+    own_family_judgments: int = 0
+    note: str = ""
+
+
+class PacingSummary(_Model):
+    p99_error_ms: float | None = None
+    realtime_ratio: float | None = None
+
+
+class Failure(_Model):
+    """A session that ended in a named failure. What was recorded of it is kept."""
+
+    context: str
+    agent: str
+    condition: str = ""
+    kind: str
+    detail: str
+
+
+class EloOver(_Model):
+    """How far above another system, from the joint covariance of the board; null where no end of it is known."""
+
+    value: float | None
+    interval: tuple[float | None, float | None] | None = None
+
+
+Subset = Literal["all", "regular", "adversarial"]
+
+
+class Cell(AgentSummary):
+    """What was found of one agent in one condition, mode and presentation, on all contexts or one subset of them."""
+
+    agent: str
+    condition: str
+    mode: str
+    presentation: Presentation
+    subset: Subset
+    elo_over: dict[str, EloOver] = Field(default_factory=dict)
+    """Reference → difference on this board."""
+
+
+class MachineCell(_Model):
+    """What one kind of machine of a merged run measured of one agent in one condition."""
+
+    agent: str
+    condition: str
+    machine: str
+    """The kind, in words."""
+    machines: int
+    """How many of that kind."""
+    turns: int
+    no_reply: int
+    contended: int
+    ttft_ms: Quantiles
+    ttfa_ms: Quantiles
+    within_budget: WithinBudget
+    cut_in_rate: float | None = None
+    pauses_cut: tuple[int, int] = (0, 0)
+    measurement_error_ms: float | None = None
+    """Of TTFA, the largest in the calibrations of these machines; None where one was not calibrated."""
+    pacing_p99_error_ms: float | None = None
+    """The largest of these machines."""
+
+
+class BoardSummary(_Model):
+    """One board: the verdicts of one condition and presentation, on all contexts or one subset."""
+
+    condition: str
+    mode: str
+    presentation: Presentation
+    subset: Subset
+    method: str
+    terms: dict[str, float] = Field(default_factory=dict)
+    """Every further term of the rating model, by name (position, …), in log-odds."""
+    judgments: int
+    contexts: int
+    references: dict[str, ReferenceSummary] = Field(default_factory=dict)
+
+
+class RunFigures(_Model):
+    """All figures of a run. Its conditions, the boards that it is quoted on, and the names of its cells follow from them."""
+
+    schema_version: Literal[1] = Field(default=1, alias="schema")
+    run: str
+    report: str | None = None
+    valid: bool = True
+    invalid: list[str] = Field(default_factory=list)
+    budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
+    pacing: PacingSummary = Field(default_factory=PacingSummary)
+    calibration: dict[str, float | str | None] | None = None
+    machines: list[MachineSummary] = Field(default_factory=list)
+    """What agents computed on that ran beside the harness: one a run, none where all ran elsewhere."""
+    judges: list[JudgeSummary] = Field(default_factory=list)
+    cells: list[Cell] = Field(default_factory=list)
+    boards: list[BoardSummary] = Field(default_factory=list)
+    by_machine: list[MachineCell] = Field(default_factory=list)
+    """Of a merged run whose machines differ: the latencies of each kind of machine; empty elsewhere."""
+    failures: list[Failure] = Field(default_factory=list)
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+    @property
+    def whole(self) -> tuple[Cell, ...]:
+        """The cells on all contexts, on the board that is quoted: one an agent and condition."""
+        return tuple(c for c in self.cells if c.subset == "all" and c.presentation == self.quoted(c.condition))
+
+    def quoted(self, condition: str) -> Presentation:
+        """The presentation whose board stands for this condition (`selection.quoted_presentation`)."""
+        return quoted_presentation(b.presentation for b in self.boards if (b.condition, b.subset) == (condition, "all"))
+
+    def name(self, cell: Cell) -> str:
+        """What a cell is called where it stands among others."""
+        return f"{cell.agent} ({cell.condition})" if len(self.conditions) > 1 else cell.agent
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of the cells, in the order of the run."""
+        return tuple(dict.fromkeys(cell.condition for cell in self.whole))
+
+    def board(self, condition: str, subset: Subset = "all") -> BoardSummary | None:
+        """The board that this condition's cells are rated on; None where nothing was judged."""
+        wanted = condition, subset, self.quoted(condition)
+        mine = (b for b in self.boards if (b.condition, b.subset, b.presentation) == wanted)
+        return next(mine, None)

@@ -1,0 +1,208 @@
+"""How an agent as deployed tells the end of a turn, in the terms of benchmarks of detectors: cut pauses against dead air.
+
+The share of inner pauses that it cut stands by length, since nobody mistakes 200 ms for an end as easily as two seconds, and by
+kind, since a pause after a finished sentence sounds finished. Beside it stands what the caution cost: dead air after the true
+ends, compute included, and the decision delay, without compute, where the agent tells it; detectors are compared by the latter.
+
+Which turns count is what `latency` says of every heard figure: discarded ones take no part, a turn that the agent lost is one
+without reply. Pauses of one conversation share its caller and text, so intervals resample conversations.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.figures.latency import heard_turns
+from harness.ranking.clustered import clustered_share
+from harness.ranking.percentiles import quantiles_of
+from harness.store.selection import NOT_TIMED, Selection, Turns
+from harness.timing.figures import Endpointing, InnerPause, TurnTiming
+from harness.timing.pause_kinds import with_kinds
+
+BANDS_MS: Final[tuple[tuple[float, float | None], ...]] = ((200, 400), (400, 800), (800, 1_600), (1_600, None))
+EVERY_LENGTH: Final[tuple[float, float | None]] = (200, None)
+Kind = Literal["all", "mid_sentence", "after_sentence", "unknown"]
+KINDS: Final[tuple[Kind, ...]] = ("all", "mid_sentence", "after_sentence", "unknown")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PauseShare(_Model):
+    """Of the inner pauses of one length and kind: how many were cut, of how many in which the agent could choose."""
+
+    pause_ms: tuple[float, float | None]
+    """From (inclusive) and to (exclusive); null has no upper end."""
+    kind: Kind
+    cut: int = 0
+    of: int = 0
+    share: float | None = None
+    interval: tuple[float, float] | None = None
+    already_talking: int = 0
+    """Pauses that began while the agent talked over the caller: in neither number."""
+    decided: int | None = None
+    """In how many of `of` the agent says it took the turn for finished; null where it says nothing of decisions."""
+    decided_share: float | None = None
+    decided_interval: tuple[float, float] | None = None
+
+
+class Delay(_Model):
+    """Milliseconds after the true end. The mean is restricted at 15 s, where no reply stands; it ranks last in the median."""
+
+    mean: float | None = None
+    mean_interval: tuple[float, float] | None = None
+    p50: float | None = None
+    p50_interval: tuple[float, float] | None = None
+    p50_over_limit: bool = False
+    n: int = 0
+
+
+class EndpointingSummary(_Model):
+    """The endpointing of one cell."""
+
+    dead_air_ms: Delay = Field(default_factory=Delay)
+    """Spoken end → first utterance that begins after it."""
+    decision_delay_ms: Delay = Field(default_factory=Delay)
+    """Spoken end → turn decided, as the agent says."""
+    inner_pauses_cut: tuple[int, int] = (0, 0)
+    pauses_cut_share: float | None = None
+    """Of all inner pauses of 200 ms and more, marked or not."""
+    pauses_cut_interval: tuple[float, float] | None = None
+    talking_at_end: tuple[int, int] = (0, 0)
+    """Turns at whose end the agent was speaking already, and of how many."""
+    endpointing: list[PauseShare] = Field(default_factory=list)
+    """By kind, then by length; the first row of each kind is of every length."""
+    endpointing_untimed: int = 0
+    """Turns timed before there was such a figure; `harness retime RUN` makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    context: str
+    found: InnerPause
+    decided: bool | None
+    """As the pause's own, and False where only other calls of the cell tell of decisions: here there was none to tell."""
+
+
+def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]], *, seed: int) -> EndpointingSummary:
+    """The endpointing of one cell. `texts`: what was to be said in each turn, for the kinds of its pauses."""
+    known = {c: [with_kinds(t, text) for t, text in zip(group, texts[c], strict=True)] for c, group in turns.items()}
+    counted = [(c, t) for c, group in heard_turns(known).items() for t in group]
+    timed = [(c, found) for c, t in counted if (found := t.endpointing) is not None]
+    tells = any(found.says_decisions for _, found in timed)
+    pauses = [_Pause(c, pause, bool(pause.decided) if tells else None) for c, found in timed for pause in found.pauses]
+    rows = [
+        _share(_of(pauses, kind, band), kind, band, seed)
+        for kind in KINDS
+        if kind == "all" or any(p.found.kind == kind for p in pauses)
+        for band in (EVERY_LENGTH, *BANDS_MS)
+    ]
+    whole = rows[0]
+    return EndpointingSummary(
+        dead_air_ms=_delay(_dead_air(counted), seed),
+        decision_delay_ms=_delay(_decisions(timed) if tells else {}, seed),
+        inner_pauses_cut=(whole.cut, whole.of),
+        pauses_cut_share=whole.share,
+        pauses_cut_interval=whole.interval,
+        talking_at_end=(sum(found.talking_at_end for _, found in timed), len(timed)),
+        endpointing=rows if pauses else [],
+        endpointing_untimed=sum(t.endpointing is None and t.method != NOT_TIMED for _, t in counted),
+    )
+
+
+def endpointing_of(selection: Selection, agent: str, condition: str, contexts: Collection[str]) -> EndpointingSummary:
+    """The endpointing of one spoken agent of a run in one condition, on some of its contexts."""
+    turns = {c: g for c, g in selection.turns(agent, condition).items() if c in contexts}
+    return summarise_endpointing(turns, selection.turn_texts(agent, condition), seed=selection.manifest.seed)
+
+
+def dead_air_values(turns: Turns) -> dict[str, list[float]]:
+    """Context → dead air of its turns in ms, infinite without a reply: what the mean and the median are made of."""
+    return _dead_air([(c, t) for c, group in heard_turns(turns).items() for t in group])
+
+
+def decision_delay_values(turns: Turns) -> dict[str, list[float]]:
+    """Context → decision delays in ms, infinite where no end was ever seen; empty where the agent tells of no decisions."""
+    timed = [(c, t.endpointing) for c, group in heard_turns(turns).items() for t in group if t.endpointing is not None]
+    return _decisions(timed) if any(found.says_decisions for _, found in timed) else {}
+
+
+def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
+    """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was left alone."""
+    found: dict[str, list[float]] = {}
+    for context, group in heard_turns(turns).items():
+        for turn in group:
+            pauses = turn.endpointing.pauses if turn.endpointing is not None else ()
+            found.setdefault(context, []).extend(float(p.fate == "cut") for p in pauses if p.fate != "already_talking")
+    return {context: cut for context, cut in found.items() if cut}
+
+
+def _of(pauses: Iterable[_Pause], kind: Kind, band: tuple[float, float | None]) -> list[_Pause]:
+    low, high = band
+    return [
+        p
+        for p in pauses
+        if kind in ("all", p.found.kind) and low <= p.found.length_ms and (high is None or p.found.length_ms < high)
+    ]
+
+
+def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None], seed: int) -> PauseShare:
+    open_to_it = [p for p in pauses if p.found.fate != "already_talking"]
+    row = PauseShare(pause_ms=band, kind=kind, already_talking=len(pauses) - len(open_to_it))
+    if not open_to_it:
+        return row
+    cut = [(p.context, float(p.found.fate == "cut")) for p in open_to_it]
+    share, interval = clustered_share(cut, seed=seed)
+    row = row.model_copy(update={"cut": round(sum(v for _, v in cut)), "of": len(cut), "share": share, "interval": interval})
+    told = [(p.context, float(p.decided)) for p in open_to_it if p.decided is not None]
+    if not told:
+        return row
+    share, interval = clustered_share(told, seed=seed)
+    return row.model_copy(
+        update={"decided": round(sum(v for _, v in told)), "decided_share": share, "decided_interval": interval}
+    )
+
+
+def _dead_air(turns: Iterable[tuple[str, TurnTiming]]) -> dict[str, list[float]]:
+    """Context → dead air of its turns, infinite without a reply. What cannot be trusted, or was never timed, has none."""
+    found: dict[str, list[float]] = {}
+    for context, turn in turns:
+        if turn.endpointing is None and turn.method != NOT_TIMED:
+            continue
+        if turn.endpointing is not None and turn.endpointing.discarded is not None:
+            continue
+        value = turn.endpointing.dead_air_ms if turn.endpointing is not None else None
+        found.setdefault(context, []).append(float("inf") if value is None else value)
+    return found
+
+
+def _decisions(turns: Iterable[tuple[str, Endpointing]]) -> dict[str, list[float]]:
+    """Context → decision delays of the turns of an agent that tells its decisions.
+
+    Without a reply and a decision it never saw the end: infinite. A reply without a decision after the last pause is one
+    whose decision is not known.
+    """
+    found: dict[str, list[float]] = {}
+    for context, turn in turns:
+        if turn.discarded is not None:
+            continue
+        if turn.decision_ms is not None:
+            found.setdefault(context, []).append(turn.decision_ms)
+        elif turn.dead_air_ms is None:
+            found.setdefault(context, []).append(float("inf"))
+    return found
+
+
+def _delay(values: Mapping[str, Sequence[float]], seed: int) -> Delay:
+    found = quantiles_of(values, seed)
+    return Delay(
+        mean=found.restricted_mean,
+        mean_interval=found.restricted_mean_interval,
+        p50=found.p50,
+        p50_interval=found.p50_interval,
+        p50_over_limit=found.p50_over_limit,
+        n=found.n,
+    )

@@ -1,0 +1,95 @@
+"""The endpointing of agents as two tables of words, the same in the terminal and on the page: true ends, and inner pauses.
+
+A cell may have a second line: the 95 % interval of what stands in its first.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, KINDS, Delay, EndpointingSummary, PauseShare
+from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
+
+ENDS_HEAD: Final = (
+    "Agent", "Turns", "Dead air, mean", "Dead air, p50", "Decision delay, mean", "Decision delay, p50", "Talking at the end",
+)  # fmt: skip
+KIND_WORDS: Final = {
+    "all": "all",
+    "mid_sentence": "mid-sentence",
+    "after_sentence": "after sentence",
+    "unknown": "unknown",
+}
+PAUSES_HEAD: Final = (
+    "Agent", "Pauses", "All", "200–400 ms", "400–800 ms", "800–1,600 ms", "Longer", "Decided in",
+)  # fmt: skip
+Named = tuple[str, EndpointingSummary]
+Rows = tuple[tuple[str, ...], ...]
+
+
+def ends_rows(agents: Iterable[Named]) -> Rows:
+    """One row an agent, under `ENDS_HEAD`."""
+    return tuple(
+        (
+            name,
+            str(found.dead_air_ms.n),
+            *_delay(found.dead_air_ms),
+            *_delay(found.decision_delay_ms),
+            f"{found.talking_at_end[0]}/{found.talking_at_end[1]}",
+        )
+        for name, found in agents
+    )
+
+
+def pauses_rows(agents: Iterable[Named]) -> Rows:
+    """One row an agent and kind of pause, under `PAUSES_HEAD`."""
+    rows: list[tuple[str, ...]] = []
+    for name, found in agents:
+        for kind in KINDS:
+            mine = [row for row in found.endpointing if row.kind == kind]
+            if mine:
+                by_band = {row.pause_ms: row for row in mine}
+                cells = [_cut(by_band[band]) for band in (EVERY_LENGTH, *BANDS_MS)]
+                rows.append((name, KIND_WORDS[kind], *cells, _decided(by_band[EVERY_LENGTH])))
+    return tuple(rows)
+
+
+def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
+    """What is missing, one sentence an agent: recordings that were timed before there was such a figure."""
+    return tuple(
+        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness retime RUN` makes them."
+        for name, found in agents
+        if found.endpointing_untimed
+    )
+
+
+def talked_over(agents: Iterable[Named]) -> tuple[str, ...]:
+    """Pauses that stand in no share, one sentence an agent."""
+    return tuple(
+        f"{name}: in {counted(row.already_talking, 'further pause')} it was talking over the caller already."
+        for name, found in agents
+        for row in found.endpointing[:1]
+        if row.already_talking
+    )
+
+
+def _delay(found: Delay) -> tuple[str, str]:
+    p50 = OVER_LIMIT_TEXT if found.p50_over_limit else milliseconds(found.p50)
+    return _lines(milliseconds(found.mean), _band(found.mean_interval)), _lines(p50, _band(found.p50_interval))
+
+
+def _band(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"{milliseconds(interval[0])} – {milliseconds(interval[1])}"
+
+
+def _lines(figure: str, interval: str) -> str:
+    return f"{figure}\n{interval}" if interval else figure
+
+
+def _cut(row: PauseShare) -> str:
+    return _lines(f"{row.cut}/{row.of} {share(row.share)}", share_band(row.interval)) if row.of else UNKNOWN_TEXT
+
+
+def _decided(row: PauseShare) -> str:
+    if row.decided is None:
+        return UNKNOWN_TEXT
+    return _lines(f"{row.decided}/{row.of} {share(row.decided_share)}", share_band(row.decided_interval))

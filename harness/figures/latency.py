@@ -1,0 +1,272 @@
+"""The one latency table of a cell: which turns give a figure, what they give, and the figures made of them.
+
+No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
+interruption, and waiting less than nothing is no merit. Discarded turns are unknown and take no part. An agent of whose
+turns more than 5 % had to be discarded gets no heard figure at all, in no table and no joint chart: what was left out is
+then no accident. Figures that could owe too much to others on the agent's machine are left out one by one, and a turn whose
+first figure is (*contended*) takes no part in counts by turns; they do not count towards those 5 %: the agent has no part in
+them, and where they are many the run is invalid (validity.py). Beside what is left stands what of it others could have caused.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.figures.catalogue import HEARD, LATENCIES
+from harness.figures.rtp_lines import LineSummary, line_of
+from harness.ranking.board import Interval
+from harness.ranking.exact import TURNS_FOR_P95
+from harness.ranking.percentiles import Quantiles, quantiles_of, share_of
+from harness.store.selection import Turns
+from harness.timing.figures import TurnTiming
+
+SHORT_PAUSE_MS: Final = 800.0
+"""Longer pauses are the turn's end in many people's speech; they are counted apart."""
+MOST_DISCARDED: Final = 0.05
+
+_OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
+_READ: Final = {figure.key: figure.read for figure in LATENCIES if figure.read is not None}
+FIGURES: Final = tuple(_READ)
+
+
+class WithinBudget(BaseModel):
+    """Share of turns within budget; a turn without reply, or one that began early, is not."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft: float | None = None
+    ttfa: float | None = None
+    ttft_interval: Interval | None = None
+    ttfa_interval: Interval | None = None
+
+
+class TurnFigures(BaseModel):
+    """One agent's turns in figures. Shares are 0–1, times in ms; None is not known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    turns: int
+    no_reply: int
+    discarded: dict[str, int] = Field(default_factory=dict)
+    contended: int = 0
+    """Turns left out because others held the agent's machine."""
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """The opened line → the agent's greeting, on calls that it began."""
+    within_budget: WithinBudget = Field(default_factory=WithinBudget)
+    cut_in_rate: float | None = None
+    cut_in_interval: Interval | None = None
+    false_start_rate: float | None = None
+    """False starts per marked pause."""
+    pauses_cut: tuple[int, int] = (0, 0)
+    short_pauses_cut: tuple[int, int] = (0, 0)
+    """Of the marked pauses under 800 ms."""
+    underruns: int = 0
+    line: LineSummary | None = None
+    """Of wires that carry a media clock (WebRTC, SIP)."""
+    unexplained_p95_ms: float | None = None
+    yield_ms: Quantiles | None = None
+    tokens_per_s: float | None = None
+    inter_token_gap_p95_ms: float | None = None
+    """Median over turns of each turn's own p95."""
+    tts_real_time_factor: float | None = None
+
+
+def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, spoken: bool = True) -> TurnFigures:
+    """The figures of one agent. Discarded and contended turns are counted and take part in nothing else.
+
+    `spoken`: False of an agent that is asked in writing, which has no sound to wait for and nobody to interrupt.
+    """
+    every = [t for group in turns.values() for t in group]
+    kept = _kept(turns)
+    used = [t for group in kept.values() for t in group]
+    within = {name: share_of(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
+    cut_ins = _share(kept, lambda t: t.cut_in, seed)
+    if not spoken:
+        within["ttfa"] = cut_ins = None, None
+    yields = _known(kept, lambda t: t.yield_ms)
+    pauses = [(ms, cut) for t in used for ms, cut in zip(t.pause_durations_ms, t.pause_was_cut, strict=True)]
+    short = [cut for ms, cut in pauses if ms < SHORT_PAUSE_MS]
+    return TurnFigures(
+        turns=len(every),
+        no_reply=sum(t.no_reply for t in used),
+        contended=sum(t.contended for t in every),
+        discarded=dict(Counter(t.discarded for t in every if t.discarded is not None)),
+        **{f"{name}_ms": _beside_others(turns, name, seed) for name in FIGURES},
+        within_budget=WithinBudget(
+            ttft=within["ttft"][0], ttft_interval=within["ttft"][1], ttfa=within["ttfa"][0], ttfa_interval=within["ttfa"][1]
+        ),
+        cut_in_rate=cut_ins[0],
+        cut_in_interval=cut_ins[1],
+        false_start_rate=_mean([cut for _, cut in pauses]) if spoken else None,
+        pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
+        short_pauses_cut=(sum(short), len(short)),
+        underruns=sum(t.underruns for t in used),
+        line=line_of(turns),
+        unexplained_p95_ms=_unexplained_p95(used),
+        yield_ms=quantiles_of(yields, seed) if yields else None,
+        tokens_per_s=_median([t.tokens_per_s for t in used]),
+        inter_token_gap_p95_ms=_median([t.inter_token_gap_p95_ms for t in used]),
+        tts_real_time_factor=_median([t.tts_real_time_factor for t in used]),
+    )
+
+
+def ranks_slowest(turn: TurnTiming) -> bool:
+    """Whether a turn stands behind every answered one: nothing was said, or it began before the caller had finished. A turn
+    that was left out is unknown, and ranks nowhere."""
+    return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
+
+
+def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
+    """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: what every percentile is made of.
+
+    Empty where the figure is withheld (too many discarded) or was never measured.
+    """
+    return _values(turns, figure, lambda _, value_ms: value_ms)
+
+
+def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], float]) -> dict[str, list[float]]:
+    read = _READ[figure]
+
+    def shown(turn: TurnTiming) -> float | None:
+        value_ms = read(turn)
+        return as_shown(turn, value_ms) if value_ms is not None else None
+
+    return (_ranked if figure in HEARD else _known)(_made_of(turns, figure), shown)
+
+
+def _made_of(turns: Turns, figure: str) -> Turns:
+    """The turns that a figure is made of."""
+    if figure in _OF_WORDS:
+        return _transcribed(turns, figure)
+    return (_heard if figure in HEARD else _kept)(turns, figure)
+
+
+def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
+    """The percentiles of a figure, and what of them others could have caused where that is known of every turn."""
+    found = quantiles_of(_values(turns, figure, lambda _, value_ms: value_ms), seed)
+    used = _made_of(turns, figure)
+    read = _READ[figure]
+    owed = [t.owed_ms(figure) for group in used.values() for t in group if read(t) is not None]
+    if not owed or None in owed:
+        return found
+    # One context: intervals of what is taken off are not wanted, and resampling is most of the work.
+    less = [v for group in _values(turns, figure, lambda t, v: v - (t.owed_ms(figure) or 0.0)).values() for v in group]
+    return found.beside(quantiles_of({"": less}, seed))
+
+
+def heard_turns(turns: Turns) -> Turns:
+    """The turns that every figure taken from the sound is made of; none where too many were discarded."""
+    return _heard(turns)
+
+
+def kept_turns(turns: Turns) -> Turns:
+    """The turns that give figures at all: neither discarded nor contended."""
+    return _kept(turns)
+
+
+def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
+    """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not."""
+    if figure == "ttfa":
+        return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in _heard(turns).items()}
+    known = _having(_kept(turns, "ttft"), lambda t: t.ttft_ms)
+    return {c: [t.ttft_ms is not None and t.ttft_ms <= budget_ms for t in group] for c, group in known.items()}
+
+
+def _kept(turns: Turns, figure: str | None = None) -> Turns:
+    """The turns that give this figure as far as their machine goes; None: that count by turns."""
+    kept = {c: [t for t in group if t.discarded is None and not _owes(t, figure)] for c, group in turns.items()}
+    return {c: group for c, group in kept.items() if group}
+
+
+def _owes(turn: TurnTiming, figure: str | None) -> bool:
+    # What a turn without reply owes is asked of its silence: it ranks slowest in every figure that is heard.
+    return turn.contended if figure is None or turn.no_reply else turn.owes_too_much(figure)
+
+
+def _heard(turns: Turns, figure: str | None = None) -> Turns:
+    """The kept turns, or none of them where too many were discarded."""
+    every = sum(not t.contended for group in turns.values() for t in group)
+    discarded = sum(t.discarded is not None for group in turns.values() for t in group)
+    return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
+
+
+def _transcribed(turns: Turns, figure: str) -> Turns:
+    """The heard turns less those whose words nobody has written down yet; none where those are too many to be an accident.
+
+    A run that was stopped while it transcribed knows of every silence, and of few words: silence alone would be its figure.
+    """
+    heard = _heard(turns, figure)
+    every = [t for group in heard.values() for t in group]
+    unknown = [t for t in every if _lacks_words(t)]
+    if len(unknown) > MOST_DISCARDED * len(every):
+        return {}
+    known = {c: [t for t in group if not _lacks_words(t)] for c, group in heard.items()}
+    return {c: group for c, group in known.items() if group}
+
+
+def _lacks_words(turn: TurnTiming) -> bool:
+    # A first word says that there was a transcript, also of a run that did not keep whether there was one.
+    return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
+
+
+def _ranked(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
+    """Heard figures: no reply and an early one rank slowest. Empty where the figure was never measured (text, no words)."""
+    every = [t for group in turns.values() for t in group]
+    heard = [t for t in every if t.ttfa_ms is not None]
+    slowest = [t for t in every if ranks_slowest(t)]
+    if all(read(t) is None for t in every) and (heard or not slowest):
+        return {}
+    return {c: [_or_slowest(None if t.signed_ms is not None else read(t)) for t in group] for c, group in turns.items()}
+
+
+def _or_slowest(value: float | None) -> float:
+    return float("inf") if value is None else value
+
+
+def _known(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[float]]:
+    found = {c: [v for t in group if (v := read(t)) is not None] for c, group in turns.items()}
+    return {c: group for c, group in found.items() if group}
+
+
+def _having(turns: Turns, read: Callable[[TurnTiming], float | None]) -> dict[str, list[TurnTiming]]:
+    found = {c: [t for t in group if read(t) is not None] for c, group in turns.items()}
+    return {c: group for c, group in found.items() if group}
+
+
+def _is_within(turn: TurnTiming, value: float | None, budget_ms: float) -> bool:
+    return value is not None and turn.signed_ms is None and value <= budget_ms
+
+
+def _share(turns: Turns, holds: Callable[[TurnTiming], bool], seed: int) -> tuple[float | None, Interval | None]:
+    return share_of({c: [holds(t) for t in group] for c, group in turns.items()}, seed)
+
+
+def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:
+    rest = [
+        abs(stage.duration_ms)
+        for turn in turns
+        if turn.waterfall is not None
+        for stage in turn.waterfall.stages
+        if stage.name == "unexplained"
+    ]
+    return float(np.percentile(rest, 95)) if len(rest) >= TURNS_FOR_P95 else None
+
+
+def _mean(values: Sequence[bool]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return float(np.median(known)) if known else None

@@ -1,0 +1,277 @@
+"""What a finished run, or a file of judgments, gives the ranking.
+
+Of a run: the verdicts of one condition and presentation, and the latency table of the very same sessions, as
+`harness.store.selection` and `harness.figures.latency` have them. Nothing is chosen here.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from harness.errors import UserError
+from harness.experiment import BUDGET_MS
+from harness.figures.latency import FIGURES, latency_values
+from harness.ranking import chosen, columns
+from harness.ranking.board import Board
+from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample_counted
+from harness.ranking.leaderboard import rate_counted, repeats_in_words
+from harness.ranking.many import MANY, rank_many
+from harness.ranking.model import PRIMARY, RatingModel
+from harness.ranking.ranking import Ranking, rank
+from harness.ranking.scores import Scores
+from harness.ranking.verdicts import lengths_of
+from harness.store import judgment_files as files
+from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment_table_file import lines_in, read_table
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection, Texts
+from harness.wording import command
+
+if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
+    from harness.figures.cells import Subset
+
+Contexts = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The latency tables of one condition, and what else stands beside its verdicts.
+
+    `latencies`: figure → system → context → ms of each turn, infinite where it ranks slowest. `cut_ins`: system → context →
+    whether each turn was cut into. `texts`: the replies as judged.
+    """
+
+    latencies: Mapping[str, Latencies]
+    cut_ins: Events
+    texts: Texts
+
+
+def measured(selection: Selection, condition: str, presentation: Presentation, contexts: Contexts | None = None) -> Measured:
+    """What was measured in one condition, on all contexts or those named."""
+    latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
+    cut_ins: dict[str, dict[str, list[bool]]] = {}
+    for entry in selection.manifest.agents:
+        turns = selection.turns(entry.name, condition)
+        turns = {c: group for c, group in turns.items() if contexts is None or c in contexts}
+        for figure in FIGURES:
+            values = latency_values(turns, figure)
+            if values:
+                latencies.setdefault(figure, {})[entry.name] = values
+        if entry.name in latencies.get("ttfa", {}):
+            flags = {c: [t.cut_in for t in group if t.left_out is None] for c, group in turns.items()}
+            cut_ins[entry.name] = {c: group for c, group in flags.items() if group}
+    return Measured(latencies, cut_ins, selection.reply_texts(condition, presentation))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which board: the verdicts of one condition and presentation, on all contexts or one subset. The mode is the run's."""
+
+    condition: str
+    presentation: Presentation
+    subset: "Subset" = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """A board and its agents' points in the plane of quality and latency. No board: nothing was judged there."""
+
+    board: Board | None
+    points: Mapping[str, JointPoint]
+    with_length: Board | None = None
+    """The same verdicts rated with a length term; None where lengths are not known or do not differ."""
+
+
+def contexts_of(selection: Selection, place: Place) -> Contexts:
+    """The contexts that a board is about."""
+    return frozenset(c.id for c in selection.contexts if place.subset in ("all", c.subset))
+
+
+def rated(selection: Selection, place: Place) -> Rated:
+    """One board with its joint points, by the same model and the same latency table as `rank_condition`."""
+    inside = contexts_of(selection, place)
+    found = measured(selection, place.condition, place.presentation, inside)
+    manifest = selection.manifest
+    table = board_table(selection, place, inside)
+    return _rated(table, found, budget_ms=manifest.budgets_ms["ttfa"], seed=manifest.seed, valid=not manifest.invalid)
+
+
+def board_table(selection: Selection, place: Place, inside: Contexts) -> JudgmentTable:
+    """The verdicts of one board, as columns."""
+    table = selection.table
+    mine = chosen.of_one_board(table, place.presentation, place.condition)
+    known = np.array([name in inside for name in table.contexts], dtype=bool)
+    return table.where(mine & known[table["context"]] if known.size else mine)
+
+
+def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: of sound runs alone."""
+    return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed, valid=valid)
+
+
+def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
+    given = table.where(chosen.of_one_board(table))
+    if not len(given):
+        return Rated(None, {})
+    once = given.where(chosen.each_once(given))
+    notes = [repeats_in_words(len(given) - len(once), len(given))] if len(once) < len(given) else []
+    counted = columns.count(once)
+    board = rate_counted(counted, PRIMARY, notes=notes)
+    lengths = lengths_of(found.texts)
+    adjusted = rate_counted(columns.count(once, lengths), RatingModel(lengths=lengths), notes=notes)
+    with_length = adjusted if "length" in adjusted.terms else None
+    ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
+    if not ttfa or board.presentation == "audio_with_delay":
+        return Rated(board, {}, with_length)
+    # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
+    drawn = resample_counted(counted, found.latencies.values(), board=board, seed=seed)
+    figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
+    points = figure.points if valid else [point.without_chances for point in figure.points]
+    return Rated(board, {point.system: point for point in points}, with_length)
+
+
+def rank_condition(
+    selection: Selection,
+    condition: str,
+    presentation: Presentation,
+    *,
+    budget_ms: float | None = None,
+    scores: Scores | None = None,
+    **options: Any,
+) -> Ranking:
+    """Rank one condition of a run. Raises UserError: nothing was judged in it."""
+    store = selection.store
+    table = scores or Scores({}, {})
+    found = measured(selection, condition, presentation)
+    authors = {reference_name(r.id): r.author for c in store.contexts() for r in c.references}
+    checks = {check.judge: check for check in store.judge_checks()}
+    families = {judge: check.family for judge, check in checks.items()}
+    families |= {agent.name: agent.family for agent in selection.manifest.agents if agent.family}
+    common: dict[str, Any] = {
+        "other_latencies": {name: values for name, values in found.latencies.items() if name != "ttfa"},
+        "cut_ins": found.cut_ins,
+        "budget_ms": budget_ms or selection.manifest.budgets_ms["ttfa"],
+        "presentation": presentation,
+        "texts": found.texts,
+        "external": table.scores,
+        "checks": checks,
+    }
+    ttfa = found.latencies.get("ttfa", {})
+    if len(selection.table) > MANY:
+        ranking = rank_many(selection.table, condition=condition, latencies=ttfa, **common, **options)
+    else:
+        ranking = rank(
+            [r for r in selection.verdicts if r.condition == condition and r.presentation == presentation],
+            ttfa,
+            is_human=lambda name: authors.get(name, name).startswith("human:"),
+            families={**families, **table.families},
+            **common,
+            **options,
+        )
+    invalid = selection.manifest.invalid
+    ranking = ranking.without_chances if invalid else ranking
+    notes = _notes(store.folder, selection.table, condition, presentation)
+    return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
+
+
+def rank_target(
+    path: Path,
+    *,
+    condition: str | None = None,
+    presentation: Presentation | None = None,
+    budget_ms: float | None = None,
+    votes: Sequence[Judgment] = (),
+    keep_excluded: bool = False,
+    scores: Scores | None = None,
+    **options: Any,
+) -> Ranking:
+    """Rank a run's folder or a judgment file; `options` are those of `ranking.rank`.
+
+    `votes`: people's, from a listening test of the run. `scores`: a user's own table of families and external scores.
+
+    Raises UserError: nothing there, an unreadable file, a run without judgments, several conditions or presentations with none
+    chosen, a condition that the run does not have.
+    """
+    table = scores or Scores({}, {})
+    if not path.is_dir() and lines_in(path) > MANY:
+        known = {name: options[name] for name in ("model", "draws", "seed") if name in options}
+        return rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
+    if not path.is_dir():
+        rows = files.read(path)
+        if condition is not None:
+            rows = [row for row in rows if row.condition == condition]
+        return rank(
+            rows,
+            presentation=presentation,
+            budget_ms=budget_ms or BUDGET_MS,
+            families=table.families,
+            external=table.scores,
+            **options,
+        )
+    store = RunStore.open(path)
+    try:
+        selection = Selection(store, votes, keep_excluded=keep_excluded)
+        chosen = chosen_condition(selection, condition)
+        judged = selection.presentations(chosen)
+        if presentation is None and not judged:
+            raise UserError(_nothing_counts(path, store))
+        if presentation is None and len(judged) > 1:
+            raise UserError(
+                f"{path}: judged as {', '.join(judged)}, which never share a ranking: choose one with --presentation"
+            )
+        seed = {"seed": store.manifest.seed} | options
+        return rank_condition(selection, chosen, presentation or judged[0], budget_ms=budget_ms, scores=scores, **seed)
+    finally:
+        store.close()
+
+
+def chosen_condition(selection: Selection, condition: str | None) -> str:
+    """The condition asked for, or the run's only one.
+
+    Raises:
+        UserError: the run has several and none was chosen, or has not the one that was.
+    """
+    have = selection.conditions
+    if condition is None and len(have) > 1:
+        raise UserError(
+            f"{selection.store.folder}: played in the conditions {', '.join(have)}, each of which has a board of its own: "
+            "choose one with --condition"
+        )
+    if condition is not None and condition not in have:
+        raise UserError(f"--condition {condition}: {selection.store.folder} was played in {', '.join(have)}; name one of them")
+    return condition or have[0]
+
+
+def _nothing_counts(path: Path, store: RunStore) -> str:
+    failed = sorted(check.judge for check in store.judge_checks() if check.excluded)
+    if failed and next(store.stored_judgments(), None) is not None:
+        return (
+            f"{path}: {', '.join(failed)} got half or more of the pairs with known answers wrong and is excluded; "
+            "judge with another, or rank all the same with --keep-excluded"
+        )
+    return f"{path}: the run holds no judgments yet; judge it with: {command('judge', path)}"
+
+
+def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:
+    """How judging ended, and votes that another ranking would hold."""
+    from harness.judging.record import read_records, stops_in_words  # loads the judges, whom a file of judgments does not need
+
+    here = table.where(table.named("condition", condition))
+    judges = {here.judges[k] for k in np.unique(here["judge"][here.named("presentation", presentation)])}
+    records = [
+        record
+        for record in read_records(path)
+        if record.presentation == presentation and record.judge in judges and record.condition in (condition, "")
+    ]
+    people = here["presentation"][(here["human"] == 1) & ~here.named("presentation", presentation)]
+    elsewhere = Counter(here.presentations[k] for k in people.tolist())
+    return stops_in_words(records) + [
+        f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
+        for name, count in sorted(elsewhere.items())
+    ]

@@ -1,0 +1,303 @@
+"""From a store to the run in one object: every figure that is shown anywhere is put together here, once.
+
+Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `cautions`, which
+travel with the figures to the terminal, the page and the JSON.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.figures.by_machine import by_machine
+from harness.figures.cells import BoardSummary, Cell, EloOver, Failure, JudgeSummary, PacingSummary, ReferenceSummary, Subset
+from harness.figures.circumstances import Circumstances
+from harness.figures.endpointing import endpointing_of
+from harness.figures.events import events_of
+from harness.figures.latency import turn_figures
+from harness.figures.machine import machines_of
+from harness.figures.onset_error import onset_error
+from harness.figures.rank import Place, Rated, contexts_of, rated
+from harness.figures.summary import RunSummary
+from harness.figures.unfit_callers import unfit_callers
+from harness.figures.watched import unwatched
+from harness.figures.word_errors import heard_wer, understood_wer
+from harness.judging.trust import trust_in
+from harness.ranking import Board
+from harness.scenarios.context import by_a_person
+from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
+from harness.store.judgment_table import JudgmentTable
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection, Turns, reply_of
+from harness.store.session import Session
+from harness.store.step_failure import StepFailure
+from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
+from harness.timing.words import opening_words
+
+_DRAWING = "drawing: "
+"""How the detail of a failure of that step begins."""
+
+
+def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
+    """Every figure of a run, from what its store holds now and the `votes` that are kept beside it (a listening test's)."""
+    selection = Selection(store, votes)
+    manifest = store.manifest
+    boards = {place: rated(selection, place) for place in _places(selection)}
+    quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
+    main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
+    return RunSummary(
+        run=str(store.folder),
+        valid=not manifest.invalid,
+        invalid=list(manifest.invalid),
+        circumstances=_circumstances(selection, main, quoted),
+        budgets_ms=manifest.budgets_ms,
+        pacing=_pacing(manifest),
+        calibration=manifest.calibration,
+        machines=machines_of(manifest),
+        judges=_judges(store, main),
+        cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
+        boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
+        by_machine=by_machine(selection),
+        failures=[
+            Failure(
+                context=s.key.context_id,
+                agent=s.key.agent,
+                condition=s.key.condition,
+                kind=s.failure_kind,
+                detail=s.failure_detail,
+            )
+            for s in selection.sessions
+            if s.failure_kind is not None
+        ]
+        + _told(store.step_failures(), selection.sessions),
+    )
+
+
+def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:
+    """The summary once the sessions of its page are drawn: those that could not be are told, and none that now can."""
+    others = [f for f in summary.failures if not f.detail.startswith(_DRAWING)]
+    if not failed and len(others) == len(summary.failures):
+        return summary
+    undrawn = {f.session for f in failed}
+    broken = undrawn | {f.session for f in store.step_failures() if f.step != "drawing"}
+    not_analysed = {str(store.folder): len(broken)} if broken else {}
+    return summary.model_copy(
+        update={
+            "failures": [*others, *_told(failed, store.sessions())],
+            "circumstances": summary.circumstances.model_copy(update={"not_analysed": not_analysed}),
+        }
+    )
+
+
+def _told(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[Failure]:
+    """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
+    by_id = {s.id: s.key for s in sessions}
+    return [
+        Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
+        for f in failures
+        if (key := by_id.get(f.session)) is not None
+    ]
+
+
+def _places(selection: Selection) -> list[Place]:
+    """The boards of a run: of each condition what was heard, and what else was judged; with its subsets, where it has both."""
+    subsets = {context.subset for context in selection.contexts}
+    names: tuple[Subset, ...] = ("all", "regular", "adversarial") if len(subsets) > 1 else ("all",)
+    return [
+        Place(condition, presentation, subset)
+        for condition in selection.conditions
+        for presentation in dict.fromkeys((HEARD, *selection.presentations(condition)))
+        for subset in names
+    ]
+
+
+def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
+    """A board as the summary holds it; None where nothing was judged."""
+    if board is None:
+        return None
+    return BoardSummary(
+        condition=place.condition,
+        mode=mode,
+        presentation=place.presentation,
+        subset=place.subset,
+        method=board.method,
+        terms=dict(board.terms),
+        judgments=board.judgments,
+        contexts=board.contexts,
+        references={
+            r.system: ReferenceSummary(
+                elo=r.quoted,
+                elo_interval=r.interval,
+                separated=r.system in board.separated,
+                win_rate=r.win_rate,
+                axes=dict(r.axes),
+            )
+            for r in board.systems
+            if is_reference(r.system)
+        },
+    )
+
+
+def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -> Cell:
+    inside = contexts_of(selection, place)
+    sessions = [s for s in selection.of(entry.name, place.condition) if s.key.context_id in inside]
+    turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
+    spoken = entry.kind != "text"
+    return Cell(
+        agent=entry.name,
+        condition=place.condition,
+        mode=selection.manifest.mode,
+        presentation=place.presentation,
+        subset=place.subset,
+        valid=not selection.manifest.invalid,
+        kind=entry.kind,
+        family=entry.family,
+        **quality_figures(found, entry.name),
+        **_session_figures(sessions, turns, selection, spoken=spoken),
+        **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
+        events=events_of(selection, entry.name, place.condition, inside) if spoken else [],
+    )
+
+
+def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
+    """The figures of a cell that come from its board; all null where the agent is not on one."""
+    board, point = found.board, found.points.get(agent)
+    rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
+    if board is None or rating is None:
+        return {
+            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
+            "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None,
+        }  # fmt: skip
+    return {
+        "elo": rating.quoted,
+        "elo_with_length": found.with_length[agent].quoted if found.with_length is not None else None,
+        "elo_method": board.method,
+        "elo_interval": rating.interval,
+        "separated": agent in board.separated,
+        "elo_over": _over_references(board, agent),
+        "win_rate": rating.win_rate,
+        "axes": dict(rating.axes),
+        "p_frontier": point.p_frontier if point else None,
+        "p_best_within_budget": point.p_best_within_budget if point else None,
+    }
+
+
+def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
+    found = {}
+    for row in board.systems:
+        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
+        if is_reference(row.system) and row.part == board[agent].part:
+            difference = board.difference(agent, row.system)
+            found[row.system] = EloOver(value=difference.quoted, interval=difference.interval)
+    return found
+
+
+def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
+    manifest = selection.manifest
+    figures = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
+    contexts = {c.id: c for c in selection.contexts}
+    heard = [reply.text for s in sessions if (reply := reply_of(s, HEARD)).fate == "answered"]
+    openings = Counter(opening_words(text) for text in heard)
+    return {
+        **dict(figures),
+        "failed": sum(s.status == "failed" for s in sessions),
+        "common_opening": (openings.most_common(1)[0][1], openings.total()) if openings else None,
+        "understood_wer": understood_wer(sessions, contexts),
+        "heard_wer": heard_wer(sessions),
+    }
+
+
+def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
+    counts = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(rows["judge"], return_counts=True), strict=True)})
+    own_rows = rows["judge"][rows["own_family"] != 0]
+    own = Counter({rows.judges[k]: int(n) for k, n in zip(*np.unique(own_rows, return_counts=True), strict=True)})
+    return [
+        JudgeSummary(
+            id=check.judge,
+            accuracy=check.accuracy,
+            accuracy_interval=check.accuracy_interval,
+            flip_rate=check.flip_rate,
+            trusted=trust_in(check) == "trusted" and not own[check.judge],
+            validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
+            trust=trust_in(check),
+            pairs=check.pairs,
+            judgments=counts[check.judge],
+            own_family_judgments=own[check.judge],
+            note=check.note,
+        )
+        for check in store.judge_checks()
+    ]
+
+
+def _pacing(manifest: RunManifest) -> PacingSummary:
+    if manifest.pacing is None:
+        return PacingSummary()
+    return PacingSummary(p99_error_ms=manifest.pacing.p99_error_ms, realtime_ratio=manifest.pacing.realtime_ratio)
+
+
+def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[str, Rated]) -> Circumstances:
+    manifest, contexts = selection.manifest, selection.contexts
+    verdicts = selection.store.judged_contexts()
+    merged = manifest.fleet if manifest.fleet is not None and manifest.fleet.shard is None else None
+    contexts_planned = manifest.planned_contexts if merged else manifest.context_ids
+    planned = len(contexts_planned) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    unfinished = planned - sum(s.status == "finished" for s in selection.sessions)
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    quoted = {condition: found.board for condition, found in rated_in.items() if found.board is not None}
+    several = len(selection.conditions) > 1
+    broken = {failure.session for failure in selection.store.step_failures()}
+    spoken = any(agent.kind != "text" for agent in manifest.agents)
+    return Circumstances(
+        contexts=frozenset(context.id for context in contexts),
+        played=frozenset(s.key.context_id for s in selection.sessions),
+        judged=frozenset(verdicts),
+        verdicts=sum(verdicts.values()),
+        ranking=tuple(f"{name}: {text}" if several else text for name, board in quoted.items() for text in board.warnings),
+        silent=int(np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]).sum()),
+        idle_percent=manifest.idle_cpu_percent,
+        unfinished={str(selection.store.folder): unfinished} if unfinished > 0 else {},
+        merged=frozenset({str(selection.store.folder)}) if merged else frozenset(),
+        machines_differ=len(merged.kinds) if merged and len(merged.kinds) > 1 else 0,
+        machines_pooled=merged is not None and merged.pool_machines,
+        length_tells=tuple(unfit_callers(contexts, [manifest.mode])) if spoken else (),
+        timing_alone=frozenset(context.id for context in contexts if context.timing_alone),
+        to_judge_again={str(selection.store.folder): note.text for note in selection.store.notes()},
+        not_analysed={str(selection.store.folder): len(broken)} if broken else {},
+        unsure_clocks=_unsure_clocks(selection.sessions),
+        reported_stages=_reported_stages(selection.sessions),
+        throttled=Counter(
+            s.key.agent
+            for s in selection.sessions
+            for t in s.turn_timings
+            if t.contention is not None and t.contention.throttled
+        ),
+        unwatched=unwatched(manifest.agents, selection.sessions),
+        spoken=spoken,
+        onset_error=onset_error(manifest.calibration),
+        not_calibrated=manifest.not_calibrated,
+        human_baseline=any(r.system in people for board in quoted.values() for r in board.systems),
+    )
+
+
+def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom, float]]:
+    """Agents whose stages are not their own marks: whose word they are, and the worst resolution of a turn in ms."""
+    found: dict[str, tuple[StagesFrom, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.stages_from not in (None, "marks"):
+                _, worst_ms = found.get(session.key.agent, (turn.stages_from, 0.0))
+                found[session.key.agent] = turn.stages_from, max(worst_ms, turn.stages_resolution_ms or 0.0)
+    return found
+
+
+def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
+    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, worst bound in ms."""
+    found: dict[str, tuple[int, float]] = {}
+    for session in sessions:
+        for turn in session.turn_timings:
+            if turn.waterfall is not None and crosses_clocks_unsurely(turn):
+                turns, worst_ms = found.get(session.key.agent, (0, 0.0))
+                found[session.key.agent] = turns + 1, max(worst_ms, turn.waterfall.clock_uncertainty_ms)
+    return found

@@ -1,0 +1,58 @@
+"""The run in one object: what `--json` prints, the terminal's table shows, and the report's verdicts are written from.
+
+`cells` is what a run found (`harness.figures.cells`), and `agents` is the short form for a run whose agents have one cell each;
+where they have several, its figures are null, because no single one would be the agent's. What weakens the figures is derived
+from them, so that it can never lag behind.
+"""
+
+from typing import Any
+
+from pydantic import Field, computed_field
+
+from harness.figures.cautions import Caution, cautions
+from harness.figures.cells import ReferenceSummary, RunFigures
+from harness.figures.circumstances import Circumstances
+
+_KEYS = frozenset({"agent", "condition", "mode", "presentation", "subset", "elo_over"})
+_ALWAYS_KNOWN = frozenset({"kind", "family"})
+
+
+class RunSummary(RunFigures):
+    """See the module's head."""
+
+    circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def agents(self) -> dict[str, dict[str, Any]]:
+        """Agent → the figures of its one cell; null where it has several."""
+        found: dict[str, dict[str, Any]] = {}
+        for cell in self.whole:
+            figures = cell.model_dump(exclude=set(_KEYS))
+            if cell.agent in found:
+                figures = {name: value if name in _ALWAYS_KNOWN else None for name, value in figures.items()}
+            found[cell.agent] = figures
+        return found
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def references(self) -> dict[str, ReferenceSummary]:
+        """Reference → its rating, where the run has one board."""
+        boards = [b for b in self.boards if b.subset == "all" and b.presentation == self.quoted(b.condition)]
+        return boards[0].references if len(boards) == 1 else {}
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def cautions(self) -> tuple[Caution, ...]:
+        """What stands with the figures wherever they are shown, gravest first."""
+        return cautions(self, self.circumstances)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def warnings(self) -> list[str]:
+        """The cautions' texts alone."""
+        return [caution.text for caution in self.cautions]
+
+    def to_json(self) -> str:
+        """The object that `--json` prints."""
+        return self.model_dump_json(by_alias=True, indent=2)

@@ -1,0 +1,241 @@
+"""The budgets file: which limits a gate holds a run to, checked to the last word before anything is played.
+
+A file that is wrong must cost no minute of playing, and a limit that could never be told must not sit in CI as a green line.
+So a key that is not known, a figure that no run has, two limits that cannot both be kept and a share of exactly none are
+refused here, each in one line.
+"""
+
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.errors import UserError
+from harness.figures.catalogue import BY_PATH, Unit
+from harness.figures.cells import Subset
+from harness.gate.evidence import PREFIXES, has_no_need_of_sound, unit_of
+from harness.ranking.gate import Rule
+from harness.scenarios.context import Context
+from harness.store.judgment import reference_name
+from harness.store.manifest import RunManifest
+
+SCHEMA: Final = 1
+Missing = Literal["fail", "ignore", "cannot tell"]
+Comparison = Literal["at_most", "at_least", "worse_than_baseline_by"]
+COMPARISONS: Final[tuple[Comparison, ...]] = ("at_most", "at_least", "worse_than_baseline_by")
+
+
+class Limit(BaseModel):
+    """One line of a budgets file. What is not named holds for each: without `agent`, for every agent of the run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    figure: str
+    agent: str | None = None
+    condition: str | None = None
+    mode: Literal["seeded", "replay"] | None = None
+    subset: Subset = "all"
+    pack: str | None = None
+    at_most: float | None = Field(default=None, strict=True)
+    at_least: float | None = Field(default=None, strict=True)
+    worse_than_baseline_by: float | None = Field(default=None, strict=True)
+    missing: Missing = "cannot tell"
+    """What a run without this figure comes to."""
+
+    @property
+    def comparison(self) -> Comparison:
+        """Which of the three it is."""
+        return next(name for name in COMPARISONS if getattr(self, name) is not None)
+
+    @property
+    def bound(self) -> float:
+        """The number that it names, in the figure's own unit."""
+        return float(getattr(self, self.comparison))
+
+    @property
+    def rule(self) -> Rule:
+        """Which side of `bound` is kept. How much worse a figure is may be no more than it says."""
+        return "at_least" if self.comparison == "at_least" else "at_most"
+
+    @property
+    def words(self) -> str:
+        """`ttfa_ms.p95 at most 500`."""
+        return f"{self.figure} {self.comparison.replace('_', ' ')} {self.bound:g}"
+
+
+class Budgets(BaseModel):
+    """A budgets file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = Field(alias="schema")
+    budgets_ms: dict[Literal["ttfa", "ttft"], Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
+    """What a turn may take, for `within_budget`; what is not named stays as the run was played."""
+    limits: tuple[Limit, ...] = Field(min_length=1)
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether a limit compares with another run."""
+        return any(limit.comparison == "worse_than_baseline_by" for limit in self.limits)
+
+
+class CellLimit(BaseModel):
+    """One limit on one cell."""
+
+    model_config = ConfigDict(frozen=True)
+
+    limit: Limit
+    agent: str
+    condition: str
+
+
+def read_budgets(path: Path) -> Budgets:
+    """The limits of a file.
+
+    Raises:
+        UserError: no such file, not YAML, another schema, an unknown key or figure, or a limit that cannot be; one line.
+    """
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--budgets {path}: cannot be read ({getattr(error, 'strerror', None) or 'not UTF-8'})") from error
+    except (yaml.YAMLError, RecursionError) as error:
+        place = getattr(error, "problem_mark", None)
+        where = f", line {place.line + 1}" if place is not None else ""
+        raise UserError(f"--budgets {path}{where}: is not YAML; see docs/gate.md for one to start from") from error
+    if not isinstance(given, dict):
+        raise UserError(f"--budgets {path}: must begin with `schema: {SCHEMA}` and hold `limits:`; see docs/gate.md")
+    if given.get("schema") != SCHEMA or isinstance(given.get("schema"), bool):
+        raise UserError(f"--budgets {path}: schema {given.get('schema', 'missing')}; this harness reads `schema: {SCHEMA}`")
+    try:
+        budgets = Budgets.model_validate(given)
+    except ValidationError as error:
+        raise UserError(f"--budgets {path}: {_first(error)}") from error
+    for k, limit in enumerate(budgets.limits, start=1):
+        problem = _problem(limit)
+        if problem:
+            raise UserError(f"--budgets {path}, limit {k}: {problem}")
+    return budgets
+
+
+def _first(error: ValidationError) -> str:
+    found = error.errors(include_url=False)[0]
+    at: list[Any] = list(found["loc"])
+    where = f"limit {at[1] + 1}: " if len(at) > 1 and isinstance(at[1], int) else ""
+    key = next((str(part) for part in reversed(at) if isinstance(part, str) and part != "[key]"), "")
+    if found["type"] == "extra_forbidden":
+        known = ", ".join(Limit.model_fields) if where else "schema, budgets_ms, limits"
+        return f"{where}{key}: unknown key; known are {known}"
+    return f"{where}{key}: {found['msg']}"
+
+
+def _problem(limit: Limit) -> str:
+    """Why a limit can hold for no run at all; empty where it can."""
+    given = [name for name in COMPARISONS if getattr(limit, name) is not None]
+    if len(given) != 1:
+        named = " and ".join(given) if given else "none"
+        return f"names {named}; name exactly one of {', '.join(COMPARISONS)}"
+    unit = unit_of(limit.figure)
+    if unit is None and limit.figure == "elo":
+        return "elo is relative to whoever else was rated; limit elo_over.REFERENCE instead"
+    if unit is None and limit.figure == "no_reply":
+        return "no_reply is a count, which grows with the run; limit no_reply_rate instead"
+    if unit is None and limit.figure.endswith("mean"):
+        return f"{limit.figure}: a mean has no interval that holds; limit a p50, a p95 or no_reply_rate instead"
+    if unit is None:
+        known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES)))
+        return f"figure {limit.figure!r}: a limit can have one of {known}"
+    return _out_of_range(limit, unit)
+
+
+def _out_of_range(limit: Limit, unit: Unit) -> str:
+    name, bound = limit.comparison, limit.bound
+    if name == "worse_than_baseline_by":
+        return f"{name} {bound:g}: must be more than 0" if bound <= 0 else ""
+    if unit == "ms" and bound < 0 and limit.figure.split(".")[0] != "decision_delay_ms":
+        return f"{name} {bound:g}: is a time in ms and cannot be under 0"
+    if unit == "share" and not 0 < bound < 1:
+        hint = "no number of turns can show that it is exactly none or all; " if bound in (0, 1) else ""
+        return f"{name} {bound:g}: is a share: {hint}give a number between 0 and 1, such as 0.02"
+    return ""
+
+
+def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context, ...], judged: bool) -> tuple[CellLimit, ...]:
+    """Every limit on every cell of a run that it is about, before the run has a figure.
+
+    A limit of another pack or mode is not about this run. `judged`: whether somebody rates its replies.
+
+    Raises:
+        UserError: a limit on what the run cannot have, two that cannot both be kept, or none that is about this run.
+    """
+    for name, asked_ms in budgets.budgets_ms.items():
+        if asked_ms != manifest.budgets_ms[name]:
+            raise UserError(
+                f"--budgets: asks for {name} within {asked_ms:g} ms, and the run counts {manifest.budgets_ms[name]:g} ms; "
+                f"say so of the run: harness report RUN --budget-{name} {asked_ms:g}"
+            )
+    found: list[CellLimit] = []
+    for k, limit in enumerate(budgets.limits, start=1):
+        if limit.pack not in (None, manifest.pack) or limit.mode not in (None, manifest.mode):
+            continue
+        problem = _cannot_have(limit, manifest, contexts, judged)
+        if problem:
+            raise UserError(f"--budgets, limit {k} ({limit.words}): {problem}")
+        agents = [a.name for a in manifest.agents if limit.agent in (None, a.name)]
+        conditions = [c for c in manifest.conditions if limit.condition in (None, c)]
+        found += [CellLimit(limit=limit, agent=a, condition=c) for a in agents for c in conditions]
+    if not found:
+        raise UserError(f"--budgets: no limit is about pack {manifest.pack} in mode {manifest.mode}; name others, or none")
+    for one, two in combinations(found, 2):
+        _refuse_contradiction(one, two)
+    return tuple(found)
+
+
+def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, ...], judged: bool) -> str:
+    names = [a.name for a in manifest.agents]
+    if limit.agent is not None and limit.agent not in names:
+        return f"the run has no agent {limit.agent!r}; it has {', '.join(names)}"
+    if limit.condition is not None and limit.condition not in manifest.conditions:
+        return f"the run has no condition {limit.condition!r}; it has {', '.join(manifest.conditions)}"
+    if limit.subset != "all" and not any(c.subset == limit.subset for c in contexts):
+        return f"the run has no {limit.subset} conversation"
+    texts = [a.name for a in manifest.agents if a.kind == "text" and limit.agent in (None, a.name)]
+    if texts and not has_no_need_of_sound(limit.figure):
+        return f"{texts[0]} is asked in text and has no sound, so no such figure; name another agent"
+    of_judges = limit.figure == "win_rate" or limit.figure.startswith("elo_over.")
+    if of_judges and not judged:
+        return "nobody judges this run's replies; name a judge, or leave the limit out"
+    if "elo_over." in limit.figure:
+        return _no_such_opponent(limit, names, contexts)
+    return ""
+
+
+def _no_such_opponent(limit: Limit, names: list[str], contexts: tuple[Context, ...]) -> str:
+    opponent = limit.figure.split("elo_over.", 1)[1]
+    references = sorted({reference_name(r.id) for c in contexts for r in c.references})
+    others = [name for name in names if limit.agent is not None and name != limit.agent]
+    if opponent in (*references, *others):
+        return ""
+    return f"there is no {opponent!r} to be above; there is {', '.join([*references, *others]) or 'nobody'}"
+
+
+def _refuse_contradiction(one: CellLimit, two: CellLimit) -> None:
+    a, b = one.limit, two.limit
+    if (one.agent, one.condition, a.subset) != (two.agent, two.condition, b.subset):
+        return
+    if a.figure == b.figure and a.comparison == b.comparison:
+        told = f"{a.comparison}: {a.bound:g} and {b.bound:g}"
+        raise UserError(f"--budgets: {a.figure} of {one.agent} has two limits {told}; keep one")
+    floors = [x for x in (a, b) if x.comparison == "at_least"]
+    tops = [x for x in (a, b) if x.comparison == "at_most"]
+    if not floors or not tops:
+        return
+    floor, top = floors[0], tops[0]
+    # No percentile is under a lower one, so a floor under the median is one under the p95.
+    same = floor.figure == top.figure or (
+        floor.figure.endswith(".p50") and top.figure == floor.figure.removesuffix(".p50") + ".p95"
+    )
+    if same and floor.bound > top.bound:
+        raise UserError(f"--budgets: {one.agent} cannot keep both {floor.words} and {top.words}; change one")

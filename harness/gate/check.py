@@ -1,0 +1,195 @@
+"""Hold a run to a budgets file: a verdict on every limit, and one on them all.
+
+The run that is checked is read as the report reads it, through the same selection. In a run that its own measurement calls
+invalid every limit is *cannot tell*, whatever its figures: frames that left late and a processor that others held are faults of
+the harness and its machine, and never the agent's. Such a run passes no gate and blames nobody. What an agent did itself (it
+crashed, broke the wire, said nothing) makes no run invalid and counts against it as ever.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from harness.errors import UserError
+from harness.figures.rank import Place
+from harness.gate.budgets import Budgets, CellLimit, limits_for
+from harness.gate.evidence import Cells, lower_is_better
+from harness.ranking.bounds import Evidence, Worsening
+from harness.ranking.gate import Decision, Verdict, decide, overall, tail_of
+from harness.scenarios.context import Context
+from harness.scenarios.pack import context_hash
+from harness.store.judgment import Judgment
+from harness.store.manifest import RunManifest
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Selection, is_agents_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One limit with its verdict. `decision` is None where the run has no such figure."""
+
+    asked: CellLimit
+    verdict: Verdict | Literal["ignored"]
+    decision: Decision | None
+    invalid: bool = False
+    """The run is invalid, so that nothing is decided whatever the figure."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in a list of limits."""
+        limit = self.asked.limit
+        subset = "" if limit.subset == "all" else f", {limit.subset}"
+        return f"{self.asked.agent} ({self.asked.condition}{subset}): {limit.words}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check found of a run."""
+
+    run: Path
+    verdict: Verdict
+    checked: tuple[Checked, ...]
+    invalid: tuple[str, ...]
+    contexts: int
+    look: int | None
+    """Which look at the run this was; None where it looked once."""
+    sessions_missing: int = 0
+    """Planned sessions that give no figure through no fault of their agent."""
+
+    @property
+    def more_needed(self) -> int | None:
+        """Further conversations that would settle what is open; None where that is nothing, or not known of all that is."""
+        wanted = [c.decision.more_needed if c.decision else None for c in self.checked if c.verdict == "cannot tell"]
+        known = [n for n in wanted if n is not None]
+        return max(known) if known and len(known) == len(wanted) else None
+
+    def as_object(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "schema": 1,
+            "run": str(self.run),
+            "verdict": self.verdict,
+            "invalid": list(self.invalid),
+            "conversations": self.contexts,
+            "sessions_missing": self.sessions_missing,
+            "look": self.look,
+            "more_needed": self.more_needed,
+            "limits": [_limit_object(c) for c in self.checked],
+        }
+
+
+def check_run(
+    store: RunStore,
+    budgets: Budgets,
+    *,
+    votes: Sequence[Judgment] = (),
+    baseline: RunStore | None = None,
+    baseline_votes: Sequence[Judgment] = (),
+    look: int | None = None,
+) -> CheckResult:
+    """The verdicts on one run as it stands.
+
+    Args:
+        look: which look this is, from 1, of a check that plays on until it is clear; None: it looks once.
+
+    Raises:
+        UserError: the run cannot have a figure that is limited, or the baseline holds other conversations.
+    """
+    selection = Selection(store, votes)
+    manifest = store.manifest
+    asked = limits_for(budgets, manifest, selection.contexts, judged=_is_judged(selection))
+    before = None
+    if baseline is not None:
+        refuse_other_conversations(baseline, manifest, store.contexts_as_played())
+        before = Cells(Selection(baseline, baseline_votes), frozenset(manifest.context_ids))
+    cells, tail = Cells(selection), tail_of(len(asked), look)
+    invalid = tuple(manifest.invalid)
+    checked = tuple(_checked(one, cells, before, tail) for one in asked)
+    if invalid:
+        checked = tuple(_undecided(one) for one in checked)
+    return CheckResult(
+        run=store.folder,
+        verdict=overall([c.verdict for c in checked if c.verdict != "ignored"]),
+        checked=checked,
+        invalid=invalid,
+        contexts=len({s.key.context_id for s in selection.sessions}),
+        look=look,
+        sessions_missing=_missing(selection),
+    )
+
+
+def _missing(selection: Selection) -> int:
+    manifest = selection.manifest
+    planned = len(manifest.context_ids) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
+    return planned - sum(s.status == "finished" or is_agents_fault(s.failure_kind) for s in selection.sessions)
+
+
+def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contexts: Sequence[Context]) -> None:
+    """A regression is read from the same conversations, or it might be theirs.
+
+    Raises:
+        UserError: the baseline lacks a conversation, an agent, a condition or the mode of the run.
+    """
+    then = baseline.manifest
+    before = {c.id: context_hash(c) for c in baseline.contexts_as_played()}
+    other = [c.id for c in contexts if before.get(c.id) != context_hash(c)]
+    if other:
+        more = f" and {len(other) - 1} more" if len(other) > 1 else ""
+        raise UserError(
+            f"--baseline {baseline.folder}: holds other conversations (not {other[0]}{more} as it is here); "
+            "play the baseline again on the same pack"
+        )
+    for what, here, there in (
+        ("agent", [a.name for a in manifest.agents], [a.name for a in then.agents]),
+        ("condition", manifest.conditions, then.conditions),
+        ("mode", [manifest.mode], [then.mode]),
+    ):
+        missing = [name for name in here if name not in there]
+        if missing:
+            raise UserError(f"--baseline {baseline.folder}: has no {what} {missing[0]}; it has {', '.join(there)}")
+
+
+def _is_judged(selection: Selection) -> bool:
+    return any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
+
+
+def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) -> Checked:
+    limit = asked.limit
+    place = Place(asked.condition, HEARD, limit.subset)
+    found: Evidence | None = cells.evidence(limit.figure, asked.agent, place)
+    if found is not None and limit.comparison == "worse_than_baseline_by":
+        earlier = before.evidence(limit.figure, asked.agent, place) if before is not None else None
+        found = Worsening(found, earlier, lower_is_better(limit.figure)) if earlier is not None else None
+    if found is None:
+        return Checked(asked, "ignored" if limit.missing == "ignore" else limit.missing, None)
+    decision = decide(found, limit.rule, limit.bound, tail)
+    return Checked(asked, decision.verdict, decision)
+
+
+def _undecided(checked: Checked) -> Checked:
+    """A limit in an invalid run."""
+    if checked.verdict == "ignored":
+        return checked
+    decision = checked.decision and replace(checked.decision, verdict="cannot tell", more_needed=None)
+    return replace(checked, verdict="cannot tell", decision=decision, invalid=True)
+
+
+def _limit_object(checked: Checked) -> dict[str, Any]:
+    limit, decision = checked.asked.limit, checked.decision
+    return {
+        "figure": limit.figure,
+        "agent": checked.asked.agent,
+        "condition": checked.asked.condition,
+        "subset": limit.subset,
+        "limit": {limit.comparison: limit.bound},
+        "value": _finite(decision.value) if decision else None,
+        "interval": [_finite(end) for end in decision.interval] if decision else None,
+        "verdict": checked.verdict,
+        "more_needed": decision.more_needed if decision else None,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,131 @@
+"""The figures that a limit can name, and what a run knows of each.
+
+A figure goes by its dotted path in `cells`, and is made of the very turns, verdicts and words that the cell's own figure is
+made of. Only figures stand here for which an error can be stated far out in the tails. A count that grows with the run has
+none, so no reply is limited as a share of turns (`no_reply_rate`). `people.` before a figure of quality takes people's votes
+alone.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from harness.figures.catalogue import BY_PATH, Unit
+from harness.figures.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
+from harness.figures.latency import heard_turns, kept_turns, latency_values, within_budget_flags
+from harness.figures.rank import Place, contexts_of
+from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
+from harness.ranking.board import Board
+from harness.ranking.bounds import EloOverReference, Evidence, Share, percentile_of, share_of_flags
+from harness.ranking.leaderboard import leaderboard
+from harness.store.judgment import Judgment
+from harness.store.selection import HEARD, Selection, Turns
+
+PEOPLE: Final = "people."
+_OVER: Final = "elo_over."
+PREFIXES: Final = (_OVER, PEOPLE + _OVER)
+_DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_delay_values}
+
+
+def unit_of(figure: str) -> Unit | None:
+    """The unit of a figure; None where no limit can be put on it."""
+    if any(figure.startswith(prefix) and len(figure) > len(prefix) for prefix in PREFIXES):
+        return "elo"
+    return BY_PATH[figure].unit if figure in BY_PATH else None
+
+
+def lower_is_better(figure: str) -> bool:
+    """Which way a figure points."""
+    return unit_of(figure) != "elo" and not BY_PATH[figure].higher_is_better
+
+
+def has_no_need_of_sound(figure: str) -> bool:
+    """Whether an agent that is asked in text can have it."""
+    return unit_of(figure) == "elo" or "sound" not in BY_PATH[figure].needs
+
+
+class Cells:
+    """What is known of each figure in the cells of one run. `contexts`: of these conversations alone (a baseline's)."""
+
+    def __init__(self, selection: Selection, contexts: frozenset[str] | None = None) -> None:
+        self._selection = selection
+        self._only = contexts
+        self._board = lru_cache(maxsize=None)(self._fit)
+
+    def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
+        """What the run knows of one figure; None where it has none."""
+        inside = contexts_of(self._selection, place)
+        inside = inside if self._only is None else inside & self._only
+        people, name = figure.startswith(PEOPLE), figure.removeprefix(PEOPLE)
+        if name.startswith(_OVER):
+            return self._elo(place, inside, people, agent, name.removeprefix(_OVER))
+        if name == "win_rate":
+            return _wins(self._rows(place, inside, people), agent)
+        if name in ("understood_wer", "heard_wer"):
+            return self._word_errors(name, agent, place.condition, inside)
+        turns = {c: g for c, g in self._selection.turns(agent, place.condition).items() if c in inside}
+        if "." in name and name.split(".")[0] != "within_budget":
+            return _of_times(turns, *name.split("."))
+        return self._of_turns(turns, name)
+
+    def _of_turns(self, turns: Turns, name: str) -> Evidence | None:
+        if name.startswith("within_budget."):
+            figure = name.removeprefix("within_budget.")
+            return share_of_flags(within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure]))
+        if name == "pauses_cut_share":
+            return share_of_flags(inner_pauses_cut(turns))
+        kept = kept_turns(turns)
+        if name == "false_start_rate":
+            return share_of_flags({c: [float(cut) for t in group for cut in t.pause_was_cut] for c, group in kept.items()})
+        if name == "cut_in_rate":
+            return share_of_flags({c: [float(t.cut_in) for t in group] for c, group in kept.items()})
+        return share_of_flags({c: [float(t.no_reply) for t in group] for c, group in heard_turns(turns).items()})
+
+    def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
+        sessions = [s for s in self._selection.of(agent, condition) if s.key.context_id in inside]
+        contexts = {c.id: c for c in self._selection.contexts}
+        return _errors(heard_pairs(sessions) if name == "heard_wer" else understood_pairs(sessions, contexts))
+
+    def _elo(self, place: Place, inside: frozenset[str], people: bool, agent: str, other: str) -> Evidence | None:
+        board = self._board(place, inside, people)
+        if board is None or not {agent, other} <= {row.system for row in board.systems} or agent == other:
+            return None
+        if board[agent].part != board[other].part:
+            return None
+        met = {row.context for row in self._rows(place, inside, people) if {row.system_a, row.system_b} == {agent, other}}
+        return EloOverReference(board, agent, other, len(met))
+
+    def _fit(self, place: Place, inside: frozenset[str], people: bool) -> Board | None:
+        rows = self._rows(place, inside, people)
+        return leaderboard(rows, seed=self._selection.manifest.seed) if rows else None
+
+    def _rows(self, place: Place, inside: frozenset[str], people: bool) -> list[Judgment]:
+        rows = self._selection.rows(place.condition, HEARD)
+        return [row for row in rows if row.context in inside and (row.source == "human" or not people)]
+
+
+def _of_times(turns: Turns, name: str, kind: str) -> Evidence | None:
+    values = _DELAYS[name](turns) if name in _DELAYS else latency_values(turns, name.removesuffix("_ms"))
+    return percentile_of(values, {"p50": 0.50, "p95": 0.95}[kind])
+
+
+def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:
+    """Context → of each comparison of the agent 1 won, 0 lost, and a half for a tie."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        if agent in (row.system_a, row.system_b):
+            won = row.system_a if row.winner == "a" else row.system_b
+            found.setdefault(row.context, []).append(0.5 if row.winner == "tie" else float(won == agent))
+    return share_of_flags(found)
+
+
+def _errors(pairs: Sequence[tuple[str, Pair]]) -> Evidence | None:
+    found: dict[str, list[tuple[int, int]]] = {}
+    for context, pair in pairs:
+        found.setdefault(context, []).append(word_errors(pair))
+    totals = np.array([np.sum(counts, axis=0) for counts in found.values()], dtype=np.float64).reshape(-1, 2)
+    totals = totals[totals[:, 1] > 0]
+    # More errors than words (a recogniser that raves) are as bad as all of them.
+    return Share(np.minimum(totals[:, 0], totals[:, 1]), totals[:, 1]) if len(totals) else None

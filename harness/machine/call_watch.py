@@ -1,0 +1,137 @@
+"""Watching the machine during one call: a sample of the kernel's counters ten times a second.
+
+Ten a second because a figure rests on stretches of half a second and more, and a sample costs the machine about as much as it
+tells: READING_COST
+
+It runs in a thread of the run's own process, never in the caller's. Under load it comes late; the counters do not mind.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from harness.clock import now_ns
+from harness.machine.control_group import control_groups
+from harness.machine.cpu_times import CpuTimes, busy_ms, cpu_times, idle_of_all_ms, stolen_counts_as_run
+from harness.machine.kernel_counters import ProcessCounters, slowest_mhz, stalled_ms, throttled
+from harness.recording.machine_track import MachineSample, MachineTrack
+from harness.timeline import NS_PER_MS
+
+PERIOD_S: Final = 0.1
+CHILDREN_PERIOD_S: Final = 2.0
+"""How often new processes of the agent are looked for in the whole table, as in `telemetry`."""
+LEAST_COUNTED: Final = 0.5
+"""Of the time that passed. A sandbox that shows a `/proc/stat` of zeros would make every processor look busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Everything read at one instant; which processors count is known at the end."""
+
+    at_ns: int
+    cpus: Mapping[int, CpuTimes]
+    idle_ms: float | None
+    agent_ran_ms: float
+    agent_waited_ms: float | None
+    harness_ran_ms: float
+    stalled_ms: float | None
+    throttled: int | None
+    slowest_mhz: float | None
+    quota_ms: float | None
+
+
+class CallWatch:
+    """Samples from `with` to its end. `agent` are the process ids of the agent that is spoken to and of its companions,
+    `caller` the caller's."""
+
+    def __init__(self, agent: Sequence[int], caller: Sequence[int]) -> None:
+        self._agent = ProcessCounters(roots=agent)
+        self._harness = ProcessCounters(roots=caller, alone=(os.getpid(),))
+        self._groups = control_groups(agent)
+        self._looks: list[_Look] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="call-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @property
+    def track(self) -> MachineTrack | None:
+        """What was seen; None where this system counts nothing of it."""
+        if not self._looks or not _counts(self._looks[0], self._looks[-1]):
+            return None
+        shown = frozenset.intersection(*(frozenset(look.cpus) for look in self._looks))
+        # A container may be shown processors under numbers of its own: then all of them stand for those of the agent.
+        named = self._agent.cpus & shown
+        cpus = named or shown
+        harness_here = bool(self._harness.cpus) and self._harness.cpus & shown <= cpus
+        first, last = self._looks[0].cpus, self._looks[-1].cpus
+        taken = sorted(c for c in cpus if last[c].stolen_ms > first[c].stolen_ms)
+        samples = tuple(self._sample(look, cpus, taken, harness_here) for look in self._looks)
+        return MachineTrack(len(cpus), samples, tuple(sorted(named)), stolen_counts_as_run())
+
+    def _sample(self, look: _Look, cpus: frozenset[int], taken: Sequence[int], harness_here: bool) -> MachineSample:
+        first = self._looks[0]
+        idle_ms = look.idle_ms - first.idle_ms if look.idle_ms is not None and first.idle_ms is not None else None
+        stolen = tuple(look.cpus[c].stolen_ms - first.cpus[c].stolen_ms for c in taken)
+        return MachineSample(
+            at_ns=look.at_ns,
+            busy_ms=busy_ms(first.cpus, look.cpus, cpus, (look.at_ns - first.at_ns) / NS_PER_MS, idle_ms),
+            stolen_ms=sum(stolen),
+            agent_ran_ms=look.agent_ran_ms,
+            agent_waited_ms=look.agent_waited_ms,
+            # Where the harness may run on other processors too, how much of it ran on these is not known.
+            harness_ran_ms=look.harness_ran_ms if harness_here else 0.0,
+            stalled_ms=look.stalled_ms,
+            throttled=look.throttled,
+            slowest_mhz=look.slowest_mhz,
+            quota_ms=look.quota_ms,
+            stolen_by_cpu_ms=stolen,
+        )
+
+    def _run(self) -> None:
+        due_s = looked_s = time.monotonic()
+        # Elsewhere than on Linux there is nothing to read, and then there is no track.
+        with suppress(OSError):
+            self._looks.append(self._look())
+            while not self._stop.wait(max(0.0, due_s - time.monotonic())):
+                due_s = max(due_s + PERIOD_S, time.monotonic())
+                if time.monotonic() - looked_s > CHILDREN_PERIOD_S:
+                    self._agent.find_children()
+                    looked_s = time.monotonic()
+                self._looks.append(self._look())
+            self._looks.append(self._look())
+
+    def _look(self) -> _Look:
+        ran_ms, waited_ms = self._agent.look()
+        harness_ms, _ = self._harness.look()
+        group_stalled_ms = self._groups.stalled_ms()
+        return _Look(
+            at_ns=now_ns(),
+            cpus=cpu_times(),
+            idle_ms=idle_of_all_ms(),
+            agent_ran_ms=ran_ms,
+            agent_waited_ms=waited_ms,
+            harness_ran_ms=harness_ms,
+            stalled_ms=group_stalled_ms if group_stalled_ms is not None else stalled_ms(),
+            throttled=throttled(),
+            slowest_mhz=slowest_mhz(),
+            quota_ms=self._groups.throttled_ms(),
+        )
+
+
+def _counts(first: _Look, last: _Look) -> bool:
+    """Whether the system counts what its processors do."""
+    passed_ms = (last.at_ns - first.at_ns) / NS_PER_MS * len(first.cpus)
+    both = first.cpus.keys() & last.cpus.keys()
+    return sum(last.cpus[c].counted_ms - first.cpus[c].counted_ms for c in both) >= LEAST_COUNTED * passed_ms

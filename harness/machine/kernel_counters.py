@@ -1,0 +1,144 @@
+"""What Linux counts of its scheduler, for the machine and for the processes of an agent.
+
+Beside `cpu_times` and `control_group`, taken from `/proc` (proc(5); Documentation/accounting/psi.rst and
+Documentation/scheduler/sched-stats.rst of the kernel):
+
+* `/proc/PID/task/*/schedstat`: of each thread, time on a processor and time *ready but waiting* for one. In nanoseconds.
+* `/proc/pressure/cpu`: how long some thread of the machine waited.
+* `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
+  shows them; most virtual ones do not.
+
+A thread that ends takes its counters with it, so what was last seen of every thread is kept and the sums never fall.
+Children are read at every look where the kernel lists them (`task/*/children`). One that is found later counts with what it
+ran from then on, and with all that it waited: so others' work may come out larger, and the agent's waiting never smaller,
+than it was.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from harness.machine.control_group import pressure_ms
+from harness.machine.cpu_times import PROC, allowed_cpus
+
+CPUS: Final = Path("/sys/devices/system/cpu")
+_NS_PER_MS: Final = 1e6
+_Counts = tuple[float, float]
+"""Of one thread, in ms: on a processor, and waiting for one."""
+
+
+def stalled_ms() -> float | None:
+    """How long some thread waited for a processor, since the machine started; None where the kernel does not say."""
+    return pressure_ms(PROC / "pressure" / "cpu")
+
+
+def throttled() -> int | None:
+    """How often cores were slowed down for heat, since the machine started; None where it does not say."""
+    counts = _numbers(_every_core("thermal_throttle/core_throttle_count"))
+    return int(sum(counts)) if counts else None
+
+
+def slowest_mhz() -> float | None:
+    """The lowest frequency of any core; None where the machine does not say."""
+    khz = _numbers(_every_core("cpufreq/scaling_cur_freq"))
+    return min(khz) / 1000 if khz else None
+
+
+class ProcessCounters:
+    """Processor time, and time ready but waiting, of some processes, from `look` to `look`. `roots` are followed with all
+    their children, `alone` without."""
+
+    def __init__(self, roots: Sequence[int] = (), alone: Sequence[int] = ()) -> None:
+        self._roots = roots
+        self._alone = alone
+        self._threads: dict[tuple[int, int], _Counts] = {}
+        self._processes: dict[int, float] = {}
+        self._ran_unseen_ms = 0.0
+        """What processes had run when they were found late."""
+        self._pids: dict[int, None] = {}
+        self._cpus: frozenset[int] = frozenset()
+        self.find_children()
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """The processors that any of them could use, whenever it was found; empty where the system does not say."""
+        return self._cpus
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Those that are known and may still live."""
+        return tuple(self._pids)
+
+    def find_children(self) -> None:
+        """Look for children that `look` did not find. This reads the whole process table, so it is not done at every look."""
+        found = dict.fromkeys((*self._alone, *self._roots))
+        for root in self._roots:
+            with suppress(psutil.Error):
+                found |= dict.fromkeys(child.pid for child in psutil.Process(root).children(recursive=True))
+        late = [pid for pid in found if pid not in self._pids] if self._pids else []
+        self._ran_unseen_ms += sum(ran for pid in late for _, (ran, _) in _threads_of(pid))
+        self._pids |= found
+        self._cpus = self._cpus.union(*(allowed_cpus(pid) for pid in self._pids))
+
+    def look(self) -> tuple[float, float | None]:
+        """(time on a processor, time waiting for one) in ms of everything ever seen; None where waiting is not counted."""
+        queue = list(self._pids)
+        for pid in queue:
+            if not self._look_at(pid):
+                del self._pids[pid]
+                continue
+            born = [child for child in _children_of(pid) if child not in self._pids] if pid not in self._alone else []
+            self._pids |= dict.fromkeys(born)
+            queue += born
+        if not self._threads:
+            return sum(self._processes.values()), None
+        ran, waited = zip(*self._threads.values(), strict=True)
+        return sum(ran) - self._ran_unseen_ms, sum(waited)
+
+    def _look_at(self, pid: int) -> bool:
+        """False once it has ended."""
+        alive = Path(f"{PROC}/{pid}/task").exists()
+        self._threads |= {(pid, thread): counts for thread, counts in _threads_of(pid)}
+        if not self._threads:
+            with suppress(psutil.Error):
+                times = psutil.Process(pid).cpu_times()
+                self._processes[pid] = 1000 * (times.user + times.system)
+        return alive
+
+
+def _threads_of(pid: int) -> Iterator[tuple[int, _Counts]]:
+    """(thread, its counters) of a process, as far as it lives."""
+    with suppress(OSError):
+        for thread in os.listdir(f"{PROC}/{pid}/task"):
+            # A thread may end between the listing and the reading.
+            with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/schedstat", "rb", 0) as file:
+                ran, waited, _ = file.read().split()
+                yield int(thread), (int(ran) / _NS_PER_MS, int(waited) / _NS_PER_MS)
+
+
+def _children_of(pid: int) -> list[int]:
+    """The children that its threads have now; none where this kernel does not list them."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"{PROC}/{pid}/task"):
+            with suppress(OSError, ValueError), open(f"{PROC}/{pid}/task/{thread}/children", "rb", 0) as file:
+                found += map(int, file.read().split())
+    return found
+
+
+@cache
+def _every_core(name: str) -> tuple[Path, ...]:
+    return tuple(CPUS.glob(f"cpu[0-9]*/{name}"))
+
+
+def _numbers(paths: Iterable[Path]) -> list[float]:
+    found = []
+    for path in paths:
+        with suppress(OSError, ValueError):
+            found.append(float(path.read_text("ascii")))
+    return found

@@ -1,0 +1,123 @@
+"""Measure a finished run again by the present method, and say what changed.
+
+A recording keeps raw facts so that a better method can be applied to it years later. The old figures are replaced; what
+they were, and by which method, is returned, so that nobody has to guess why a table moved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from harness.audio.vocal import DetectorMissing, VocalDetector, silero
+from harness.errors import UserError
+from harness.figures.validity import with_validity
+from harness.measuring.timings import keep_timings, timings_of
+from harness.store.run_store import RunStore
+from harness.store.session import Session
+from harness.store.step_failure import StepFailure
+from harness.timing.event_words import with_event_words
+from harness.timing.figures import TurnTiming
+from harness.timing.measure import METHOD
+from harness.timing.words import all_with_words
+
+CHANGED_MS: Final = 0.05
+"""Figures that moved by less are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One session whose answer is now timed otherwise. Times in ms, None where there was no figure."""
+
+    session: str
+    context: str
+    agent: str
+    before_ms: float | None
+    after_ms: float | None
+    before_discarded: str | None
+    after_discarded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retimed:
+    """What `retime` did."""
+
+    run: str
+    sessions: int
+    methods_before: tuple[str, ...]
+    changes: tuple[Change, ...]
+    failures: tuple[StepFailure, ...] = ()
+    """Sessions that could not be measured; they are missing from the run until this program can."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that `harness retime --json` prints."""
+        return {
+            "schema": 1,
+            "run": self.run,
+            "method": METHOD,
+            "methods_before": list(self.methods_before),
+            "sessions": self.sessions,
+            "changed": [
+                {
+                    "session": c.session, "context": c.context, "agent": c.agent,
+                    "ttfa_ms": {"before": c.before_ms, "after": c.after_ms},
+                    "discarded": {"before": c.before_discarded, "after": c.after_discarded},
+                }
+                for c in self.changes
+            ],
+            "failed": [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in self.failures],
+        }  # fmt: skip
+
+
+def retime(
+    store: RunStore, *, vocal: VocalDetector | None = None, progress: Callable[[int, int], None] | None = None
+) -> Retimed:
+    """Measure every finished spoken session of a run again and store the new figures; what fails is named and kept.
+
+    Raises:
+        UserError: the speech detector is not installed.
+    """
+    try:
+        detector = vocal or silero()
+    except DetectorMissing as error:
+        raise UserError(str(error)) from error
+    sessions = [s for s in store.sessions() if s.status == "finished" and (s.folder / "recording.json").exists()]
+    changes: list[Change] = []
+    failures: list[StepFailure] = []
+    for k, session in enumerate(sessions):
+        found = timings_of(session.id, partial(store.recording, session), partial(store.machine_track, session), detector)
+        if isinstance(found, StepFailure):
+            failures.append(found)
+        else:
+            if session.heard_words is not None:
+                found = all_with_words(found, session.heard_words)
+                found = (*found[:-1], with_event_words(found[-1], session.heard_words, session.written_text))
+            if _moved(session.timing, found[-1]):
+                changes.append(_change(session, found[-1]))
+        keep_timings(store, session.id, found)
+        if progress is not None:
+            progress(k + 1, len(sessions))
+    store.set_manifest(with_validity(store))
+    methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
+    return Retimed(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
+
+
+def _change(session: Session, after: TurnTiming) -> Change:
+    before = session.timing
+    return Change(
+        session.id,
+        session.key.context_id,
+        session.key.agent,
+        before.ttfa_ms if before else None,
+        after.ttfa_ms,
+        before.left_out if before else None,
+        after.left_out,
+    )
+
+
+def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:
+    if before is None or before.left_out != after.left_out or before.no_reply != after.no_reply:
+        return True
+    if before.ttfa_ms is None or after.ttfa_ms is None:
+        return before.ttfa_ms != after.ttfa_ms
+    return abs(before.ttfa_ms - after.ttfa_ms) > CHANGED_MS

@@ -1,1 +1,0 @@
-"""What can be run again, alone, on a finished run: measure, transcribe, judge, label, take in votes, rank, summarise."""

@@ -1,0 +1,62 @@
+"""Marks for an agent that stamps none: from its spans where it has any, else from what it reports over its wire.
+
+Spans are stamped where things happen, by the agent's own clock, so they win for the model and the voice. They know nothing of
+when the turn was decided or the words were known, and not every service is traced; what they lack is taken from the wire, a
+decision not later than the request it led to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from harness.agents import marks
+from harness.agents.connection import Mark
+from harness.recording.record import Arrival
+from harness.timeline import NS_PER_MS
+from harness.timing.clock_offset import KNOWN
+from harness.timing.marks_from_spans import TracedRequest, traced_requests
+from harness.timing.marks_from_wire import BURST_GAP_MS, bursts_of, reported_marks
+
+
+def told_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:
+    """Marks made of spans and reports; none where the agent stamps its own, or tells nothing."""
+    if any(mark.name in KNOWN for mark in found):
+        return ()
+    reported = reported_marks(found, arrivals)
+    requests = traced_requests(found)
+    if not requests:
+        return reported
+    bursts = bursts_of(arrivals)
+    whole = [_heard_in_time(_with_voice(requests, k, reported), bursts) for k in range(len(requests))]
+    made = [mark for k, request in enumerate(whole) for mark in request.marks(k)]
+    rest = [_before_its_request(mark, requests) for mark in reported if "request" not in mark.detail]
+    return tuple(sorted([*made, *rest], key=lambda mark: mark.at_ns))
+
+
+def _with_voice(requests: Sequence[TracedRequest], k: int, reported: Sequence[Mark]) -> TracedRequest:
+    """A request whose voice has no span, with what was reported of the voice before the next request."""
+    request = requests[k]
+    if request.first_audio is not None:
+        return request
+    until_ns = requests[k + 1].asked if k + 1 < len(requests) else None
+    within = [m for m in reported if m.at_ns >= request.asked and (until_ns is None or m.at_ns < until_ns)]
+    made = next((m for m in within if m.name == marks.TTS_FIRST_AUDIO), None)
+    started = next((m for m in within if m.name == marks.TTS_STARTED), None)
+    if made is None or started is None:
+        return request
+    return replace(request, voice_started=started.at_ns, first_audio=made.at_ns)
+
+
+def _heard_in_time(request: TracedRequest, bursts: Sequence[int]) -> TracedRequest:
+    """Audio is not made after it was heard: what the clocks differ by must not give the reply to another request."""
+    made = request.first_audio
+    if made is None:
+        return request
+    late = [at for at in bursts if 0 < made - at < BURST_GAP_MS * NS_PER_MS]
+    return replace(request, first_audio=max(late[0], request.voice_started or late[0])) if late else request
+
+
+def _before_its_request(mark: Mark, requests: Sequence[TracedRequest]) -> Mark:
+    if mark.name != marks.TURN_DECIDED:
+        return mark
+    led_to = [r.asked for r in requests if 0 < mark.at_ns - r.asked < BURST_GAP_MS * NS_PER_MS]
+    return replace(mark, at_ns=led_to[-1]) if led_to else mark

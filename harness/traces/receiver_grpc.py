@@ -1,0 +1,90 @@
+"""Spans over gRPC, for agents whose exporter speaks that and not HTTP: OTLP's other door, on the same port.
+
+Both of OpenTelemetry's exporters read the same variable for where to send, and an agent does not say beforehand which it has.
+So one address has to serve both: a connection that begins as HTTP/2 is handed on to the server here (`handed_on`), any other is
+HTTP/1.1 and stays with `harness.traces.receiver`. gRPC has no room for the agent's name in its path; it comes as a header,
+which the exporters take from the environment too.
+
+grpcio comes with the extra `traces`; without it, agents that export over gRPC are not heard, and nothing else changes.
+"""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from typing import Any, Final
+
+AGENT_HEADER: Final = "x-harness-agent"
+_SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
+_METHOD: Final = "Export"
+EXPORT: Final = f"/{_SERVICE}/{_METHOD}"
+PREFACE: Final = b"PRI * HTTP/2.0"
+"""How every HTTP/2 connection begins whose client knows beforehand that it is one (RFC 9113, section 3.4)."""
+_WORKERS: Final = 4
+_CHUNK: Final = 65_536
+
+Take = Callable[[str, bytes], None]
+"""Given the agent's name and one message; raises ValueError where it is none."""
+
+
+def available() -> bool:
+    """Whether gRPC can be served."""
+    return find_spec("grpc") is not None
+
+
+class GrpcSpans:
+    """A gRPC server on a port of its own on this machine."""
+
+    def __init__(self, take: Take, most_bytes: int) -> None:
+        import grpc
+
+        def export(message: bytes, context: Any) -> bytes:
+            named = dict(context.invocation_metadata())
+            try:
+                take(str(named.get(AGENT_HEADER, "")), message)
+            except ValueError as error:
+                context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+            # An empty ExportTraceServiceResponse: everything was taken.
+            return b""
+
+        methods = {_METHOD: grpc.unary_unary_rpc_method_handler(export)}
+        options = (("grpc.max_receive_message_length", most_bytes), ("grpc.so_reuseport", 0))
+        self._server = grpc.server(
+            ThreadPoolExecutor(_WORKERS), handlers=[grpc.method_handlers_generic_handler(_SERVICE, methods)], options=options
+        )
+        self.port: int = self._server.add_insecure_port("127.0.0.1:0")
+        self._server.start()
+
+    def close(self) -> None:
+        """Stop, without waiting for who still sends."""
+        self._server.stop(None)
+
+
+def begins_as_http2(connection: socket.socket, timeout_s: float = 5.0) -> bool:
+    """Whether a client speaks HTTP/2, from its first bytes, which stay unread."""
+    connection.settimeout(timeout_s)
+    try:
+        return connection.recv(len(PREFACE), socket.MSG_PEEK) == PREFACE
+    except OSError:
+        return False
+    finally:
+        connection.settimeout(None)
+
+
+def handed_on(client: socket.socket, port: int) -> None:
+    """Carry a connection to and from a port of this machine, until either side ends it."""
+    with socket.create_connection(("127.0.0.1", port)) as server:
+        back = threading.Thread(target=_carry, args=(server, client), name="spans-back", daemon=True)
+        back.start()
+        _carry(client, server)
+        back.join()
+
+
+def _carry(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while part := source.recv(_CHUNK):
+            sink.sendall(part)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)

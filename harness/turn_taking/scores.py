@@ -1,0 +1,163 @@
+"""What gives the end of a turn away, worked out from the instants of a pack as they were heard.
+
+Every cue is one number turned so that more of it ought to mean an end, and is judged by itself: the area under the curve
+needs no model of the caller that could be fitted to the pack at hand.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from harness.ranking.auc import Separation
+from harness.ranking.board import Interval
+from harness.ranking.exact import share_interval
+from harness.ranking.percentiles import share_of
+from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.scenarios.pause_law import distance_from_law
+from harness.scenarios.turn_ends import Instant, InstantKind
+from harness.turn_taking.cues import length_gives_it_away, separated
+
+FINISHED: Final = 0.5
+"""The probability at which pipecat takes a turn as finished."""
+SHARES_MS: Final = (300, 600, 1_000, 1_600)
+"""Lengths at which people's pauses are published (eot-bench)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One instant with what is heard of it. Falls are positive when the last stretch is lower than what came before."""
+
+    instant: Instant
+    seconds: float
+    pitch_fall_st: float | None
+    """In semitones; None where nothing voiced stands before the silence."""
+    level_fall_db: float | None
+    finished: float
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share with its interval over conversations, of `of` instants."""
+
+    value: float | None
+    interval: Interval | None
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTaking:
+    """Everything that `harness scenarios check --turn-taking` says of a pack's callers."""
+
+    every_turn: bool
+    turns: int
+    recordings: int
+    """Turns that are recordings: their pauses are in the sound and not in a text, so they are left out."""
+    auc: Mapping[str, Separation]
+    """By cue: what separates ends from pauses; 0.5 says nothing, over 0.5 an end has more of it."""
+    finished: Mapping[InstantKind, Share]
+    smart_turn: Separation
+    longer: Mapping[int, Share]
+    """Share of marked pauses longer than so many ms."""
+    law_distance: float | None
+    words: tuple[float, ...]
+    """Words a turn at 10, 25, 50, 75 and 90 %."""
+    without_pause: int
+    """Turns that hold no marked pause."""
+    pauses_ms: tuple[int, ...]
+    words_a_turn: tuple[int, ...]
+
+    def problems(self) -> tuple[str, ...]:
+        """Why the pack is unfit for comparing endpointing; nothing where it is fit."""
+        said = length_gives_it_away(self.auc["words"])
+        return (said,) if said else ()
+
+    def as_json(self) -> dict[str, Any]:
+        """What programs read of this; shares and areas are 0 to 1, what is not known is null."""
+        longer = {f"over_{ms}_ms": share.value for ms, share in self.longer.items()}
+        return {
+            "turns": "every" if self.every_turn else "last",
+            "n_turns": self.turns,
+            "recordings_left_out": self.recordings,
+            "auc": {cue: found.auc for cue, found in self.auc.items()},
+            "auc_interval": {cue: found.interval for cue, found in self.auc.items()},
+            "smart_turn": {
+                "ends": self.finished["end"].value,
+                "mid_sentence": self.finished["mid_sentence"].value,
+                "after_sentence": self.finished["after_sentence"].value,
+                "auc": self.smart_turn.auc,
+                "intervals": {
+                    "ends": self.finished["end"].interval,
+                    "mid_sentence": self.finished["mid_sentence"].interval,
+                    "after_sentence": self.finished["after_sentence"].interval,
+                    "auc": self.smart_turn.interval,
+                },
+                "of": {kind: share.of for kind, share in self.finished.items()},
+            },
+            "pauses": {
+                "n": len(self.pauses_ms),
+                **longer,
+                "intervals": {f"over_{ms}_ms": share.interval for ms, share in self.longer.items()},
+                "distance_from_law": self.law_distance,
+                "turns_without": self.without_pause,
+            },
+            "words": dict(zip(("p10", "p25", "p50", "p75", "p90"), self.words, strict=True)),
+            "fit_for_endpointing": not self.problems(),
+        }
+
+
+def leads_on(instant: Instant) -> float:
+    """1 where the last word lets the speaker go on for sure ("and", "the", "um"), by the cascade's own list; else 0."""
+    from harness.agents.cascade.turn_scorers import leads_on as word_leads_on
+
+    return float(word_leads_on(" ".join(instant.said)))
+
+
+def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0, seed: int = 0) -> TurnTaking:
+    """The figures of a pack from its instants. Every cue is turned so that more of it ought to mean an end."""
+    by_instant = {id(h.instant): h for h in heard}
+    found = [h.instant for h in heard]
+    cues: dict[str, Callable[[Instant], float | None]] = {
+        "words": lambda i: float(len(i.said)),
+        "seconds": lambda i: by_instant[id(i)].seconds,
+        "last_word": lambda i: 1 - leads_on(i),
+        "closing_punctuation": lambda i: float(i.said[-1].rstrip("\"'”’)").endswith((".", "?", "!"))),
+        "level_fall": lambda i: by_instant[id(i)].level_fall_db,
+        "pitch_fall": lambda i: by_instant[id(i)].pitch_fall_st,
+    }
+    pauses = [(i.context, i.pause_ms) for i in found if i.pause_ms is not None]
+    words = tuple(len(i.said) for i in found if i.kind == "end")
+    p10, p25, p50, p75, p90 = (float(p) for p in np.percentile(words, (10, 25, 50, 75, 90)))
+    paused = {(i.context, i.turn) for i in found if i.kind != "end"}
+    kinds: tuple[InstantKind, ...] = ("end", "mid_sentence", "after_sentence")
+    return TurnTaking(
+        every_turn=every_turn,
+        turns=len(words),
+        recordings=recordings,
+        auc={cue: separated(found, value, seed) for cue, value in cues.items()},
+        finished={
+            kind: _share([(h.instant.context, h.finished >= FINISHED) for h in heard if h.instant.kind == kind], seed)
+            for kind in kinds
+        },
+        smart_turn=separated(found, lambda i: by_instant[id(i)].finished, seed),
+        longer={limit: _share([(c, ms > limit) for c, ms in pauses], seed) for limit in SHARES_MS},
+        law_distance=distance_from_law(ms for _, ms in pauses),
+        words=(p10, p25, p50, p75, p90),
+        without_pause=len(words) - len(paused),
+        pauses_ms=tuple(ms for _, ms in pauses),
+        words_a_turn=words,
+    )
+
+
+def _share(rows: Sequence[tuple[str, bool]], seed: int) -> Share:
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for context, held in rows:
+        groups[context].append(held)
+    agreed = {held for _, held in rows}
+    if len(agreed) == 1 and len(groups) >= FEWEST_CONTEXTS:
+        # Every resample would say "for certain". Counting a conversation once leans to the wide side, as clusters ask for.
+        hits = len(groups) if True in agreed else 0
+        return Share(float(True in agreed), share_interval(hits, len(groups)), len(rows))
+    return Share(*share_of(groups, seed), len(rows))

@@ -1,0 +1,1 @@
+"""Verdicts of a run: judges asked, strategies labelled, people's votes taken in."""

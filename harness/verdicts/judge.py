@@ -1,0 +1,387 @@
+"""Judging a finished run: every judge first proves itself on pairs with known answers, then judges what was heard.
+
+Each condition is judged apart and rated on a board of its own; repeats are batches of their own, whose rows are replicates of
+their context. Silence is a reply too, and the worst one: where an agent said nothing or failed, the other side wins by a
+rule that stands in the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered
+badly.
+
+A recording without a text is played for its timing alone: nobody wrote down what was answered, so nothing is judged.
+
+A session that no judge could be shown, or that a judge's program broke on every time, is a failure of this step: it is named
+and kept, it is neither won nor lost, and judging again mends it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from harness import models
+from harness.errors import UserError
+from harness.experiment import NO_JUDGE
+from harness.figures.word_errors import heard_wer
+from harness.judging import (
+    DEFAULT_JUDGE,
+    Completion,
+    Design,
+    JudgingOutcome,
+    VerdictCache,
+    check_judge_async,
+    judge_pairs_async,
+    load_judge_settings,
+    open_judge,
+    reference_completions,
+    weights_of,
+)
+from harness.judging.against_people import check_against, keep, kept
+from harness.judging.checks import with_people
+from harness.judging.estimate import Estimate, estimate, total
+from harness.judging.judge import Judge
+from harness.judging.peoples_labels import PeoplesLabels
+from harness.judging.record import record_of, write_record
+from harness.judging.stopping import Goal, UntilSeparated
+from harness.models.store import cache_folder
+from harness.progress import RunProgress
+from harness.scenarios.context import Context
+from harness.shards.judge_shards import falls_to, folder_of, take_in
+from harness.store.database import locked
+from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, no_reply_rule
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, Reply, Selection
+from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
+from harness.verdicts.conversations import conversation_of
+
+"""As the only judge: replies are played and timed, and nothing is said about their quality."""
+CANARIES = 4
+"""Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""
+VERDICTS = "verdicts.sqlite"
+"""In the run's folder: every answer of every judge, so that none is asked for twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunJudging:
+    """Who judges, what they read, and how much is asked."""
+
+    judges: tuple[str, ...] = (DEFAULT_JUDGE,)
+    seed: int = 1
+    presentation: Presentation = HEARD
+    design: Design = field(default_factory=Design)
+    until: Goal | None = None
+    """End early once this is told apart."""
+    keep_excluded: bool = False
+    """Ask judges too that got half or more of the pairs with known answers wrong."""
+    shard: tuple[int, int] | None = None
+    """(which, of how many): put only the questions of this part."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """What is judged together: one condition and one repeat of it, in which a context has one reply of each agent."""
+
+    condition: str
+    replicate: int
+    competing: tuple[Completion, ...]
+    sessions: Mapping[tuple[str, str], str]
+    """(context, agent) → the session whose reply that is."""
+    unfit: tuple[StepFailure, ...] = ()
+    """Sessions that could not be laid out for a judge."""
+
+
+def load_judges(names: Sequence[str]) -> tuple[str, ...]:
+    """The judges' ids, so that a misspelt name is found before the first call and not after the last.
+
+    Raises:
+        UserError: an unknown judge or a malformed judge file.
+    """
+    if NO_JUDGE in names:
+        if len(names) > 1:
+            raise UserError(f"--judge {NO_JUDGE}: stands alone; leave out the others, or leave it out")
+        return ()
+    return tuple(load_judge_settings(name).id for name in names)
+
+
+def validations_folder() -> Path:
+    """Where checks of judges against people's ratings are kept on this machine."""
+    return cache_folder() / "judges"
+
+
+async def check_against_people(
+    names: Sequence[str], labels: PeoplesLabels, seed: int, progress: RunProgress
+) -> list[PeopleCheck]:
+    """Hold each judge against people's ratings; kept for later runs by the same judge on this machine.
+
+    Answers of a check that is under way are kept too, so that one that was killed asks again only what was on its way.
+    """
+    checks = []
+    for name in names:
+        judge = open_judge(name, weights_for(name, progress))
+        progress.phase(f"Holding the judge against people ({judge.id})")
+        under_way = validations_folder() / f"{judge.fingerprint}-{labels.sha256[:16]}.answers.sqlite"
+        check = await check_against(
+            judge, labels, seed, lambda done, total, _: progress.count(done, total), under_way=under_way
+        )
+        keep(check, validations_folder())
+        if not check.missing:
+            _forget(under_way)
+        checks.append(check)
+    return checks
+
+
+def _forget(answers: Path) -> None:
+    answers.unlink(missing_ok=True)
+
+
+async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
+    """Only put the judges through pairs with known answers, all of them anew; kept with the run, where there is one."""
+    with VerdictCache() as nothing_kept:
+        return [await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept) for name in names]
+
+
+def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
+    """What judging the run would ask and cost, without asking."""
+    contexts, batches = store.contexts(), _batches(store, how.presentation)
+    early = how.until is not None
+
+    def of(judge: str) -> Estimate:
+        settings = load_judge_settings(judge)
+        return total([estimate(contexts, b.competing, settings, how.design, how.seed, may_end_early=early) for b in batches])
+
+    return [of(name) for name in how.judges] if batches else []
+
+
+async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
+    """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay.
+
+    What was answered before, be it in a judging that was killed, is not asked again. Sessions that could not be judged are
+    kept as failures of this step.
+    """
+    if not load_judges(how.judges):
+        return []
+    batches = _batches(store, how.presentation)
+    if not batches:
+        progress.note(_why_nothing(store.contexts()))
+        return []
+    with VerdictCache(store.folder / VERDICTS) as cache:
+        if taken := take_in(store.folder, cache):
+            progress.note(f"{taken} answers of shards taken in")
+        judges = await _judges_that_count(store, how, progress, cache)
+        if not judges:
+            return []
+        outcomes = []
+        for condition in dict.fromkeys(batch.condition for batch in batches):
+            here = [b for b in batches if b.condition == condition]
+            outcomes += await _ask(store, how, judges, here, progress, cache)
+    return outcomes
+
+
+async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
+    """Put the questions of one shard and keep the answers in its own file; nothing else of the run is written.
+
+    Raises:
+        UserError: the run was dealt otherwise before, or this shard is being judged by another process.
+    """
+    shard = how.shard
+    if shard is None or not load_judges(how.judges):
+        return []
+    folder = folder_of(store.folder, shard)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder), VerdictCache(folder / VERDICTS) as cache:
+        known: frozenset[str] = frozenset()
+        if (store.folder / VERDICTS).exists():
+            with VerdictCache(store.folder / VERDICTS) as answered:
+                known = answered.keys()
+        judges = [open_judge(name, weights_for(name, progress)) for name in how.judges]
+        progress.phase(f"Judging shard {shard[0]} of {shard[1]} ({', '.join(judge.id for judge in judges)})")
+        return [
+            await judge_pairs_async(
+                store.contexts(),
+                batch.competing,
+                judges,
+                how.design,
+                how.seed,
+                lambda done, total, _: progress.count(done, total),
+                cache=cache,
+                presentation=how.presentation,
+                only=lambda key: key not in known and falls_to(key, shard),
+            )
+            for batch in _batches(store, how.presentation)
+        ]
+
+
+async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
+    judges = []
+    for name in how.judges:
+        weights = weights_for(name, progress)
+        check = await _check(store, name, weights, how.seed, progress, cache)
+        if check.excluded and not how.keep_excluded:
+            progress.note(f"{check.judge} is left out. {check.note}")
+        else:
+            judges.append(open_judge(name, weights))
+    return judges
+
+
+async def _ask(
+    store: RunStore,
+    how: RunJudging,
+    judges: Sequence[Judge],
+    batches: Sequence[_Batch],
+    progress: RunProgress,
+    cache: VerdictCache,
+) -> list[JudgingOutcome]:
+    """The batches of one condition, each by all judges, so that a pair of one judge's own family can be left to the others.
+
+    The rule for ending early looks at the first repeat, whose contexts are independent; once it has told apart what was asked,
+    the further repeats are not judged.
+    """
+    condition = batches[0].condition
+    where = f", {condition}" if len(store.manifest.conditions) > 1 else ""
+    outcomes: list[JudgingOutcome] = []
+    rows: list[Judgment] = []
+    rule = UntilSeparated.of(how.until, batches[0].competing) if how.until else None
+    for batch in batches:
+        repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
+        progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")
+        outcome = await judge_pairs_async(
+            store.contexts(),
+            batch.competing,
+            judges,
+            how.design,
+            how.seed,
+            lambda done, total, _: progress.count(done, total),
+            cache=cache,
+            presentation=how.presentation,
+            canaries=CANARIES if batch is batches[0] else 0,
+            enough=rule if batch is batches[0] else None,
+        )
+        place = {"condition": condition, "replicate": batch.replicate}
+        outcomes.append(outcome)
+        rows += [row.model_copy(update=place) for row in outcome.judgments]
+        _keep_failures(store, batch, outcome, progress)
+        if outcome.unasked:
+            break
+    for judge in judges:
+        mine = {judge.id, no_reply_rule(judge.id)}
+        store.replace_judgments(mine, [row for row in rows if row.judge in mine], how.presentation, condition)
+        write_record(store.folder, record_of(judge.id, outcomes, how.presentation, condition, how.seed, how.design, rule))
+    return outcomes
+
+
+def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, progress: RunProgress) -> None:
+    """Write down which sessions of a batch could not be judged, and that the others could.
+
+    A question has two sides, and a judge that breaks on it does not say on which. So the session is named that has no verdict
+    at all; a side that was judged against another is not at fault, and the one question is missing by name.
+    """
+    judged = {(r.context, system) for r in outcome.judgments for system in (r.system_a, r.system_b)}
+    broken = {
+        (m.comparison.context_id, system): f"{m.judge}: {m.detail}"
+        for m in outcome.missing
+        for system in (m.comparison.system_a, m.comparison.system_b)
+        if m.kind == "defect"
+    }
+    found = {failure.session: failure for failure in batch.unfit}
+    for place, session in batch.sessions.items():
+        if place in broken and place not in judged:
+            found[session] = StepFailure(session, "judging", ANALYSIS_FAILED, broken[place])
+    for failure in found.values():
+        store.set_step_failure(failure)
+        progress.note(f"{failure.session}: could not be judged ({failure.detail})")
+    earlier = {failure.session for failure in store.step_failures() if failure.step == "judging"}
+    for session in (earlier - found.keys()) & set(batch.sessions.values()):
+        store.clear_step_failure(session, "judging")
+
+
+def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
+    """Every condition is judged apart, so that a reply over a bad line is never set against one over a good line.
+
+    None where no agent answered anywhere: references alone are no contest.
+    """
+    selection = Selection(store)
+    references = reference_completions(store.contexts())
+    found, answered = [], False
+    for condition in selection.conditions:
+        for n in selection.replicates:
+            competing, sessions, unfit = _put_up(selection, condition, n, presentation)
+            answered |= any(not c.lost for c in competing)
+            if competing:
+                played = {c.context_id for c in competing}
+                rivals = (r for r in references if r.context_id in played)
+                found.append(_Batch(condition, n, (*competing, *rivals), sessions, tuple(unfit)))
+    return found if answered else []
+
+
+def _why_nothing(contexts: Sequence[Context]) -> str:
+    if contexts and all(context.timing_alone for context in contexts):
+        return "The callers are recordings without texts: they are timed, and nothing is judged."
+    return "Nothing was answered, so there is nothing to judge."
+
+
+def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
+    """What the agents' sessions of one condition and repeat put up: their replies, and what was lost. A replayed reply comes
+    with the conversation that it really answers; a session that cannot be laid out is left out."""
+    return _put_up(selection, condition, replicate, presentation)[0]
+
+
+def _put_up(
+    selection: Selection, condition: str, replicate: int, presentation: Presentation
+) -> tuple[list[Completion], dict[tuple[str, str], str], list[StepFailure]]:
+    """Replies, the sessions they are from by (context, agent), and the sessions that cannot be laid out for a judge."""
+    contexts = {context.id: context for context in selection.store.contexts()}
+    families = {agent.name: agent.family for agent in selection.manifest.agents}
+    competing: list[Completion] = []
+    sessions: dict[tuple[str, str], str] = {}
+    unfit: list[StepFailure] = []
+    for reply in selection.replies(condition, replicate, presentation):
+        key = reply.session.key
+        if reply.fate == "missing" or contexts[key.context_id].timing_alone:
+            continue
+        found = attempt(reply.session.id, "judging", partial(_laid_out, reply, contexts, families.get(key.agent)))
+        sessions[key.context_id, key.agent] = reply.session.id
+        if isinstance(found, StepFailure):
+            unfit.append(found)
+        else:
+            competing.append(found)
+    return competing, sessions, unfit
+
+
+def _laid_out(reply: Reply, contexts: Mapping[str, Context], family: str | None) -> Completion:
+    key = reply.session.key
+    turns = conversation_of(reply.session, contexts[key.context_id]) if reply.fate == "answered" else None
+    return Completion(key.context_id, key.agent, reply.text, family, turns, lost=reply.why)
+
+
+async def _check(
+    store: RunStore | None,
+    name: str,
+    weights: Mapping[str, Path],
+    seed: int,
+    progress: RunProgress,
+    cache: VerdictCache,
+) -> JudgeCheck:
+    judge = open_judge(name, weights)
+    progress.phase(f"Checking the judge ({judge.id})")
+    check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total), cache=cache)
+    check = with_people(check, kept(judge.fingerprint, validations_folder()))
+    if store is not None:
+        store.add_judge_check(check)
+    return check
+
+
+def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
+    """How far what judges read as heard is from what was written, for each agent; None where one of the two is unknown."""
+    selection = Selection(store)
+    several = len(selection.conditions) > 1
+    return {
+        f"{agent.name} ({condition})" if several else agent.name: heard_wer(selection.of(agent.name, condition))
+        for agent in store.manifest.agents
+        for condition in selection.conditions
+    }
+
+
+def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:
+    """What a judge needs on disk, brought if need be; nothing for one behind an endpoint."""
+    needed = weights_of(load_judge_settings(name))
+    if not needed:
+        return {}
+    progress.phase("Judge's weights", len(needed))
+    return {weight: Path(weight) if weight.lower().endswith(".gguf") else models.resolve(weight) for weight in needed}

@@ -1,0 +1,214 @@
+"""Labelling a run's replies, or a file's: by a judge behind an endpoint, and by people who say how good that judge is.
+
+Labels are kept a reply at a time, so that a stopped labelling goes on where it was. A judge's quality as a labeller is
+"not measured here" until two people's labels of a sample stand beside it.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.errors import UserError
+from harness.figures.rank import chosen_condition
+from harness.judging.batch import reference_completions
+from harness.judging.completion import Completion
+from harness.judging.completions_file import read_completions
+from harness.judging.endpoint import ChatEndpoint
+from harness.judging.judge import JudgeFailure
+from harness.judging.labelling import code_rationale, label_strategies
+from harness.judging.settings import JudgeSettings, load_judge_settings
+from harness.progress import RunProgress
+from harness.ranking.rationales import agreement_with_rules
+from harness.ranking.strategies import STRATEGIES, StrategyLabel
+from harness.scenarios.context import Context
+from harness.scenarios.pack import PackError, load_pack
+from harness.store.judgment import Judgment, Presentation
+from harness.store.paths import plain_name
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from harness.verdicts.judge import competitors
+
+FOLDER = "labels"
+REPORTED = "strategies.jsonl"
+"""In a run's folder: the labels that its report shows, the last that were made."""
+LONGEST_ANSWER_TOKENS = 2_000
+"""Fifteen marks with quotations take about a thousand tokens."""
+_KEY = TypeAdapter(dict[int, tuple[str, str]])
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What is labelled, and where labels go. `run` is None for a file of completions."""
+
+    contexts: tuple[Context, ...]
+    completions: tuple[Completion, ...]
+    folder: Path
+    run: Path | None
+    condition: str = ""
+    """Written into every label, where the run has several conditions."""
+
+
+def material(target: Path, pack: str, presentation: Presentation, condition: str | None = None) -> Material:
+    """The replies of a run's folder in one condition (of several repeats the first; references included), or of a JSON Lines
+    file of completions.
+
+    Raises:
+        UserError: nothing there, or a bad file or pack.
+    """
+    if target.is_dir():
+        store = RunStore.open(target)
+        contexts, selection = store.contexts(), Selection(store)
+        chosen = chosen_condition(selection, condition)
+        spoken = [c for c in competitors(selection, chosen, 0, presentation) if not c.lost]
+        store.close()
+        where = FOLDER if len(selection.conditions) == 1 else f"{FOLDER}/{plain_name(chosen)}"
+        said = chosen if len(selection.conditions) > 1 else ""
+        return Material(contexts, (*spoken, *reference_completions(contexts)), target / where, target, said)
+    try:
+        given = load_pack(pack).contexts
+    except PackError as error:
+        raise UserError(str(error)) from error
+    return Material(tuple(given), read_completions(target, given).completions, target.with_suffix(".labels"), None)
+
+
+def labelling_judge(name: str) -> JudgeSettings:
+    """A judge that can label.
+
+    Raises:
+        UserError: no such judge, or one that cannot write.
+    """
+    settings = load_judge_settings(name)
+    if settings.runs_here or settings.api == "installed":
+        raise UserError(f"--judge {name}: only compares and cannot label; name one behind an endpoint, or a .toml file")
+    return settings.model_copy(update={"max_tokens": max(settings.max_tokens, LONGEST_ANSWER_TOKENS)})
+
+
+async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
+    """Label every reply not labelled yet by this judge; all its labels, and how many replies got no usable answer."""
+    path = _labels_path(found.folder, settings)
+    done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
+    contexts = {c.id: c for c in found.contexts}
+    labeller = f"{settings.id}@{settings.version}"
+    todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
+    found.folder.mkdir(parents=True, exist_ok=True)
+    progress.phase(f"Labelling ({labeller})", len(todo))
+    with path.open("a", encoding="utf-8") as handle:
+        async with ChatEndpoint(settings) as endpoint:
+
+            async def one(reply: Completion) -> None:
+                labels = await label_strategies(endpoint, contexts[reply.context_id], reply, labeller)
+                kept = (label.model_copy(update={"condition": found.condition}) for label in labels)
+                handle.write("".join(label.model_dump_json() + "\n" for label in kept))
+                handle.flush()
+
+            missing = await _all(todo, one, progress)
+    labels = read_labels(path)
+    if found.run is not None and labels:
+        _report(found.run, found.condition, labels)
+    return labels, missing
+
+
+def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:
+    """Give the run's report these labels in place of its earlier ones in this condition."""
+    path = run / REPORTED
+    others = [x for x in read_labels(path) if x.condition != condition] if path.exists() else []
+    path.write_text("".join(label.model_dump_json() + "\n" for label in (*others, *labels)), encoding="utf-8")
+
+
+async def code_reasons(
+    rows: Sequence[Judgment], settings: JudgeSettings, folder: Path, progress: RunProgress
+) -> tuple[float | None, int, int]:
+    """Code the reasons of verdicts by a judge: its κ with the rules, how many were coded, how many got no usable answer."""
+    reasons = list(dict.fromkeys(row.rationale for row in rows if row.rationale.strip()))
+    coded: dict[str, frozenset[str]] = {}
+    progress.phase(f"Coding reasons ({settings.id}@{settings.version})", len(reasons))
+    async with ChatEndpoint(settings) as endpoint:
+
+        async def one(reason: str) -> None:
+            coded[reason] = await code_rationale(endpoint, reason)
+
+        missing = await _all(reasons, one, progress)
+    lines = [json.dumps({"reason": r, "skills": sorted(coded[r])}, ensure_ascii=False) for r in reasons if r in coded]
+    _write(folder / f"reasons.{_plain(settings)}.jsonl", "".join(f"{x}\n" for x in lines))
+    return agreement_with_rules(coded.items()), len(coded), missing
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+async def _all(items: Sequence[_T], one: Callable[[_T], Awaitable[None]], progress: RunProgress) -> int:
+    """Do each; how many failed. The endpoint's own gate bounds how many are asked at once."""
+    done = missing = 0
+
+    async def each(item: _T) -> None:
+        nonlocal done, missing
+        try:
+            await one(item)
+        except JudgeFailure:
+            missing += 1
+        done += 1
+        progress.count(done, len(items))
+
+    await asyncio.gather(*(each(item) for item in items))
+    return missing
+
+
+def read_labels(path: Path) -> list[StrategyLabel]:
+    """Labels of one file; those of a reply whose fifteen are not all there are left out, so that it is labelled again.
+
+    Raises:
+        UserError: a line is no label.
+    """
+    labels: dict[tuple[str, str, str], list[StrategyLabel]] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            label = StrategyLabel.model_validate_json(line)
+        except ValidationError as error:
+            raise UserError(f"{path}:{number}: is not a strategy label; delete the file to label anew") from error
+        labels.setdefault((label.context, label.system, label.condition), []).append(label)
+    return [x for mine in labels.values() if len(mine) == len(STRATEGIES) for x in mine]
+
+
+def labels_by_judge(folder: Path) -> dict[str, list[StrategyLabel]]:
+    """Labeller → its labels, of every file in the folder."""
+    found = {}
+    for path in sorted(folder.glob("strategies.*.jsonl")):
+        labels = read_labels(path)
+        if labels:
+            found[labels[0].labeller] = labels
+    return found
+
+
+def write_key(folder: Path, key: Mapping[int, tuple[str, str]]) -> None:
+    """Keep which item is which reply, away from the sheets."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "key.json").write_text(json.dumps({str(k): v for k, v in key.items()}) + "\n", encoding="utf-8")
+
+
+def read_key(folder: Path) -> dict[int, tuple[str, str]]:
+    """Which item is which reply.
+
+    Raises:
+        UserError: no sample was exported.
+    """
+    try:
+        return _KEY.validate_json((folder / "key.json").read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        raise UserError(f"{folder / 'key.json'}: no sample was exported here; run `harness label export` first") from error
+
+
+def _labels_path(folder: Path, settings: JudgeSettings) -> Path:
+    return folder / f"strategies.{_plain(settings)}.jsonl"
+
+
+def _plain(settings: JudgeSettings) -> str:
+    return re.sub(r"[^a-zA-Z0-9.@+-]", "-", f"{settings.id}@{settings.version}")

@@ -1,0 +1,1 @@
+"""The sound of callers: a voice for each context, rendered, cut from recordings, and checked by ear."""

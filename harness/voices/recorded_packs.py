@@ -1,0 +1,279 @@
+"""A pack made from recordings of people: every turn cut out of its file, its pauses beside it, and every doubt named.
+
+What is played must be what was recorded, so nothing is cleaned: a turn is cut from its first to its last speech, brought to one
+channel and 16 kHz, and kept with the room's own sound in its pauses. What cannot be mended without guessing stops the import
+with the file and the instant: a caller who still speaks where the recording ends has no end that is known, clipping has lost
+what it cut off, and a span outside a file belongs to another file.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+import numpy as np
+import soundfile
+from pydantic import ValidationError
+
+from harness.audio.onset import CLOSURE_S
+from harness.audio.pcm import Float32, to_int16
+from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span, one_turn, speech_in, turns_beside
+from harness.audio.speech import RATE_HZ
+from harness.audio.vocal import VocalDetector
+from harness.errors import UserError
+from harness.scenarios.context import Context, Turn
+from harness.scenarios.imports.eot_bench import EotRow, eot_rows
+from harness.scenarios.imports.imported import Imported, as_id, fault_in, write_imported
+from harness.scenarios.imports.pause_table import TABLE, Corrected, read_table, write_table
+from harness.scenarios.recorded import MOST_SECONDS
+from harness.voices.recorded_sound import Recorded, checked, read_sound
+
+SOUND: Final = "sound"
+"""The folder of a pack's recordings."""
+ABOUT: Final = "Recordings of people, cut to their turns; their pauses in seconds of each file."
+ENDINGS: Final = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".opus")
+OUTSIDE_S: Final = 0.02
+"""A span may reach over the end of its file by one frame of 20 ms: tables are rounded."""
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPack:
+    """Contexts, the sound of each by its path below the pack, and what was used as a table by file."""
+
+    imported: Imported
+    sounds: Mapping[str, Float32]
+    table: tuple[tuple[str, Corrected], ...]
+
+
+def pack_of_recordings(
+    folder: Path,
+    vocal: VocalDetector,
+    *,
+    caller_channel: int | None = None,
+    licence: str = "not stated",
+    refuse_language: Callable[[Float32], str | None] = lambda _turn: None,
+    step: Step | None = None,
+) -> RecordedPack:
+    """Every sound file of a folder: one turn a file, or with `caller_channel` (from 1) two-channel calls.
+
+    A `pauses.csv` in the folder corrects what is found. `refuse_language` says of a turn (16 kHz) why it is in a language that
+    is not wanted. Raises `UserError` with the file and the instant.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: is no folder; recordings are imported from a folder of sound files")
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in ENDINGS)
+    if not files:
+        raise UserError(f"{folder}: holds no sound file ({', '.join(ENDINGS)})")
+    table = read_table(folder / TABLE) if (folder / TABLE).exists() else {}
+    if strangers := sorted(set(table) - {file.name for file in files}):
+        raise UserError(f"{folder / TABLE}: {strangers[0][:80]!r} is no sound file of the folder")
+    contexts: list[Context] = []
+    notes: list[str] = []
+    sounds: dict[str, Float32] = {}
+    used: list[tuple[str, Corrected]] = []
+    for path in files:
+        file = read_sound(path.read_bytes(), str(path))
+        signal, turns = _turns_of(file, caller_channel, vocal, table.get(path.name))
+        notes += file.notes
+        pauses = [pause for turn in turns for pause in turn.pauses]
+        used.append((path.name, Corrected(pauses, [turn.end_s for turn in turns])))
+        for k, turn in enumerate(turns, 1):
+            if why := refuse_language(signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]):
+                raise UserError(f"{path} at {turn.start_s:.2f} s: {why}")
+            name = as_id(path.stem if len(turns) == 1 and caller_channel is None else f"{path.stem}-{k}")
+            _add(contexts, sounds, name, signal, turn, f"{file.name}", f"{path.name}, {turn.start_s:.2f} s", licence, "", [])
+        if step is not None:
+            step(f"{path.name}: {len(turns)} {'turn' if len(turns) == 1 else 'turns'}")
+    return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, tuple(used))
+
+
+def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = None) -> RecordedPack:
+    """The rows of one language, with the silences that they publish. Raises `UserError` with the row and the instant."""
+    contexts: list[Context] = []
+    notes: list[str] = []
+    sounds: dict[str, Float32] = {}
+    others: dict[str, int] = {}
+    for where, folder, row in eot_rows(path):
+        if row.language.lower().split("-")[0] != language:
+            others[row.language] = others.get(row.language, 0) + 1
+            continue
+        place = f"{where}: {row.id[:80]!r}"
+        file = read_sound(_bytes_of(row, folder, place), place) if row.audio.array is None else _decoded(row, place)
+        notes += file.notes
+        turn = _published_turn(row, file)
+        about = f"eot-bench row {row.id[:80]} ({row.language})"
+        _add(contexts, sounds, as_id(row.id), file.mixed, turn, place, about, "Apache-2.0", row.text(), row.history())
+        if step is not None:
+            step(f"{row.id[:80]}: {len(turn.pauses)} pauses")
+    if not contexts:
+        there = ", ".join(sorted(others)) or "none"
+        raise UserError(f"{path}: no row is in {language!r}; languages there: {there}; choose one with --language")
+    notes += [
+        f"{count} rows in {name[:20]!r} are left out; --language {name[:20]} takes them" for name, count in others.items()
+    ]
+    return RecordedPack(Imported(tuple(contexts), tuple(notes)), sounds, ())
+
+
+def write_pack(pack: RecordedPack, out: Path) -> Path:
+    """The pack as a folder, written whole or not at all: texts, sound below it, and the table of what was used.
+
+    Raises `ImportFault` or `UserError` where it cannot be written.
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        write_imported(pack.imported, part / f"{out.name}.yaml", ABOUT)
+        (part / SOUND).mkdir()
+        for name, signal in pack.sounds.items():
+            soundfile.write(part / name, to_int16(signal), RATE_HZ, format="FLAC", subtype="PCM_16")
+        if pack.table:
+            write_table(pack.table, part / TABLE)
+        part.chmod(0o755)
+        part.rename(out)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return out
+
+
+def _turns_of(
+    file: Recorded, caller_channel: int | None, vocal: VocalDetector, table: Corrected | None
+) -> tuple[Float32, tuple[FoundTurn, ...]]:
+    """The caller's signal, and its turns by what was found and what the table says."""
+    if caller_channel is None:
+        if len(file.channels) == 2 and not file.is_one_signal:
+            raise UserError(
+                f"{file.name}: two channels that differ, as in a call; say with --caller-channel 1 or 2 on which the caller is"
+            )
+        signal, other = file.mixed, None
+    else:
+        if len(file.channels) < 2:
+            raise UserError(f"{file.name}: has one channel; --caller-channel is for calls of two")
+        if caller_channel > len(file.channels):
+            raise UserError(f"{file.name}: has {len(file.channels)} channels, so no channel {caller_channel}")
+        signal = file.channels[caller_channel - 1]
+        other = file.channels[1 if caller_channel == 1 else 0]
+    if table is not None:
+        _refuse_outside(table, file)
+    try:
+        speech = speech_in(signal, vocal)
+        turns = (one_turn(speech),) if other is None else turns_beside(speech, _heard_beside(other, vocal))
+    except NoTurn as fault:
+        raise UserError(f"{file.name}: {fault}") from None
+    if table is not None:
+        turns = _corrected(turns, table, file)
+    last = turns[-1].end_s
+    if not (table and table.ends) and file.lasts_s - last < CLOSURE_S:
+        raise UserError(
+            f"{file.name} at {last:.2f} s: the caller speaks until the recording ends, so the turn's true end is not known; "
+            f"record on into the silence, or give end_s in {TABLE}"
+        )
+    return signal, turns
+
+
+def _heard_beside(other: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
+    try:
+        return speech_in(other, vocal)
+    except NoTurn:
+        return ()
+
+
+def _corrected(turns: tuple[FoundTurn, ...], table: Corrected, file: Recorded) -> tuple[FoundTurn, ...]:
+    """The turns with the table's pauses, and each of its ends in place of the end of the turn in which it lies."""
+    starts = [turn.start_s for turn in turns]
+    ends = {k: turn.end_s for k, turn in enumerate(turns)}
+    for end in table.ends:
+        k = int(np.searchsorted(starts, end, side="left")) - 1
+        if k < 0:
+            raise UserError(f"{file.name} at {end:.3f} s: end_s lies before the caller speaks")
+        ends[k] = end
+    left = list(table.pauses)
+    mended = []
+    for k, turn in enumerate(turns):
+        inside = tuple(p for p in left if turn.start_s < p[0] and p[1] < ends[k])
+        left = [p for p in left if p not in inside]
+        mended.append(FoundTurn(turn.start_s, ends[k], inside))
+    if left:
+        start, end = left[0]
+        raise UserError(f"{file.name} at {start:.3f} s: the pause to {end:.3f} s lies inside no turn of the caller")
+    return tuple(mended)
+
+
+def _refuse_outside(table: Corrected, file: Recorded) -> None:
+    for instant in [*(end for _, end in table.pauses), *table.ends]:
+        if instant > file.lasts_s + OUTSIDE_S:
+            raise UserError(f"{file.name} at {instant:.3f} s: {TABLE} names an instant outside the file ({file.lasts_s:.2f} s)")
+
+
+def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
+    for span in row.silence_spans:
+        reaches = span.start if span is row.silence_spans[-1] else span.end
+        if reaches > file.lasts_s + OUTSIDE_S:
+            raise UserError(f"{file.name} at {reaches:.3f} s: a silence span lies outside the sound ({file.lasts_s:.2f} s)")
+    inner = [(s.start, s.end) for s in row.silence_spans[:-1] if s.start > 0]
+    start = row.silence_spans[0].end if row.silence_spans[0].start == 0 and len(row.silence_spans) > 1 else 0.0
+    if row.end_s <= start:
+        raise UserError(f"{file.name} at {row.end_s:.3f} s: the last silence begins before anything is said")
+    return FoundTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
+
+
+def _add(
+    contexts: list[Context], sounds: dict[str, Float32], name: str, signal: Float32, turn: FoundTurn,
+    place: str, about: str, licence: str, text: str, history: list[dict[str, str]],
+) -> None:  # fmt: skip
+    if turn.end_s - turn.start_s > MOST_SECONDS:
+        raise UserError(
+            f"{place} at {turn.start_s:.2f} s: a turn of {turn.end_s - turn.start_s:.0f} s; {MOST_SECONDS:.0f} s are the most"
+        )
+    if any(context.id == name for context in contexts):
+        raise UserError(f"{place}: gives the id {name!r}, as another does; give the files other names")
+    audio = f"{SOUND}/{name}.flac"
+    cut = signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]
+    if cut.size == 0 or not np.any(cut):
+        raise UserError(f"{place} at {turn.start_s:.2f} s: nothing sounds up to {turn.end_s:.2f} s")
+    sounds[audio] = cut
+    pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
+    try:
+        context = Context(
+            id=name,
+            subset="regular",
+            emotion="neutral",
+            problem="recorded",
+            turns=(
+                *(Turn.model_validate(row) for row in history),
+                Turn(role="seeker", text=text, audio=audio, pauses_s=pauses),
+            ),
+            source=about,
+            licence=licence,
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        raise UserError(f"{place}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
+    if wrong := fault_in(context):
+        raise UserError(f"{place}: {wrong}")
+    contexts.append(context)
+
+
+def _bytes_of(row: EotRow, folder: Path, place: str) -> bytes:
+    if row.audio.encoded is not None:
+        return row.audio.encoded
+    if row.audio.path is None:
+        raise UserError(f"{place}: audio has neither bytes nor the name of a file")
+    file = folder / row.audio.path
+    try:
+        if not file.resolve(strict=True).is_relative_to(folder.resolve()):
+            raise UserError(f"{place}: {row.audio.path[:80]!r} leads out of the folder of the rows")
+        return file.read_bytes()
+    except OSError:
+        raise UserError(f"{place}: no sound {row.audio.path[:80]!r} beside the rows") from None
+
+
+def _decoded(row: EotRow, place: str) -> Recorded:
+    if row.audio.sampling_rate is None:
+        raise UserError(f"{place}: audio has an array and no sampling_rate")
+    samples = np.asarray(row.audio.array, dtype=np.float32)[:, None]
+    return checked(samples, row.audio.sampling_rate, place)

@@ -1,0 +1,273 @@
+"""Several runs on one page: what may be put together, what must be said about it, and when a ranking is joint.
+
+Latencies of two runs can always stand side by side, with the differences between the runs named. Ratings cannot: an Elo is
+relative to the systems it was fitted with. Runs are ranked together only where verdicts connect them, which means that a
+judge they share compared replies of both with the *same reference reply to the same conversation*. Where that is not so
+the page has no Elo at all, because two scales in one column would be read as one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.figures import circumstances
+from harness.figures.cells import JudgeSummary, PacingSummary
+from harness.figures.rank import Place, Rated, rated_rows
+from harness.figures.summarise import board_summary, quality_figures
+from harness.figures.summary import RunSummary
+from harness.reports.runs_differ import differences
+from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
+from harness.reports.view import NOT_JOINT, SUBSETS
+from harness.scenarios.context import Context, by_a_person
+from harness.store.judgment import Judgment, is_reference, is_rule, no_reply_rule, reference_name
+from harness.store.run_store import RunStore
+from harness.store.selection import HEARD, board_rows
+
+Run = tuple[RunStore, RunSummary]
+
+
+def together(runs: Sequence[Run]) -> ShownRuns:
+    """Two or more runs as the material of one page.
+
+    Raises:
+        UserError: a run is named twice, or two runs cannot be put together.
+    """
+    labels = _labels([store.folder for store, _ in runs])
+    _refuse(dict(zip(labels, runs, strict=True)))
+    names = names_of({label: store for label, (store, _) in zip(labels, runs, strict=True)})
+    parts = tuple(part(store, summary, label, names[label]) for label, (store, summary) in zip(labels, runs, strict=True))
+    contexts = _contexts(parts)
+    ranked: dict[str, list[Judgment]] = {}
+    reasons: list[str] = []
+    for condition in dict.fromkeys(c for p in parts for c in p.selection.conditions):
+        ranked[condition], why_not = joint_rows(parts, condition)
+        reasons += [why_not] if why_not else []
+    return ShownRuns(
+        title=" + ".join(labels),
+        parts=parts,
+        summary=_summary(parts, ranked, contexts),
+        contexts=contexts,
+        differences=(*differences(parts), *((NOT_JOINT, why_not) for why_not in dict.fromkeys(reasons))),
+    )
+
+
+def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
+    """The verdicts that rank all judged runs together in one condition; or none, and why."""
+    quoted = quoted_on_page(parts, condition)
+    others = [p for p in parts if condition in p.selection.conditions and p.selection.presentations(condition)]
+    others = [p for p in others if quoted not in p.selection.presentations(condition)]
+    if others:
+        return [], (
+            f"{others[0].label} was judged on {' and '.join(others[0].selection.presentations(condition))}, and the page is of "
+            f"{quoted}; presentations never share a ranking, so this page has no Elo. Judge the runs alike."
+        )
+    rows = {p.label: board_rows(p.counted(), condition, quoted) for p in parts}
+    judged = {label: found for label, found in rows.items() if found}
+    if not judged:
+        return [], ""
+    shared = set.intersection(*({row.judge for row in found if not is_rule(row.judge)} for found in judged.values()))
+    if not shared:
+        return [], (
+            "The runs were judged by different judges, whose scales are not one; so this page has no Elo. Judge the runs with "
+            "the same judge, or read the rating of each in its own report."
+        )
+    by_rule = {no_reply_rule(judge) for judge in shared}
+    kept = {label: [r for r in found if r.judge in shared | by_rule] for label, found in judged.items()}
+    apart = _unconnected(kept)
+    if apart:
+        return [], (
+            f"No verdict connects {apart[0]} with {apart[1]}: their replies were never compared with the same reference reply "
+            "to the same conversation. So this page has no Elo; each run's own report has one."
+        )
+    return [row for found in kept.values() for row in found], ""
+
+
+def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
+    """Two runs that no chain of shared reference replies joins; None where all are joined."""
+    anchors = {
+        label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
+        for label, found in rows.items()
+    }
+    first, *others = anchors
+    reached, known = {first}, set(anchors[first])
+    while more := [label for label in others if label not in reached and anchors[label] & known]:
+        reached.update(more)
+        known.update(*(anchors[label] for label in more))
+    missing = [label for label in others if label not in reached]
+    return (first, missing[0]) if missing else None
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    """The folders' names, with as many parents as tell them apart.
+
+    Raises:
+        UserError: a run is named twice.
+    """
+    paths = [folder.resolve() for folder in folders]
+    twice = [path for path, count in Counter(paths).items() if count > 1]
+    if twice:
+        raise UserError(f"{twice[0]}: is named twice; name each run once")
+    for depth in range(1, max(len(path.parts) for path in paths) + 1):
+        labels = ["/".join(path.parts[-depth:]) for path in paths]
+        if len(set(labels)) == len(labels):
+            break
+    return labels
+
+
+def _refuse(runs: Mapping[str, Run]) -> None:
+    """What one page cannot hold, in one line.
+
+    Raises:
+        UserError: the runs' modes, budgets or conversations contradict each other.
+    """
+    (first, (store, _)), *others = runs.items()
+    base, known = store.manifest, {c.id: c for c in store.contexts()}
+    for label, (other, _) in others:
+        manifest = other.manifest
+        if manifest.mode != base.mode:
+            raise UserError(
+                f"{label}: was played in {manifest.mode} mode and {first} in {base.mode} mode, which are judged on boards of "
+                "their own; report each mode apart"
+            )
+        if manifest.budgets_ms != base.budgets_ms:
+            raise UserError(
+                f"{label}: has the budgets {_budgets(manifest.budgets_ms)} and {first} has {_budgets(base.budgets_ms)}, so "
+                '"within budget" would mean two things; report them apart'
+            )
+        for context in other.contexts():
+            if context.id in known and not _same(context, known[context.id]):
+                raise UserError(
+                    f"{label}: conversation {context.id} has another text than in {first} (packs "
+                    f"{manifest.pack_hash[:8]} and {base.pack_hash[:8]}), so the runs cannot share a page; report them apart"
+                )
+            known.setdefault(context.id, context)
+
+
+def _same(one: Context, other: Context) -> bool:
+    """The caller says the same after the same history, and references that share a name share their words."""
+    texts = {r.id: r.text for r in one.references}
+    return (
+        one.turns == other.turns
+        and one.subset == other.subset
+        and all(texts.get(r.id, r.text) == r.text for r in other.references)
+    )
+
+
+def _budgets(budgets_ms: Mapping[str, float]) -> str:
+    return ", ".join(f"{name.upper()} {value:.0f} ms" for name, value in sorted(budgets_ms.items()))
+
+
+def _contexts(parts: Sequence[Part]) -> tuple[Context, ...]:
+    """Every conversation once, with the references of all runs."""
+    found: dict[str, Context] = {}
+    for context in (c for p in parts for c in p.store.contexts()):
+        known = found.get(context.id)
+        if known is None:
+            found[context.id] = context
+            continue
+        names = {r.id for r in known.references}
+        more = tuple(r for r in context.references if r.id not in names)
+        found[context.id] = known.model_copy(update={"references": (*known.references, *more)})
+    return tuple(found.values())
+
+
+def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], contexts: Sequence[Context]) -> RunSummary:
+    """The figures of all runs in one object; ratings are those of the joint rankings, or absent."""
+    base = parts[0].store.manifest
+    subsets = {s: frozenset(c.id for c in contexts if s in ("all", c.subset)) for s in SUBSETS}
+    boards: dict[Place, Rated] = {}
+    shown = {condition: quoted_on_page(parts, condition) if rows else HEARD for condition, rows in ranked.items()}
+    for condition, rows in ranked.items():
+        for subset, inside in subsets.items():
+            if any(c.subset == subset for p in parts for c in p.summary.cells):
+                boards[Place(condition, shown[condition], subset)] = rated_rows(
+                    [row for row in rows if row.context in inside],
+                    measured_on_page(parts, condition, inside),
+                    budget_ms=base.budgets_ms["ttfa"],
+                    seed=base.seed,
+                    valid=all(p.summary.valid for p in parts),
+                )
+    cells = []
+    for p in parts:
+        for cell in (c for c in p.summary.cells if c.presentation == p.summary.quoted(c.condition)):
+            place = Place(cell.condition, shown[cell.condition], cell.subset)
+            rated = boards.get(place)
+            if rated is not None:
+                name = p.names.of(cell.agent, cell.condition)
+                update = {"agent": name, "presentation": place.presentation, **quality_figures(rated, name)}
+                cells.append(cell.model_copy(update=update))
+    pacing = [p.summary.pacing for p in parts]
+    quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
+    people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
+    judged_by = {row.judge for rows in ranked.values() for row in rows}
+    return RunSummary(
+        run=" + ".join(str(p.store.folder) for p in parts),
+        valid=all(p.summary.valid for p in parts),
+        invalid=[f"{p.label}: {reason}" for p in parts for reason in p.summary.invalid],
+        circumstances=circumstances.together(
+            [_by_names(p) for p in parts],
+            [text for board in quoted for text in board.warnings],
+            any(row.system in people for board in quoted for row in board.systems),
+        ),
+        budgets_ms=parts[0].summary.budgets_ms,
+        pacing=PacingSummary(
+            p99_error_ms=_worst([p.p99_error_ms for p in pacing]),
+            realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
+        ),
+        machines=[m.renamed(partial(_shown_name, p)) for p in parts for m in p.summary.machines],
+        judges=list(_judges(parts, judged_by)),
+        cells=cells,
+        boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
+        by_machine=[
+            row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
+            for p in parts
+            for row in p.summary.by_machine
+        ],
+        failures=[f.model_copy(update={"agent": p.names.of(f.agent, f.condition)}) for p in parts for f in p.summary.failures],
+    )
+
+
+def _shown_name(part: Part, agent: str) -> str:
+    return part.names.of(agent, part.names.unsaid or "")
+
+
+def _by_names(part: Part) -> circumstances.Circumstances:
+    """A run's circumstances under the names that its agents have on the page."""
+    known, only = part.summary.circumstances, part.names.unsaid or ""
+    return known.model_copy(
+        update={
+            "idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()},
+            "reported_stages": {part.names.of(n, only): found for n, found in known.reported_stages.items()},
+            "throttled": {part.names.of(n, only): turns for n, turns in known.throttled.items()},
+            "unwatched": {part.names.of(n, only): turns for n, turns in known.unwatched.items()},
+            "unsure_clocks": {part.names.of(n, only): found for n, found in known.unsure_clocks.items()},
+        }
+    )
+
+
+def _worst(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return max(known) if len(known) == len(values) else None
+
+
+def _judges(parts: Sequence[Part], ranked_by: Set[str]) -> Iterator[JudgeSummary]:
+    """The judges behind the joint ranking, or all without one: each once where it did alike in all runs, else once a run."""
+    found: dict[str, list[tuple[str, JudgeSummary]]] = {}
+    for p in parts:
+        for judge in (j for j in p.summary.judges if not ranked_by or j.id in ranked_by):
+            found.setdefault(judge.id, []).append((p.label, judge))
+    counted = {"judgments", "own_family_judgments", "trusted"}
+    for each in found.values():
+        first = each[0][1]
+        if all(judge.model_dump(exclude=counted) == first.model_dump(exclude=counted) for _, judge in each):
+            yield first.model_copy(
+                update={
+                    "judgments": sum(judge.judgments for _, judge in each),
+                    "own_family_judgments": sum(judge.own_family_judgments for _, judge in each),
+                    "trusted": all(judge.trusted for _, judge in each),
+                }
+            )
+        else:
+            yield from (judge.model_copy(update={"id": f"{judge.id} ({label})"}) for label, judge in each)

@@ -1,0 +1,113 @@
+"""The joint report of one run or several: one page, its audio beside it, and on request the same as pictures and tables."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.errors import StorageError, UserError
+from harness.figures.summarise import with_drawing
+from harness.figures.summary import RunSummary
+from harness.reports.assemble import assemble
+from harness.reports.baseline import compare, most_telling_first
+from harness.reports.export import write_exports
+from harness.reports.html import render
+from harness.reports.listening.people import write_human_completions
+from harness.reports.several_runs import together
+from harness.reports.shown_runs import ShownRuns, alone
+from harness.reports.sound import draw_sessions
+from harness.reports.view import BaselineView, PageView
+from harness.store.disk import storage_fault
+from harness.store.run_store import RunStore
+
+Run = tuple[RunStore, RunSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A page on disk, and the figures it shows."""
+
+    page: Path
+    summary: RunSummary
+    exports: tuple[Path, ...] = ()
+
+
+def write_report(
+    store: RunStore,
+    summary: RunSummary,
+    out: Path,
+    *,
+    baseline: Run | None = None,
+    exports: Path | None = None,
+    bundle: bool = False,
+) -> Path:
+    """`write_joint_report` of one run; returns the page's path."""
+    return write_joint_report([(store, summary)], out, baseline=baseline, exports=exports, bundle=bundle).page
+
+
+def write_joint_report(
+    runs: Sequence[Run], out: Path, *, baseline: Run | None = None, exports: Path | None = None, bundle: bool = False
+) -> Written:
+    """Write the page and its audio.
+
+    `out` is the page itself when it ends in `.html`, else a folder that will hold `report.html`. The stereo files lie in
+    `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
+    folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
+    inside the page, which then stands alone and is some hundred kilobytes larger a session.
+
+    Raises:
+        UserError: the runs cannot be put together, or the place cannot be written.
+        StorageError: the disk takes no more.
+    """
+    page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
+    page_runs = _put_together(runs)
+    written: tuple[Path, ...] = ()
+    try:
+        page.parent.mkdir(parents=True, exist_ok=True)
+        failed = draw_sessions(page_runs, page.parent)
+        told = [(s, with_drawing(summary, s, failed[p.label])) for (s, summary), p in zip(runs, page_runs.parts, strict=True)]
+        if told != list(runs):
+            runs, page_runs = told, _put_together(told)
+        view = assemble(page_runs, page.parent, bundle=bundle)
+        if baseline is not None:
+            view = replace(view, baseline=_since(page_runs, view, baseline, page.parent))
+        part = page.with_name(f".{page.name}.part")
+        part.write_text(render(view), encoding="utf-8", errors="replace")
+        os.replace(part, page)
+        if exports is not None:
+            written = write_exports(view, exports)
+            for run in page_runs.parts:
+                folder = exports / run.label.replace("/", "__") if page_runs.several else exports
+                write_human_completions(run.store, folder)
+    except OSError as error:
+        if storage_fault(error) is not None:
+            raise StorageError(
+                f"{page}: the report cannot be written ({error.strerror}); make room and write it again"
+            ) from error
+        raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
+    # Of one run the figures stand under its agents' own names, which are what its other steps print.
+    summary = page_runs.summary if page_runs.several else runs[0][1]
+    return Written(page, summary.model_copy(update={"report": str(page)}), written)
+
+
+def _put_together(runs: Sequence[Run]) -> ShownRuns:
+    return alone(*runs[0]) if len(runs) == 1 else together(runs)
+
+
+def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
+    """Each run against the baseline by itself, since an agent is compared under the name it has in its own run."""
+    before = assemble(alone(*baseline, beside=page_runs), folder, audio=False)
+    if not page_runs.several:
+        return compare(view, before)
+    changes, missing = [], []
+    for part in page_runs.parts:
+        own = alone(part.store, part.summary, beside=page_runs)
+        page_names = {
+            own.parts[0].names.of(agent.name, condition): part.names.of(agent.name, condition)
+            for agent in part.store.manifest.agents
+            for condition in part.selection.conditions
+        }
+        found = compare(assemble(own, folder, audio=False), before)
+        changes += [replace(change, agent=page_names[change.agent]) for change in found.changes]
+        missing += [f"{part.label}: {text}" for text in found.missing]
+    return BaselineView(before.run, most_telling_first(changes), tuple(missing))

@@ -1,0 +1,62 @@
+"""What is said of one call, where the sound alone leaves a question open."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, pcm, voice
+from harness.agent_check.call import Trial
+from harness.agent_check.report import Check, report_of
+from harness.agents.profile import AgentProfile, load_profile
+from harness.calibrate.voice import synthetic_voice
+from harness.caller import SessionOutcome
+from harness.recording.record import Recording, SpokenTurn
+from harness.timing import measure_turns
+from tests.harness.conftest import peer
+
+
+@pytest.fixture
+def profile() -> AgentProfile:
+    return load_profile(str(peer("raw-pcm-echo")))
+
+
+def interrupted(recording: Recording, at_s: float) -> Recording:
+    caller = recording.caller
+    start = caller.speech_end_sample + round(at_s * CALLER_HZ)
+    speech = pcm(synthetic_voice(0.4, CALLER_HZ, np.random.default_rng(8)) * 0.08)
+    dry = caller.dry.copy()
+    dry[start : start + len(speech)] = speech
+    turns = (*caller.turns, SpokenTurn(start, start + len(speech), (), "barge_in"))
+    return replace(recording, caller=replace(caller, dry=dry, played=dry, turns=turns))
+
+
+def check(profile: AgentProfile, recording: Recording, name: str) -> Check:
+    trial = Trial(SessionOutcome("quiet"), recording, measure_turns(recording)[0])
+    return next(c for c in report_of(profile, trial).checks if c.name == name)
+
+
+def test_a_reply_that_simply_ended_is_not_called_a_yield(profile: AgentProfile) -> None:
+    recording = interrupted(make_recording(Said(0.3, voice(1.3))).recording, 1.2)
+    found = check(profile, recording, "yields")
+    assert found.verdict == "unknown"
+    assert "may simply have ended" in found.detail
+
+
+@pytest.mark.parametrize(("cleared_s", "verdict"), [(1.45, "ok"), (0.1, "unknown"), (4.5, "unknown")])
+def test_only_what_was_taken_back_at_the_interruption_proves_a_yield(
+    profile: AgentProfile, cleared_s: float, verdict: str
+) -> None:
+    made = make_recording(Said(0.3, voice(3.0) if cleared_s > 1 else voice(1.3), 3_000), clears_s=[cleared_s])
+    assert check(profile, interrupted(made.recording, 1.2), "yields").verdict == verdict
+
+
+def test_what_was_said_over_the_caller_may_be_a_late_greeting(profile: AgentProfile) -> None:
+    recording = make_recording(Said(-1.0, voice(0.5)), Said(0.5, voice(0.5))).recording
+    wish: dict[str, Any] = {"greets": None}
+    found = check(profile.model_copy(update=wish), recording, "greeting")
+    assert found.verdict == "unknown"
+    assert "greets = true" in found.detail
+    quiet = check(profile.model_copy(update=wish), make_recording(Said(0.5, voice(0.5))).recording, "greeting")
+    assert (quiet.verdict, quiet.detail) == ("not so", "none came")

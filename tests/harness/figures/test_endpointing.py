@@ -1,0 +1,137 @@
+"""The endpointing of a cell: shares by length and kind, dead air and decision delay, with an honest n."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary, PauseShare, summarise_endpointing
+from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+from harness.ranking.exact import share_interval
+from harness.store.selection import NOT_TIMED
+from harness.timing.figures import Endpointing, Fate, InnerPause, TurnTiming
+from harness.turn_taking.detectors import DETECTORS
+from tests.present import ends, present
+
+TEXT = "I went, <pause 300> home. <pause 900> Then it was late."
+LOST = TurnTiming(NOT_TIMED, 0.0, None, no_reply=True)
+
+
+def pause(length_ms: float, fate: Fate = "kept", place: int = 0, decided: bool | None = None) -> InnerPause:
+    return InnerPause(-3_000, -3_000 + length_ms, fate, True, place, decided)
+
+
+def turn(*pauses: InnerPause, dead_air_ms: float | None = 500.0, **fields: object) -> TurnTiming:
+    found = Endpointing("e", pauses, dead_air_ms, **fields)  # type: ignore[arg-type]
+    return TurnTiming("m", 0.0, dead_air_ms, pauses_marked=2, no_reply=dead_air_ms is None, endpointing=found)
+
+
+def summarise(*turns: TurnTiming, contexts: int | None = None, text: str | None = TEXT) -> EndpointingSummary:
+    by_context: dict[str, list[TurnTiming]] = {}
+    for k, one in enumerate(turns):
+        by_context.setdefault(f"c{k % (contexts or len(turns))}", []).append(one)
+    texts = {c: [text] * len(group) for c, group in by_context.items()}
+    return summarise_endpointing(by_context, texts, seed=1)
+
+
+def row(found: EndpointingSummary, kind: str, band: tuple[float, float | None] = EVERY_LENGTH) -> PauseShare:
+    (wanted,) = (r for r in found.endpointing if r.kind == kind and r.pause_ms == band)
+    return wanted
+
+
+def test_pauses_are_counted_by_length_and_by_the_words_before_them() -> None:
+    found = summarise(turn(pause(300), pause(900, "cut", 1)), turn(pause(400, "cut"), pause(1_600, "cut", 1)))
+    assert found.inner_pauses_cut == (3, 4)
+    assert found.pauses_cut_share == 0.75
+    assert [(row(found, "all", band).cut, row(found, "all", band).of) for band in BANDS_MS] == [(0, 1), (1, 1), (1, 1), (1, 1)]
+    assert (row(found, "mid_sentence").cut, row(found, "mid_sentence").of) == (1, 2)
+    assert (row(found, "after_sentence").cut, row(found, "after_sentence").of) == (2, 2)
+    assert row(found, "after_sentence", BANDS_MS[0]).share is None
+    assert {r.kind for r in found.endpointing} == {"all", "mid_sentence", "after_sentence"}
+    assert {r.kind for r in summarise(turn(pause(300)), text=None).endpointing} == {"all", "unknown"}
+
+
+def test_intervals_are_over_conversations_and_absent_under_eight() -> None:
+    turns = [turn(pause(300, "cut" if k % 4 == 0 else "kept"), dead_air_ms=400 + 10 * k) for k in range(16)]
+    few, many = summarise(*turns, contexts=7), summarise(*turns)
+    assert few.pauses_cut_interval is None
+    assert few.dead_air_ms.mean_interval is None
+    low, high = ends(many.pauses_cut_interval)
+    assert low < 0.25 < high
+    low, high = ends(many.dead_air_ms.mean_interval)
+    assert low < present(many.dead_air_ms.mean) < high
+    # Where no pause was cut at all, no resample has one, and still nobody knows that none ever will be.
+    assert summarise(*[turn(pause(300))] * 8).pauses_cut_interval == share_interval(0, 8)
+
+
+def test_pauses_talked_through_stand_beside_and_in_no_share() -> None:
+    found = summarise(turn(pause(300, "cut"), pause(900, "already_talking", 1)))
+    assert found.inner_pauses_cut == (1, 1)
+    assert row(found, "all").already_talking == 1
+    assert talked_over([("a", found)]) == ("a: in 1 further pause it was talking over the caller already.",)
+
+
+def test_no_reply_and_a_lost_turn_count_as_15_s_and_rank_last() -> None:
+    found = summarise(turn(dead_air_ms=500), turn(dead_air_ms=None), LOST)
+    assert found.dead_air_ms.n == 3
+    assert found.dead_air_ms.mean == pytest.approx((500 + 15_000 + 15_000) / 3)
+    assert found.dead_air_ms.p50_over_limit
+    assert found.endpointing_untimed == 0
+
+
+def test_discarded_turns_take_no_part_and_too_many_of_them_take_everything() -> None:
+    turns = [turn(pause(300), dead_air_ms=400.0)] * 40
+    spoilt = replace(turn(pause(300, "cut"), dead_air_ms=9_000.0), discarded="no pitch")
+    few = summarise(*turns, spoilt)
+    assert few.inner_pauses_cut == (0, 40)
+    assert few.dead_air_ms.mean == 400
+    many = summarise(*turns, *[spoilt] * 5)
+    assert many == EndpointingSummary()
+
+
+def test_an_utterance_after_the_end_that_is_not_trusted_gives_no_dead_air() -> None:
+    found = summarise(turn(pause(300), dead_air_ms=400), turn(pause(300), dead_air_ms=None, discarded="no pitch"))
+    assert found.dead_air_ms.n == 1
+    assert found.inner_pauses_cut == (0, 2)
+
+
+def test_decisions_are_known_of_agents_that_tell_them() -> None:
+    silent = summarise(turn(pause(300)))
+    assert silent.decision_delay_ms.n == 0
+    assert row(silent, "all").decided is None
+    told = turn(pause(300, decided=False), pause(900, "cut", 1, decided=True), decision_ms=300.0, says_decisions=True)
+    found = summarise(told, told, turn(pause(300)))
+    assert found.decision_delay_ms.mean == 300
+    assert found.decision_delay_ms.n == 2  # of the third the reply is there, and no word of its decision
+    assert (row(found, "all").decided, row(found, "all").of) == (2, 5)
+    deaf = summarise(told, turn(pause(300), dead_air_ms=None))
+    assert deaf.decision_delay_ms.mean == pytest.approx((300 + 15_000) / 2)
+
+
+def test_turns_timed_without_the_figure_are_said_to_lack_it() -> None:
+    found = summarise(turn(), TurnTiming("timing-4", 0.0, 400.0))
+    assert found.dead_air_ms.n == 1
+    assert found.endpointing_untimed == 1
+    assert "harness retime" in untimed([("a", found)])[0]
+
+
+def test_tables_have_a_cell_under_every_head() -> None:
+    found = summarise(turn(pause(300, decided=True), pause(900, "cut", 1), decision_ms=200.0, says_decisions=True), LOST)
+    (ends_row,) = ends_rows([("a", found)])
+    assert len(ends_row) == len(ENDS_HEAD)
+    assert ends_row[:3] == ("a", "2", "7.75 s")
+    rows = pauses_rows([("a", found)])
+    assert {len(r) for r in rows} == {len(PAUSES_HEAD)}
+    assert [r[:3] for r in rows] == [
+        ("a", "all", "1/2 50 %"),
+        ("a", "mid-sentence", "0/1 0 %"),
+        ("a", "after sentence", "1/1 100 %"),
+    ]
+    json.loads(found.model_dump_json())
+
+
+def test_published_curves_fall() -> None:
+    for detector in DETECTORS:
+        waits, cut = zip(*detector.points, strict=True)
+        assert list(waits) == sorted(waits)
+        assert list(cut) == sorted(cut, reverse=True)

@@ -1,0 +1,144 @@
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import UserError
+from harness.figures.rank import measured, rank_target
+from harness.ranking.ranking import as_object
+from harness.scenarios.context import Context
+from harness.store.judgment import Judgment
+from harness.store.judgment_files import write
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore
+from harness.store.selection import Selection
+from harness.store.session import SessionKey
+from harness.timing.figures import TurnTiming
+from tests.harness.conftest import Simulate
+
+CONTEXTS = 40
+
+
+def _context(number: int) -> Context:
+    return Context.model_validate(
+        {
+            "id": f"c{number:03}",
+            "subset": "regular",
+            "emotion": "sadness",
+            "problem": "work",
+            "turns": [{"role": "seeker", "text": "I don't know."}],
+            "references": [{"id": "s0", "author": "human:p1", "text": "That sounds hard."}],
+            "source": "test",
+            "licence": "CC0",
+        }
+    )
+
+
+def _timing(number: int) -> TurnTiming:
+    base: dict[str, Any] = {"method": "m", "spoken_end_ms": 1000.0, "ttft_ms": 200.0}
+    if number == 0:
+        return TurnTiming(**base, ttfa_ms=None, no_reply=True)
+    if number == 1:
+        return TurnTiming(**base, ttfa_ms=300.0, signed_ms=-50.0, cut_in=True)
+    if number == 2:
+        return TurnTiming(**base, ttfa_ms=100.0, discarded="detectors disagree")
+    return TurnTiming(**base, ttfa_ms=400.0 + number, first_word_ms=600.0)
+
+
+def _verdicts(simulate: Simulate, condition: str) -> list[Judgment]:
+    rows = simulate(CONTEXTS, 2, 3, seed=1)
+    return [r.model_copy(update={"system_a": "ref:s0", "condition": condition}) for r in rows]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    contexts = [_context(k) for k in range(CONTEXTS)]
+    manifest = RunManifest(
+        created="2026-01-01T00:00:00+00:00",
+        harness_version="0",
+        pack="p",
+        pack_source="p",
+        pack_hash="x",
+        context_ids=[c.id for c in contexts],
+        agents=[AgentEntry(name="s1", kind="cascade", profile_hash="p" * 64, profile_text="")],
+        mode="seeded",
+        conditions=["clean", "noisy"],
+        repeats=1,
+        seed=1,
+    )
+    made = RunStore.create(tmp_path / "run", manifest, contexts)
+    for condition in manifest.conditions:
+        for number, context in enumerate(contexts):
+            key = SessionKey(context.id, "h" * 64, "s1", "p" * 64, "seeded", condition, 0)
+            partial = made.partial_folder(key)
+            (partial / "recording.json").write_text("{}")
+            made.commit_session(key, partial=partial, timing=_timing(number), written_text="I hear you.", started_ns=number)
+    return made
+
+
+def test_early_and_missing_replies_rank_slowest_and_discarded_ones_are_unknown(store: RunStore) -> None:
+    found = measured(Selection(store), "clean", "written")
+    ttfa = found.latencies["ttfa"]["s1"]
+    assert ttfa["c000"] == ttfa["c001"] == [math.inf]
+    assert "c002" not in ttfa
+    assert ttfa["c003"] == [403.0]
+    assert found.cut_ins["s1"] == {f"c{k:03}": [k == 1] for k in range(CONTEXTS) if k != 2}
+    assert found.latencies["first_word"]["s1"]["c000"] == [math.inf]
+    assert set(found.latencies["ttft"]["s1"]) == {f"c{k:03}" for k in range(CONTEXTS) if k != 2}
+    assert found.texts["c000", "ref:s0", 0] == "That sounds hard."
+
+
+def test_an_agent_with_too_many_turns_discarded_is_at_no_point_of_the_chart(store: RunStore, simulate: Simulate) -> None:
+    for session in store.sessions():
+        if session.key.context_id in ("c003", "c004") and session.key.condition == "clean":
+            store.set_timing(session.id, [replace(_timing(3), discarded="detectors disagree")])
+    store.add_judgments(_verdicts(simulate, "clean"))
+    found = as_object(rank_target(store.folder, condition="clean", draws=50))
+    assert found["systems"]["s1"]["elo"] is not None
+    assert found["joint"] == {}
+
+
+def test_a_run_of_two_conditions_needs_a_choice_and_each_has_its_own_board(store: RunStore, simulate: Simulate) -> None:
+    store.add_judgments(_verdicts(simulate, "clean"))
+    lost = [r.model_copy(update={"winner": "a"}) for r in _verdicts(simulate, "noisy")]
+    store.add_judgments(lost)
+    with pytest.raises(UserError, match=r"clean, noisy.*--condition"):
+        rank_target(store.folder)
+    with pytest.raises(UserError, match=r"telephone: .* clean, noisy"):
+        rank_target(store.folder, condition="telephone")
+    clean, noisy = (rank_target(store.folder, condition=c, draws=50).board["s1"] for c in ("clean", "noisy"))
+    assert noisy.win_rate == 0.0
+    assert clean.win_rate > 0.2
+
+
+def test_a_run_is_ranked_with_its_latencies_and_people(store: RunStore, simulate: Simulate) -> None:
+    store.add_judgments(_verdicts(simulate, "clean"))
+    store.close()
+    found = as_object(rank_target(store.folder, condition="clean", draws=100))
+    assert set(found["systems"]) == {"ref:s0", "s1"}
+    assert set(found["joint"]) == {"s1"}
+    assert found["joint"]["s1"]["turns"] == CONTEXTS - 1
+    assert found["joint"]["s1"]["others"]["ttft"]["p50"] == 200.0
+    assert found["joint"]["s1"]["elo"] == found["systems"]["s1"]["elo"]
+    assert found["people"]["random"]["elo"] == pytest.approx(found["systems"]["ref:s0"]["elo"])
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_run_without_verdicts_and_a_file_of_them(store: RunStore, simulate: Simulate, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="harness judge"):
+        rank_target(store.folder, condition="clean")
+    path = tmp_path / "rows.csv"
+    write(simulate(9, 3, 1), path)
+    assert len(rank_target(path).board.systems) == 3
+
+
+def test_a_run_judged_in_two_presentations_needs_a_choice(store: RunStore, simulate: Simulate) -> None:
+    rows = [r.model_copy(update={"condition": "clean"}) for r in simulate(CONTEXTS, 2, 1)]
+    store.add_judgments([*rows, *(r.model_copy(update={"presentation": "heard_text"}) for r in rows)])
+    store.close()
+    with pytest.raises(UserError, match="heard_text, written"):
+        rank_target(store.folder, condition="clean")
+    assert rank_target(store.folder, condition="clean", presentation="heard_text", draws=50).board.presentation == "heard_text"

@@ -1,0 +1,100 @@
+"""The machine beside the turns, on the same clock."""
+
+import json
+import os
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from harness.clock import now_ns
+from harness.machine.telemetry import Sample, Telemetry, _Gpu
+
+
+def read(path: Path) -> list[Sample]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def mean_percent(samples: list[Sample], start_ns: int, end_ns: int) -> float:
+    return mean(s["me.cpu_percent"] for s in samples if start_ns <= s["at_ns"] <= end_ns and "me.cpu_percent" in s)
+
+
+def test_samples_come_ten_times_a_second_on_the_clock_of_the_turns(tmp_path: Path) -> None:
+    begun = now_ns()
+    with Telemetry(tmp_path / "t.jsonl", {"me": os.getpid()}):
+        time.sleep(1.2)
+    ended = now_ns()
+    samples = read(tmp_path / "t.jsonl")
+    assert 6 <= len(samples) <= 14
+    assert all(begun <= s["at_ns"] <= ended for s in samples)
+    assert samples[-1]["me.memory_mib"] > 10
+    assert 0 <= samples[-1]["cpu_percent"] <= 100
+
+
+def test_a_busy_process_shows(tmp_path: Path) -> None:
+    with Telemetry(tmp_path / "t.jsonl") as telemetry:
+        telemetry.watch("me", os.getpid())
+        time.sleep(0.3)
+        begun = now_ns()
+        until = time.monotonic() + 0.8
+        while time.monotonic() < until:
+            sum(range(1_000))
+        busy = (begun, now_ns())
+        time.sleep(0.5)
+        idle = (busy[1] + 150_000_000, now_ns())
+        time.sleep(0.2)
+    samples = read(tmp_path / "t.jsonl")
+    # How much it got depends on what else runs; idle it gets next to nothing.
+    assert mean_percent(samples, *busy) > 3 * mean_percent(samples, *idle) + 1
+
+
+def test_a_process_that_is_gone_is_absent_and_not_zero(tmp_path: Path) -> None:
+    with Telemetry(tmp_path / "t.jsonl", {"gone": 2**22 - 1}):
+        time.sleep(0.3)
+    assert all("gone.cpu_percent" not in s for s in read(tmp_path / "t.jsonl"))
+
+
+def test_a_machine_without_gpu_has_no_gpu_columns(tmp_path: Path) -> None:
+    gpus = any(Path("/dev").glob("nvidia[0-9]*")) and find_spec("pynvml") is not None
+    with Telemetry(tmp_path / "t.jsonl"):
+        time.sleep(0.3)
+    assert gpus == any(c.startswith("gpu") for s in read(tmp_path / "t.jsonl") for c in s)
+
+
+class _Driver:
+    """What a driver answers, in NVML's own structures and units; the names are those of the real library or nothing."""
+
+    def __init__(self, nvml: Any) -> None:
+        self.NVMLError = nvml.NVMLError
+        self.NVML_CLOCK_SM, self.NVML_CLOCK_MEM = nvml.NVML_CLOCK_SM, nvml.NVML_CLOCK_MEM
+        memory = nvml.c_nvmlMemory_t()
+        memory.used = 3 * 2**30
+        load = nvml.c_nvmlUtilization_t()
+        load.gpu = 87
+        self._answers = {
+            "nvmlDeviceGetHandleByIndex": lambda index: index,
+            "nvmlDeviceGetUtilizationRates": lambda _: load,
+            "nvmlDeviceGetMemoryInfo": lambda _: memory,
+            "nvmlDeviceGetClockInfo": lambda _, clock: {nvml.NVML_CLOCK_SM: 1980, nvml.NVML_CLOCK_MEM: 2619}[clock],
+            "nvmlDeviceGetPowerUsage": lambda _: self._refuse(nvml),
+        }
+        self._nvml = nvml
+
+    def _refuse(self, nvml: Any) -> int:
+        raise nvml.NVMLError(nvml.NVML_ERROR_NOT_SUPPORTED)
+
+    def __getattr__(self, name: str) -> Any:
+        getattr(self._nvml, name)
+        return self._answers[name]
+
+
+def test_what_the_driver_answers_becomes_columns_and_what_it_refuses_is_absent() -> None:
+    import pynvml as nvml
+
+    assert _Gpu(_Driver(nvml), 0).sample() == {
+        "gpu0.utilisation_percent": 87.0,
+        "gpu0.memory_mib": 3 * 1024.0,
+        "gpu0.sm_clock_mhz": 1980.0,
+        "gpu0.memory_clock_mhz": 2619.0,
+    }

@@ -1,0 +1,194 @@
+"""What one session does to a step after its call is named, ends nothing, and is mended by running the step again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks.made_recordings import Said, make_recording, voice
+from harness.audio.vocal import silero
+from harness.figures.summarise import summarise
+from harness.figures.validity import with_validity
+from harness.measuring.remeasure import retime
+from harness.measuring.transcribe import GIVEN, transcribe_all
+from harness.progress import RunProgress
+from harness.recording.files import AGENT_FILE, save
+from harness.reports.write import write_joint_report
+from harness.run.sessions import measure_missing
+from harness.scenarios.context import Context
+from harness.store.manifest import AgentEntry, RunManifest
+from harness.store.run_store import RunStore
+from harness.store.session import SessionKey
+from harness.store.step_failure import LONGEST_DETAIL, StepFailure, attempt
+
+CONTEXT = Context.model_validate(
+    {
+        "id": "c1", "subset": "regular", "emotion": "sadness", "problem": "work",
+        "turns": [{"role": "seeker", "text": "I don't know."}], "source": "test", "licence": "CC0",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Heard:
+    text: str
+    words: tuple[tuple[str, float, float], ...]
+
+
+QUIET = RunProgress(quiet=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> RunStore:
+    """Three finished calls that nobody has measured."""
+    manifest = RunManifest(
+        created="2026-01-01T00:00:00+00:00", harness_version="0", pack="p", pack_source="p", pack_hash="x",
+        context_ids=["c1"], agents=[AgentEntry(name="a", kind="cascade", profile_hash="p" * 64, profile_text="")],
+        mode="seeded", conditions=["clean"], repeats=3, seed=1,
+    )  # fmt: skip
+    store = RunStore.create(tmp_path / "run", manifest, [CONTEXT])
+    for repeat in range(3):
+        key = SessionKey("c1", "h" * 64, "a", "p" * 64, "seeded", "clean", repeat)
+        partial = store.partial_folder(key)
+        save(make_recording(Said(0.4 + repeat / 10, voice(1.0))).recording, partial)
+        store.commit_session(key, partial=partial, started_ns=1)
+    return store
+
+
+def fails_on_call(number: int) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    """The detector that ships, with a defect that one recording meets."""
+    called = 0
+
+    def detect(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        nonlocal called
+        called += 1
+        if called == number:
+            raise ZeroDivisionError("an odd one\n\x1b[31m" + "x" * 1_000)
+        return silero()(samples)
+
+    return detect
+
+
+def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -> None:
+    measure_missing(store, fails_on_call(2), QUIET)
+    assert [s.timing is not None for s in store.sessions()] == [True, False, True]
+    (failure,) = store.step_failures()
+    assert (failure.session, failure.step, failure.kind) == (store.sessions()[1].id, "timing", "analysis_failed")
+    summary = summarise(store)
+    (told,) = summary.failures
+    assert told.kind == "analysis_failed"
+    assert told.detail.startswith("timing: ZeroDivisionError: an odd one")
+    assert summary.agents["a"]["failed"] == summary.agents["a"]["no_reply"] == 0, "the agent is not to blame"
+    assert any("harness retime" in warning for warning in summary.warnings)
+
+    found = retime(store)
+    assert found.failures == ()
+    assert store.step_failures() == []
+    assert all(s.timing is not None for s in store.sessions())
+    assert summarise(store).failures == []
+
+
+def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStore) -> None:
+    measure_missing(store, silero(), QUIET)
+    before = store.sessions()[0].timing
+    found = retime(store, vocal=fails_on_call(1))
+    assert [f.session for f in found.failures] == [store.sessions()[0].id]
+    assert store.step_failures() == list(found.failures)
+    assert store.sessions()[0].timing == before
+
+
+def test_a_damaged_recording_is_that_session_s_failure_alone(store: RunStore) -> None:
+    (store.sessions()[0].folder / AGENT_FILE).write_bytes(b"no FLAC at all")
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "retime", str(store.folder), "--json"],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    (told,) = json.loads(done.stdout)["failed"]
+    assert told["kind"] == "recording_unreadable"
+    assert [s.timing is not None for s in store.sessions()] == [False, True, True]
+    store.set_manifest(with_validity(store))
+    assert store.manifest.pacing is not None
+    assert {f.step for f in store.step_failures()} == {"timing", "pacing"}
+
+
+def test_what_cannot_be_transcribed_is_left_out_by_name(store: RunStore) -> None:
+    measure_missing(store, silero(), QUIET)
+    (store.sessions()[1].folder / AGENT_FILE).write_bytes(b"no FLAC at all")
+    transcribe_all(store, QUIET, lambda samples, rate_hz: Heard("Hello", (("Hello", 0.0, len(samples) / rate_hz),)))
+    assert [s.heard_text for s in store.sessions()] == ["Hello", None, "Hello"]
+    (failure,) = store.step_failures()
+    assert failure.step == "transcribing"
+    assert store.manifest.transcriber == GIVEN
+
+
+def test_what_cannot_be_drawn_is_named_on_the_page_and_mended_by_drawing_again(store: RunStore) -> None:
+    measure_missing(store, silero(), QUIET)
+    sound = store.sessions()[1].folder / AGENT_FILE
+    whole = sound.read_bytes()
+    sound.write_bytes(b"no FLAC at all")
+    written = write_joint_report([(store, summarise(store))], store.folder)
+    (failure,) = store.step_failures()
+    assert (failure.session, failure.step, failure.kind) == (store.sessions()[1].id, "drawing", "recording_unreadable")
+    (told,) = written.summary.failures
+    assert told.detail.startswith("drawing: ")
+    assert any("through no fault of the agents" in warning for warning in written.summary.warnings)
+    assert "drawing: " in written.page.read_text(encoding="utf-8")
+    assert summarise(store).failures == [told], "every later look says the same"
+
+    sound.write_bytes(whole)
+    again = write_joint_report([(store, summarise(store))], store.folder)
+    assert store.step_failures() == []
+    assert again.summary.failures == []
+    assert "drawing: " not in again.page.read_text(encoding="utf-8")
+
+
+def test_playing_a_session_again_forgets_what_its_steps_did(store: RunStore) -> None:
+    measure_missing(store, fails_on_call(1), QUIET)
+    session = store.sessions()[0]
+    assert store.step_failures()
+    partial = store.partial_folder(session.key)
+    save(make_recording(Said(0.4, voice(1.0))).recording, partial)
+    store.commit_session(session.key, partial=partial, started_ns=2)
+    assert store.step_failures() == []
+
+
+def test_a_run_of_which_nothing_could_be_measured_can_still_be_opened(store: RunStore) -> None:
+    for session in store.sessions()[1:]:
+        (session.folder / AGENT_FILE).write_bytes(b"no FLAC at all")
+    store.set_manifest(with_validity(store))
+    again = RunStore.open(store.folder)
+    assert again.manifest.pacing is not None
+    assert again.manifest.pacing.realtime_ratio is None
+
+
+def test_a_failure_is_one_short_line_that_names_the_place() -> None:
+    def defect() -> None:
+        make_recording(speech_s=float("nan"))
+
+    found = attempt("s", "timing", defect)
+    assert isinstance(found, StepFailure)
+    assert "(harness/calibrate/voice.py, line " in found.detail
+    hostile = attempt("s", "timing", lambda: fails_on_call(1)(np.zeros(1, np.float32)))
+    assert isinstance(hostile, StepFailure)
+    assert hostile.detail.isprintable()
+    assert len(hostile.detail) <= LONGEST_DETAIL
+
+
+@pytest.mark.parametrize("failure", [None, "flood"])
+def test_validity_belongs_to_a_finished_session_which_is_named(store: RunStore, failure: str | None) -> None:
+    measure_missing(store, silero(), QUIET)
+    session = store.sessions()[1]
+    partial = store.partial_folder(session.key)
+    lagged = replace(make_recording(Said(0.4, voice(1.0))).recording, loop_lag_ms=(900.0,))
+    save(lagged, partial)
+    store.commit_session(session.key, partial=partial, started_ns=2, failure_kind=failure)
+    manifest = with_validity(store)
+    assert manifest.invalid == ([] if failure else ["c1 · a: event-loop lag 900.0 ms is over 20 ms"])

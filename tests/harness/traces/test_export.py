@@ -1,0 +1,76 @@
+"""A run as spans: sent to a receiver that OpenTelemetry's own exporters use, and read back."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from harness.commands.export_traces import spans
+from harness.errors import AgentError, UserError
+from harness.store.run_store import RunStore
+from harness.timeline import NS_PER_MS
+from harness.traces.export import as_request, spans_of
+from harness.traces.receiver import SpanReceiver
+from tests.harness.measuring.test_remeasure import store
+
+__all__ = ["store"]
+
+
+@pytest.fixture
+def receiver() -> Iterator[SpanReceiver]:
+    made = SpanReceiver()
+    made.open()
+    yield made
+    made.close()
+
+
+def harness(*words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "harness", *words], capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_call_holds_its_turn_its_wait_and_the_stages_of_it(store: RunStore) -> None:
+    found = spans_of(store)
+    assert [span.name for span in found] == ["call", "caller_turn", "wait", "stage.unexplained", "reply"] * 2
+    by_id = {span.id: span for span in found}
+    assert len(by_id) == len(found)
+    for span in found:
+        if span.parent:
+            around = by_id[span.parent]
+            assert around.trace == span.trace
+            assert around.start_ns <= span.start_ns <= span.end_ns <= around.end_ns
+    timing = store.sessions()[-1].turn_timings[0]
+    assert timing.ttfa_ms is not None
+    wait = [span for span in found if span.name == "wait"][-1]
+    assert wait.end_ns - wait.start_ns == pytest.approx(timing.ttfa_ms * NS_PER_MS, abs=2)
+    assert wait.attributes["heart.ttfa_ms"] == timing.ttfa_ms
+    # The same run gives the same spans, and none of its words.
+    assert as_request(spans_of(store)) == as_request(found)
+    assert b"don't know" not in as_request(found)
+
+
+def test_a_receiver_takes_them_and_a_file_holds_them(store: RunStore, receiver: SpanReceiver, tmp_path: Path) -> None:
+    run = str(store.folder)
+    url = receiver.environment("harness")["OTEL_EXPORTER_OTLP_ENDPOINT"]
+    done = harness("spans", run, "--to", url, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["spans"] == 10
+    assert json.loads(done.stdout)["calls"] == 2
+    came = receiver.between("harness", -(2**62), 2**62)
+    assert sorted(span.name for span in came) == sorted(span.name for span in spans_of(store))
+
+    file = tmp_path / "spans.pb"
+    assert spans(store.folder, out=file) == 0
+    message = ExportTraceServiceRequest.FromString(file.read_bytes())
+    assert len(message.resource_spans[0].scope_spans[0].spans) == 10
+
+    receiver.close()
+    with pytest.raises(UserError, match="give --to ADDRESS"):
+        spans(store.folder)
+    with pytest.raises(UserError, match="begins with http://"):
+        spans(store.folder, to="localhost:4317")
+    with pytest.raises(AgentError, match="nothing listens there"):
+        spans(store.folder, to=url)
