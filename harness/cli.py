@@ -15,13 +15,14 @@ from typer.exceptions import TyperException
 
 from harness.agents.printable import printable
 from harness.agents.secrets import RedactedOutput
-from harness.commands import add_votes as votes
 from harness.commands import (
+    add_votes,
     agents,
     calibrate,
     check,
     doctor,
     endpointing,
+    export_traces,
     init,
     judge,
     label,
@@ -32,12 +33,11 @@ from harness.commands import (
     plan,
     play,
     rank,
+    remeasure,
     report,
     run,
     scenarios,
 )
-from harness.commands import export_traces as spans
-from harness.commands import remeasure as retime
 from harness.errors import AgentError, StorageError, UserError
 from harness.store.disk import storage_fault
 
@@ -75,19 +75,22 @@ app.add_typer(models.app, name="models")
 app.add_typer(scenarios.app, name="scenarios")
 app.command("judge")(judge.judge)
 app.add_typer(label.app, name="label")
-app.command("votes")(votes.votes)
+app.command("add-votes")(add_votes.add_votes)
 app.command("rank")(rank.rank)
 app.command("report")(report.report)
 app.command("check")(check.check)
 app.command("endpointing")(endpointing.endpointing)
 app.command("play")(play.play)
-app.command("retime")(retime.retime)
-app.command("spans")(spans.spans)
+app.command("remeasure")(remeasure.remeasure)
+app.command("export-traces")(export_traces.export_traces)
 app.command("calibrate")(calibrate.calibrate)
 app.command("load")(load.load)
 app.command("listen")(listen.listen)
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
+# Names of version 0.3.
+for _old, _new in (("votes", add_votes.add_votes), ("retime", remeasure.remeasure), ("spans", export_traces.export_traces)):
+    app.command(_old, hidden=True)(_new)
 
 
 def main() -> None:

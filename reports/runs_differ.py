@@ -34,7 +34,7 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
     every: list[tuple[str, dict[str, str], str]] = [
         (what, {label: of(manifest) for label, manifest in manifests.items()}, why) for what, of, why in _FACTS
     ]
-    every.append(("Timing method", timing, "Run `harness retime` on the older run to time both alike."))
+    every.append(("Timing method", timing, "Run `harness remeasure` on the older run to time both alike."))
     every.append(("Calibration", calibration, "Their figures are not equally exact."))
     transcribers = {p.label: transcriber_of(p) or "none" for p in parts}
     every.append(("Transcriber", transcribers, "Replies were judged as different ears heard them."))

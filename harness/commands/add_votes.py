@@ -1,4 +1,4 @@
-"""`harness votes`: people's votes of a run, from CSV; who counts, and why somebody does not."""
+"""`harness add-votes`: people's votes of a run, from CSV; who counts, and why somebody does not."""
 
 import json
 from collections import Counter
@@ -16,7 +16,7 @@ from harness.wording import command
 _PRESENTATIONS: tuple[Presentation, ...] = ("written", "heard_text", "audio", "audio_with_delay")
 
 
-def votes(
+def add_votes(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     add: Annotated[
         list[Path] | None,

@@ -1,4 +1,4 @@
-"""`harness spans`: send a run as spans (OpenTelemetry) to where its user looks at traces, or write them into a file."""
+"""`harness export-traces`: send a run as spans (OpenTelemetry) to where its user looks at traces, or write them into a file."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ AT_ONCE: Final = 512
 _TIMEOUT_S: Final = 10.0
 
 
-def spans(
+def export_traces(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     to: Annotated[
         str | None,
@@ -32,7 +32,7 @@ def spans(
     from harness.traces.export import as_request, spans_of
 
     if (to is None) == (out is None):
-        raise UserError("harness spans: give --to ADDRESS (a receiver) or --out FILE, one of the two")
+        raise UserError("harness export-traces: give --to ADDRESS (a receiver) or --out FILE, one of the two")
     if to is not None and not to.startswith(("http://", "https://")):
         raise UserError(f"--to {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318")
     found = spans_of(RunStore.open(run))

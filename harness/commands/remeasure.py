@@ -1,4 +1,4 @@
-"""`harness retime`: measure the recordings of old runs again by the present method, and say what changed."""
+"""`harness remeasure`: measure the recordings of old runs again by the present method, and say what changed."""
 
 import json
 from pathlib import Path
@@ -9,12 +9,12 @@ import typer
 from harness.progress import RunProgress
 
 
-def retime(
+def remeasure(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
     """Measure a run's recordings again; nothing is played."""
-    from harness.measuring.remeasure import retime as measure_again
+    from harness.measuring.remeasure import remeasure as measure_again
     from harness.store.run_store import RunStore
 
     store = RunStore.open(run)

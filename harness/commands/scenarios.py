@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.agents.secrets import learn
-from harness.commands.scenarios_hear import listen
+from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import screen
 from harness.errors import AgentError, UserError
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from harness.voices.pack_acoustics import PackAcoustics
 
 app = typer.Typer(no_args_is_help=True, help="List, show, hear, check and build packs of contexts.")
-app.command("listen")(listen)
+app.command("hear")(hear)
+app.command("listen", hidden=True)(hear)
 app.command("import")(import_contexts)
 
 

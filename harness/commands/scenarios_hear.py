@@ -1,4 +1,4 @@
-"""`harness scenarios listen`: a pack's callers on one page, to be judged by ear."""
+"""`harness scenarios hear`: a pack's callers on one page, to be judged by ear."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _IN_WORDS = {
 }
 
 
-def listen(
+def hear(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("callers.html"),
     voice: Annotated[

@@ -235,8 +235,9 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "not_analysed",
             "warn",
             "Not analysed",
-            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: `{command('retime', folder)}` "
-            f"times them again, `{command('run', '--resume', '--out', folder)}` does the rest.",
+            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: "
+            f"`{command('remeasure', folder)}` times them again, "
+            f"`{command('run', '--resume', '--out', folder)}` does the rest.",
         )
 
 

@@ -76,7 +76,7 @@ class EndpointingSummary(_Model):
     endpointing: list[PauseShare] = Field(default_factory=list)
     """By kind, then by length; the first row of each kind is of every length."""
     endpointing_untimed: int = 0
-    """Turns timed before there was such a figure; `harness retime RUN` makes it."""
+    """Turns timed before there was such a figure; `harness remeasure RUN` makes it."""
 
 
 @dataclass(frozen=True, slots=True)

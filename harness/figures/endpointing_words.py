@@ -56,7 +56,7 @@ def pauses_rows(agents: Iterable[Named]) -> Rows:
 def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
     """What is missing, one sentence an agent: recordings that were timed before there was such a figure."""
     return tuple(
-        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness retime RUN` makes them."
+        f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness remeasure RUN` makes them."
         for name, found in agents
         if found.endpointing_untimed
     )

@@ -39,8 +39,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Retimed:
-    """What `retime` did."""
+class Remeasured:
+    """The sessions measured again, and the figures that changed."""
 
     run: str
     sessions: int
@@ -50,7 +50,7 @@ class Retimed:
     """Sessions that could not be measured; they are missing from the run until this program can."""
 
     def to_json(self) -> dict[str, Any]:
-        """The object that `harness retime --json` prints."""
+        """The object that `harness remeasure --json` prints."""
         return {
             "schema": 1,
             "run": self.run,
@@ -69,9 +69,9 @@ class Retimed:
         }  # fmt: skip
 
 
-def retime(
+def remeasure(
     store: RunStore, *, vocal: VocalDetector | None = None, progress: Callable[[int, int], None] | None = None
-) -> Retimed:
+) -> Remeasured:
     """Measure every finished spoken session of a run again and store the new figures; what fails is named and kept.
 
     Raises:
@@ -99,7 +99,7 @@ def retime(
             progress(k + 1, len(sessions))
     store.set_manifest(with_validity(store))
     methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
-    return Retimed(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
+    return Remeasured(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
 
 
 def _change(session: Session, after: TurnTiming) -> Change:

@@ -1,7 +1,7 @@
 """The agent's spans (OpenTelemetry) of one session, as far as they are kept: what was done, when, and a few numbers.
 
 A span becomes a mark named `span.<name>`, stamped where the span begins, with its end and its numbers in the detail; what is
-made of that is the timing's affair, so that `harness retime` can make it anew.
+made of that is the timing's affair, so that `harness remeasure` can make it anew.
 """
 
 from collections.abc import Mapping

@@ -236,7 +236,7 @@ class TurnTiming:
     pause_durations_ms: tuple[float, ...] = ()
     pause_was_cut: tuple[bool, ...] = ()
     endpointing: Endpointing | None = None
-    """None where the turn was lost, or timed before there was such a figure (`harness retime` makes it)."""
+    """None where the turn was lost, or timed before there was such a figure (`harness remeasure` makes it)."""
     cut_in: bool = False
     no_reply: bool = False
     yield_ms: float | None = None

@@ -57,6 +57,18 @@ def test_every_option_says_what_it_is_and_what_holds_without_it() -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("votes", "add-votes"), ("retime", "remeasure"), ("spans", "export-traces"), ("scenarios listen", "scenarios hear")],
+)
+def test_an_earlier_name_does_the_same_and_is_in_no_help(old: str, new: str) -> None:
+    every = dict(commands())
+    before, now = every[f"harness {old}"], every[f"harness {new}"]
+    assert before.hidden
+    assert not now.hidden
+    assert before.callback.__wrapped__ is now.callback.__wrapped__
+
+
 def test_the_bare_command_shows_help_and_is_no_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run([]) == 0
     assert "Usage: harness" in capsys.readouterr().out

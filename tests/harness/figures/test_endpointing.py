@@ -112,7 +112,7 @@ def test_turns_timed_without_the_figure_are_said_to_lack_it() -> None:
     found = summarise(turn(), TurnTiming("timing-4", 0.0, 400.0))
     assert found.dead_air_ms.n == 1
     assert found.endpointing_untimed == 1
-    assert "harness retime" in untimed([("a", found)])[0]
+    assert "harness remeasure" in untimed([("a", found)])[0]
 
 
 def test_tables_have_a_cell_under_every_head() -> None:

@@ -54,16 +54,16 @@ def test_votes_are_taken_in_and_an_exclusion_can_be_taken_back(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path
 ) -> None:
     path = votes_file(tmp_path)
-    code, first = told(capsys, "votes", played, "--add", path, "--presentation", "heard_text")
+    code, first = told(capsys, "add-votes", played, "--add", path, "--presentation", "heard_text")
     assert code == 0
     assert first["counted"] == {"heard_text": 24}
     assert {r["rater"] for r in first["raters"] if r["excluded"]} == {"hasty"}
     assert {row.judge for row in human_rows(played)} == {"votes/ann", "votes/ben"}
-    told(capsys, "votes", played, "--keep-excluded")
+    told(capsys, "add-votes", played, "--keep-excluded")
     assert len(human_rows(played)) == 36
-    told(capsys, "votes", played)
+    told(capsys, "add-votes", played)
     assert len(human_rows(played)) == 24
-    told(capsys, "votes", played, "--add", path, "--presentation", "heard_text")
+    told(capsys, "add-votes", played, "--add", path, "--presentation", "heard_text")
     assert len(human_rows(played)) == 24
     _, board = told(capsys, "rank", played)
     assert board["systems"]["kind"]["elo"] > board["systems"]["flat"]["elo"]
@@ -86,7 +86,7 @@ def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(
 ) -> None:
     path = tmp_path / "v.csv"
     path.write_text(VOTES + "c-00,regular,flat,kind,r,same,,,\n" + line + "\n")
-    code, _, error = call(capsys, "votes", played, "--add", path)
+    code, _, error = call(capsys, "add-votes", played, "--add", path)
     assert code == 2
     assert f"{path}:3" in error
     assert says in error
@@ -95,10 +95,10 @@ def test_a_bad_vote_is_named_by_file_and_line_and_nothing_is_taken_in(
 
 
 def test_no_votes_and_no_columns_are_said(capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path) -> None:
-    assert call(capsys, "votes", played)[0] == 2
+    assert call(capsys, "add-votes", played)[0] == 2
     for text in ("", VOTES, "a,b\n1,2\n"):
         (tmp_path / "v.csv").write_text(text)
-        code, _, error = call(capsys, "votes", played, "--add", tmp_path / "v.csv")
+        code, _, error = call(capsys, "add-votes", played, "--add", tmp_path / "v.csv")
         assert code == 2
         assert error.count("\n") == 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.made_recordings import Said, make_recording, onset_ms, voice
-from harness.measuring.remeasure import retime
+from harness.measuring.remeasure import remeasure
 from harness.recording.files import save
 from harness.scenarios.context import Context
 from harness.store.manifest import AgentEntry, RunManifest
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> RunStore:
 
 
 def test_what_moved_is_said_and_the_new_figure_is_kept(store: RunStore) -> None:
-    found = retime(store)
+    found = remeasure(store)
     assert found.sessions == 2
     assert found.methods_before == ("timing-0", METHOD)
     (change,) = found.changes
@@ -54,13 +54,13 @@ def test_what_moved_is_said_and_the_new_figure_is_kept(store: RunStore) -> None:
         assert session.timing is not None
         assert session.timing.method == METHOD
         assert session.timing.ttfa_ms == pytest.approx(400 + onset_ms(voice(1.0)), abs=2)
-    assert retime(store).changes == ()
+    assert remeasure(store).changes == ()
 
 
 def test_words_that_were_heard_keep_their_figures(store: RunStore) -> None:
     session = store.sessions()[1]
     store.set_heard(session.id, "Hello there", (("Hello", 2.95, 3.2), ("there", 3.2, 3.5)))
-    retime(store)
+    remeasure(store)
     timing = store.session(session.id).timing
     assert timing is not None
     assert timing.first_word_ms == pytest.approx(2_950 - timing.spoken_end_ms)

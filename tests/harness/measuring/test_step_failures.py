@@ -16,7 +16,7 @@ from benchmarks.made_recordings import Said, make_recording, voice
 from harness.audio.vocal import silero
 from harness.figures.summarise import summarise
 from harness.figures.validity import with_validity
-from harness.measuring.remeasure import retime
+from harness.measuring.remeasure import remeasure
 from harness.measuring.transcribe import GIVEN, transcribe_all
 from harness.progress import RunProgress
 from harness.recording.files import AGENT_FILE, save
@@ -86,9 +86,9 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
     assert told.kind == "analysis_failed"
     assert told.detail.startswith("timing: ZeroDivisionError: an odd one")
     assert summary.agents["a"]["failed"] == summary.agents["a"]["no_reply"] == 0, "the agent is not to blame"
-    assert any("harness retime" in warning for warning in summary.warnings)
+    assert any("harness remeasure" in warning for warning in summary.warnings)
 
-    found = retime(store)
+    found = remeasure(store)
     assert found.failures == ()
     assert store.step_failures() == []
     assert all(s.timing is not None for s in store.sessions())
@@ -98,7 +98,7 @@ def test_the_others_are_measured_and_measuring_again_mends_it(store: RunStore) -
 def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStore) -> None:
     measure_missing(store, silero(), QUIET)
     before = store.sessions()[0].timing
-    found = retime(store, vocal=fails_on_call(1))
+    found = remeasure(store, vocal=fails_on_call(1))
     assert [f.session for f in found.failures] == [store.sessions()[0].id]
     assert store.step_failures() == list(found.failures)
     assert store.sessions()[0].timing == before
@@ -107,7 +107,7 @@ def test_measuring_again_names_what_it_cannot_measure_and_goes_on(store: RunStor
 def test_a_damaged_recording_is_that_session_s_failure_alone(store: RunStore) -> None:
     (store.sessions()[0].folder / AGENT_FILE).write_bytes(b"no FLAC at all")
     done = subprocess.run(
-        [sys.executable, "-m", "harness", "retime", str(store.folder), "--json"],
+        [sys.executable, "-m", "harness", "remeasure", str(store.folder), "--json"],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(Path.cwd())},
     )  # fmt: skip
     assert done.returncode == 3, done.stderr

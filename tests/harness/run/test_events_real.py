@@ -77,7 +77,7 @@ def _says_it_in_words(harness_command: Callable[..., Finished], folder: Path) ->
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert 'id="events"' in page
     assert "no sound (control)" in page
-    again = harness_command("retime", folder, "--json")
+    again = harness_command("remeasure", folder, "--json")
     assert again.code == 0, again.err
     assert again.json["changed"] == []
 

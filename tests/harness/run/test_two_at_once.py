@@ -29,7 +29,7 @@ def test_the_second_is_sent_away_and_the_first_is_whole(
     for second, why in (
         (["run", "--resume", "--out", folder, "--judge", "none"], "another harness process is writing this run"),
         (line, "holds another run"),
-        (["retime", folder], "another harness process is writing this run"),
+        (["remeasure", folder], "another harness process is writing this run"),
     ):
         refused = harness_command(*second)
         assert first.poll() is None, "the first was still at work"

@@ -24,10 +24,10 @@ COMMANDS = {
     "baseline": ["report", "SOUND", "--baseline", "RUN"],
     "judge": ["judge", "RUN"],
     "dry run": ["judge", "RUN", "--dry-run"],
-    "retime": ["retime", "RUN"],
+    "remeasure": ["remeasure", "RUN"],
     "play": ["play", "RUN"],
     "listen": ["listen", "RUN", "--take-in"],
-    "votes": ["votes", "RUN"],
+    "add-votes": ["add-votes", "RUN"],
     "export": ["label", "export", "RUN", "--out", "OUT"],
     "resume": ["run", "--resume", "--out", "RUN"],
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from harness.commands.export_traces import spans
+from harness.commands.export_traces import export_traces
 from harness.errors import AgentError, UserError
 from harness.store.run_store import RunStore
 from harness.timeline import NS_PER_MS
@@ -55,7 +55,7 @@ def test_a_call_holds_its_turn_its_wait_and_the_stages_of_it(store: RunStore) ->
 def test_a_receiver_takes_them_and_a_file_holds_them(store: RunStore, receiver: SpanReceiver, tmp_path: Path) -> None:
     run = str(store.folder)
     url = receiver.environment("harness")["OTEL_EXPORTER_OTLP_ENDPOINT"]
-    done = harness("spans", run, "--to", url, "--json")
+    done = harness("export-traces", run, "--to", url, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spans"] == 10
     assert json.loads(done.stdout)["calls"] == 2
@@ -63,14 +63,14 @@ def test_a_receiver_takes_them_and_a_file_holds_them(store: RunStore, receiver: 
     assert sorted(span.name for span in came) == sorted(span.name for span in spans_of(store))
 
     file = tmp_path / "spans.pb"
-    assert spans(store.folder, out=file) == 0
+    assert export_traces(store.folder, out=file) == 0
     message = ExportTraceServiceRequest.FromString(file.read_bytes())
     assert len(message.resource_spans[0].scope_spans[0].spans) == 10
 
     receiver.close()
     with pytest.raises(UserError, match="give --to ADDRESS"):
-        spans(store.folder)
+        export_traces(store.folder)
     with pytest.raises(UserError, match="begins with http://"):
-        spans(store.folder, to="localhost:4317")
+        export_traces(store.folder, to="localhost:4317")
     with pytest.raises(AgentError, match="nothing listens there"):
-        spans(store.folder, to=url)
+        export_traces(store.folder, to=url)
