@@ -9,7 +9,7 @@ failed are one thing to know.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.figures.cautions import Caution, Level, gravest_first
+from harness.figures.cautions import Caution, Level, gravest_first, worded
 from harness.reports.view import NOT_JOINT, PageView
 from harness.wording import counted
 
@@ -50,6 +50,4 @@ def in_one_line(found: Sequence[Merged]) -> str:
 
 
 def _difference(what: str, text: str) -> Caution:
-    if what == NOT_JOINT:
-        return Caution(code="not_joint", level="warn", topic=what, text=text)
-    return Caution(code="runs_differ", level="warn", topic=f"Runs differ: {what.lower()}", text=text)
+    return worded("not_joint", text, topic=what) if what == NOT_JOINT else worded("runs_differ", text, topic=what.lower())

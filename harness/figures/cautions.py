@@ -6,7 +6,7 @@ not known is said to be not known. Its code is stable, because programs act on i
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,6 +21,7 @@ from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT
 from harness.wording import command, counted, milliseconds
 
+Level = Literal["bad", "warn", "note"]
 Code = Literal[
     "invalid", "runs_differ", "not_joint", "not_judged", "weak_judge", "judge", "own_family", "ranking", "silence",
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
@@ -28,13 +29,74 @@ Code = Literal[
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
     "no_certificate", "machines",
 ]  # fmt: skip
-Level = Literal["bad", "warn", "note"]
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
 """An agent that waits has nothing to do; more than this is work that could slow the one being timed."""
 
 
-_NOT_HEARD_TEXT: Final[Mapping[str, str]] = {
+class Kind(NamedTuple):
+    """One kind of caution: how grave it is, its topic, and its words, with a place in braces for each figure."""
+
+    level: Level
+    topic: str
+    words: str = "{}"
+
+
+KINDS: Final[Mapping[Code, Kind]] = {
+    "invalid": Kind("bad", "Invalid", "These figures must not be quoted: {}."),
+    "runs_differ": Kind("warn", "Runs differ: {topic}"),
+    "not_joint": Kind("warn", "{topic}"),
+    "not_judged": Kind("warn", "Not judged", "No reply of this run has been judged, so there is no Elo."),
+    "timing_alone": Kind("warn", "Timing alone", "In {} of {} the caller is a recording: no text says what was said, so the "
+                         "replies are timed and not judged."),
+    "presentation": Kind("warn", "{topic}"),
+    "judge": Kind("note", "Judge", "{}."),
+    "weak_judge": Kind("warn", "Weak judge", "{}. {}"),
+    "own_family": Kind("warn", "Own family", "In {} the judge shares its model family with exactly one side, because no other "
+                       "judge was left. Models tend to prefer their own kind; these verdicts are marked and never called "
+                       "trusted."),
+    "judged_across_conditions": Kind("warn", "To judge again", "{}."),
+    "ranking": Kind("warn", "Ranking"),
+    "silence": Kind("warn", "Decided by silence", "{} went to the other side because nothing was heard from one."),
+    "few_conversations": Kind("warn", "Few conversations", f"This run has {{}}. Under {FEWEST_CONTEXTS} no interval is given, "
+                              "and an order of agents can turn round with the next conversation."),
+    "no_p95": Kind("note", "No 95th percentile", "With at most {} an agent there is no honest 95th percentile; it needs "
+                   f"{TURNS_FOR_P95}."),
+    "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
+    "no_reply": Kind("warn", "No reply", f"Nothing within {NO_REPLY_TEXT}: {{}}. Such turns count as an agent's slowest."),
+    "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota held the processor "
+                      f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
+                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Such turns take no part in latencies."),
+    "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
+    "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
+    "unfinished": Kind("warn", "Unfinished", "{} of the planned sessions are not finished; {}."),
+    "not_analysed": Kind("warn", "Not analysed", "{} could not be analysed, through no fault of the agents: `{}` times them "
+                         "again, `{}` does the rest."),
+    "length_tells": Kind("warn", "Length gives the end away"),
+    "machines_differ": Kind("warn", "Machines differ"),
+    "lossy_line": Kind("warn", "Lossy line", "{} ({}): {}. What was lost is heard as silence, so words may be missing from "
+                       "replies and latencies hold the line's part; `line` in the JSON has the figures."),
+    "idle_load": Kind("warn", "Busy while waiting", "{} used up to {:.0f} % of a core while it waited."),
+    "unsure_clock": Kind("warn", "Unsure clock", "{}: on {} its clock is known to ±{:,.0f} ms at worst, more than what was "
+                         "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. "
+                         "TTFA and TTFT are not concerned."),
+    "reported_stages": Kind("note", "Reported stages", "{}: TTFT and the stages of the waterfall are {}; the borders between "
+                            "stages are good to {:,.0f} ms on the worst turn. TTFA is not concerned."),
+    "unwatched": Kind("note", "Others not measured"),
+    "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
+                      "hot machine."),
+    "not_calibrated": Kind("note", "Not calibrated", "The error of the onset measurement was not calibrated for every session "
+                           "here{}; `harness calibrate` measures it."),
+    "measurement_error": Kind("note", "Measurement error", "TTFA was measured to within {} in calibration."),
+    "no_human_baseline": Kind("note", "No human baseline", "No reply by a person competes on this board. Elo is relative to "
+                              "the systems shown here and to nothing else."),
+    "no_certificate": Kind("note", "Not a certificate", "An Elo is no certificate of safety. It says which reply was preferred "
+                           "on these conversations, not that an agent helps anybody or does no harm."),
+    "machines": Kind("note", "Machines", "The agents here are machines. Where people talk to one, they should be told so, and "
+                     "told its limits."),
+}  # fmt: skip
+"""Every kind, by its code."""
+_NOT_HEARD: Final[Mapping[str, str]] = {
     "written": "Judges read what agents report to have written, and not what was heard of it: what the voice, the line or a "
     "cut-in did to the reply is not in this Elo.",
     "audio": "The Elo is of people who heard the replies without their delay; nobody judged them as text.",
@@ -43,7 +105,7 @@ _NOT_HEARD_TEXT: Final[Mapping[str, str]] = {
 
 
 class Caution(BaseModel):
-    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a standing fact."""
+    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a fact to know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,6 +113,13 @@ class Caution(BaseModel):
     level: Level
     topic: str
     text: str
+
+
+def worded(code: Code, *figures: object, topic: str = "", level: Level | None = None) -> Caution:
+    """A caution of a kind, with its figures in their places. `topic` and `level`: where they hang on the run."""
+    kind = KINDS[code]
+    text = kind.words.format(*figures)
+    return Caution(code=code, level=level or kind.level, topic=kind.topic.format(topic=topic), text=text)
 
 
 def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
@@ -76,23 +145,18 @@ def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
     return tuple(sorted(found, key=lambda caution: _ORDER[caution.level]))
 
 
-def _said(code: Code, level: Level, topic: str, text: str) -> Caution:
-    return Caution(code=code, level=level, topic=topic, text=text)
-
-
 def _validity(summary: RunFigures) -> Iterator[Caution]:
     if not summary.valid:
-        why = "; ".join(summary.invalid) or "the run does not say why"
-        yield _said("invalid", "bad", "Invalid", f"These figures must not be quoted: {why}.")
+        yield worded("invalid", "; ".join(summary.invalid) or "the run does not say why")
 
 
 def _callers(known: Circumstances) -> Iterator[Caution]:
     for text in known.length_tells:
-        yield _said("length_tells", "warn", "Length gives the end away", text)
+        yield worded("length_tells", text)
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    """Said where the quoted board is not of what was heard, or where none stands for the run."""
+    """Of a run whose quoted board is not of the words that were heard, or that has no board to quote."""
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)
@@ -101,24 +165,18 @@ def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Cautio
                 f"Nothing was judged as it was heard, but as {' and '.join(judged)}. None of these boards stands for the run; "
                 f"`harness rank RUN --presentation {judged[0]}` shows one."
             )
-            yield _said("presentation", "warn", "No board quoted", text)
-        elif judged and known.spoken and quoted in _NOT_HEARD_TEXT:
-            yield _said("presentation", "warn", "What was judged", _NOT_HEARD_TEXT[quoted])
+            yield worded("presentation", text, topic="No board quoted")
+        elif judged and known.spoken and quoted in _NOT_HEARD:
+            yield worded("presentation", _NOT_HEARD[quoted], topic="What was judged")
 
 
 def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if known.timing_alone:
-        yield _said(
-            "timing_alone",
-            "warn",
-            "Timing alone",
-            f"In {len(known.timing_alone)} of {counted(len(known.contexts), 'conversation')} the caller is a recording: "
-            "no text says what was said, so the replies are timed and not judged.",
-        )
+        yield worded("timing_alone", len(known.timing_alone), counted(len(known.contexts), "conversation"))
         if not known.contexts - known.timing_alone:
             return
     if not known.verdicts and not summary.boards:
-        yield _said("not_judged", "warn", "Not judged", "No reply of this run has been judged, so there is no Elo.")
+        yield worded("not_judged")
         return
     yield from _presentations(summary, known)
     judges = summary.judges
@@ -126,119 +184,52 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     for judge in judges:
         proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
         if judge.trust == "trusted":
-            yield _said("judge", "note", "Judge", f"{proved}.")
+            yield worded("judge", proved)
         else:
-            level: Level = "bad" if alone and judge.trust in BLIND else "warn"
-            yield _said("weak_judge", level, "Weak judge", f"{proved}. {IN_WORDS[judge.trust]}")
+            blind = alone and judge.trust in BLIND
+            yield worded("weak_judge", proved, IN_WORDS[judge.trust], level="bad" if blind else None)
     if own := sum(judge.own_family_judgments for judge in judges):
-        yield _said(
-            "own_family",
-            "warn",
-            "Own family",
-            f"In {counted(own, 'verdict')} the judge shares its model family with exactly one side, because no other judge "
-            "was left. Models tend to prefer their own kind; these verdicts are marked and never called trusted.",
-        )
+        yield worded("own_family", counted(own, "verdict"))
 
 
 def _ranking(known: Circumstances) -> Iterator[Caution]:
     for folder, why in known.to_judge_again.items():
         text = why.replace("RUN", folder)
-        yield _said("judged_across_conditions", "warn", "To judge again", f"{text[:1].upper()}{text[1:]}.")
+        yield worded("judged_across_conditions", f"{text[:1].upper()}{text[1:]}")
     for text in known.ranking:
-        yield _said("ranking", "warn", "Ranking", text)
+        yield worded("ranking", text)
     if known.silent:
-        yield _said(
-            "silence",
-            "warn",
-            "Decided by silence",
-            f"{counted(known.silent, 'comparison')} went to the other side because nothing was heard from one.",
-        )
+        yield worded("silence", counted(known.silent, "comparison"))
 
 
 def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if len(known.contexts) < FEWEST_CONTEXTS:
-        yield _said(
-            "few_conversations",
-            "warn",
-            "Few conversations",
-            f"This run has {counted(len(known.contexts), 'conversation')}. Under {FEWEST_CONTEXTS} no interval is given, and "
-            "an order of agents can turn round with the next conversation.",
-        )
+        yield worded("few_conversations", counted(len(known.contexts), "conversation"))
     turns = max((cell.turns for cell in summary.whole), default=0)
     if turns < TURNS_FOR_P95:
-        yield _said(
-            "no_p95",
-            "note",
-            "No 95th percentile",
-            f"With at most {counted(turns, 'turn')} an agent there is no honest 95th percentile; it needs {TURNS_FOR_P95}.",
-        )
+        yield worded("no_p95", counted(turns, "turn"))
 
 
 def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if summary.failures:
         agents = ", ".join(sorted({failure.agent for failure in summary.failures}))
-        yield _said(
-            "failed",
-            "warn",
-            "Failed sessions",
-            f"{counted(len(summary.failures), 'session')} failed ({agents}). They are listed by kind.",
-        )
-    silent = [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]
-    if silent:
-        yield _said(
-            "no_reply",
-            "warn",
-            "No reply",
-            f"Nothing within {NO_REPLY_TEXT}: {', '.join(silent)}. Such turns count as an agent's slowest.",
-        )
-    contended = [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]
-    if contended:
-        yield _said(
-            "contended",
-            "warn",
-            "Contended",
-            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could "
-            f"have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
-            f"{', '.join(contended)}. Such turns take no part in latencies.",
-        )
+        yield worded("failed", counted(len(summary.failures), "session"), agents)
+    if silent := [f"{summary.name(c)} on {c.no_reply} of {counted(c.turns, 'turn')}" for c in summary.whole if c.no_reply]:
+        yield worded("no_reply", ", ".join(silent))
+    if contended := [f"{summary.name(c)} on {c.contended} of {counted(c.turns, 'turn')}" for c in summary.whole if c.contended]:
+        yield worded("contended", ", ".join(contended))
     lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
-    dropped = [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]
-    if dropped:
-        yield _said(
-            "discarded",
-            "note",
-            "Discarded",
-            f"Turns whose measurement could not be trusted give no figure: {', '.join(dropped)}.",
-        )
-    if known.verdicts and known.unjudged - known.timing_alone:
-        yield _said(
-            "unjudged",
-            "warn",
-            "Missing verdicts",
-            f"{counted(len(known.unjudged - known.timing_alone), 'conversation')} of this run has no verdict at all.",
-        )
+    if dropped := [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]:
+        yield worded("discarded", ", ".join(dropped))
+    if known.verdicts and (unjudged := known.unjudged - known.timing_alone):
+        yield worded("unjudged", counted(len(unjudged), "conversation"))
     for folder, count in known.unfinished.items():
-        yield _said(
-            "unfinished",
-            "warn",
-            "Unfinished",
-            f"{count} of the planned sessions are not finished; "
-            + (
-                "play them as a shard of the plan and merge it into the run."
-                if folder in known.merged
-                else f"`{command('run', '--resume', '--out', folder)}` plays them."
-            ),
-        )
-
+        resume = f"`{command('run', '--resume', '--out', folder)}` plays them"
+        as_shard = "play them as a shard of the plan and merge it into the run"
+        yield worded("unfinished", count, as_shard if folder in known.merged else resume)
     for folder, count in known.not_analysed.items():
-        yield _said(
-            "not_analysed",
-            "warn",
-            "Not analysed",
-            f"{counted(count, 'session')} could not be analysed, through no fault of the agents: "
-            f"`{command('remeasure', folder)}` times them again, "
-            f"`{command('run', '--resume', '--out', folder)}` does the rest.",
-        )
+        again = command("remeasure", folder), command("run", "--resume", "--out", folder)
+        yield worded("not_analysed", counted(count, "session"), *again)
 
 
 def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
@@ -256,93 +247,36 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             f"This run was played on {known.machines_differ} kinds of machine, so no latency is pooled over them and no point "
             "is drawn in the joint figure; `harness merge … --pool-machines` would."
         )
-    yield _said("machines_differ", "warn", "Machines differ", f"{text} {each}." if each else text)
+    yield worded("machines_differ", f"{text} {each}." if each else text)
 
 
 def _lines(summary: RunFigures) -> Iterator[Caution]:
-    """Lines that carry a media clock say how good they were; a bad one is no fault of the agent's."""
+    """Of telephone lines that carry a media clock: they say how good they were, and a bad one is no fault of the agent's."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
-            yield _said(
-                "lossy_line",
-                "warn",
-                "Lossy line",
-                f"{cell.agent} ({cell.condition}): {in_words(cell.line)}. What was lost is heard as silence, so words may be "
-                "missing from replies and latencies hold the line's part; `line` in the JSON has the figures.",
-            )
+            yield worded("lossy_line", cell.agent, cell.condition, in_words(cell.line))
 
 
 def _machine(known: Circumstances) -> Iterator[Caution]:
-    busy = {name: percent for name, percent in known.idle_percent.items() if percent > IDLE_PERCENT}
-    for name, percent in sorted(busy.items()):
-        yield _said(
-            "idle_load", "warn", "Busy while waiting", f"{name} used up to {percent:.0f} % of a core while it waited."
-        )  # fmt: skip
+    for name, percent in sorted(known.idle_percent.items()):
+        if percent > IDLE_PERCENT:
+            yield worded("idle_load", name, percent)
     for name, (turns, worst_ms) in sorted(known.unsure_clocks.items()):
-        yield _said(
-            "unsure_clock",
-            "warn",
-            "Unsure clock",
-            f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
-            "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
-            "TTFT are not concerned.",
-        )
+        yield worded("unsure_clock", name, counted(turns, "turn"), worst_ms)
     for name, (source, worst_ms) in sorted(known.reported_stages.items()):
-        yield _said(
-            "reported_stages",
-            "note",
-            "Reported stages",
-            f"{name}: TTFT and the stages of the waterfall are {IN_FULL[source]}; the borders between stages are good to "
-            f"{worst_ms:,.0f} ms on the worst turn. TTFA is not concerned.",
-        )
+        yield worded("reported_stages", name, IN_FULL[source], worst_ms)
     if known.unwatched:
-        yield _said("unwatched", "note", "Others not measured", " ".join(unwatched_words(known.unwatched)))
+        yield worded("unwatched", " ".join(unwatched_words(known.unwatched)))
     for name, turns in sorted(known.throttled.items()):
-        yield _said(
-            "throttled",
-            "warn",
-            "Throttled",
-            f"On {counted(turns, 'turn')} of {name} the processor was slowed down for heat: its latencies are "
-            "those of a hot machine.",
-        )
-    if not known.spoken:
-        return
-    if known.onset_error is None:
-        why = f" ({known.not_calibrated})" if known.not_calibrated else ""
-        yield _said(
-            "not_calibrated",
-            "note",
-            "Not calibrated",
-            f"The error of the onset measurement was not calibrated for every session here{why}; "
-            "`harness calibrate` measures it.",
-        )
-    else:
-        yield _said(
-            "measurement_error",
-            "note",
-            "Measurement error",
-            f"TTFA was measured to within {known.onset_error.words} in calibration.",
-        )
+        yield worded("throttled", counted(turns, "turn"), name)
+    if known.spoken and known.onset_error is None:
+        yield worded("not_calibrated", f" ({known.not_calibrated})" if known.not_calibrated else "")
+    elif known.spoken and known.onset_error is not None:
+        yield worded("measurement_error", known.onset_error.words)
 
 
 def _standing(known: Circumstances) -> Iterator[Caution]:
     if known.verdicts and not known.human_baseline:
-        yield _said(
-            "no_human_baseline",
-            "note",
-            "No human baseline",
-            "No reply by a person competes on this board. Elo is relative to the systems shown here and to nothing else.",
-        )
-    yield _said(
-        "no_certificate",
-        "note",
-        "Not a certificate",
-        "An Elo is no certificate of safety. It says which reply was preferred on these conversations, not that an agent "
-        "helps anybody or does no harm.",
-    )
-    yield _said(
-        "machines",
-        "note",
-        "Machines",
-        "The agents here are machines. Where people talk to one, they should be told so, and told its limits.",
-    )
+        yield worded("no_human_baseline")
+    yield worded("no_certificate")
+    yield worded("machines")
