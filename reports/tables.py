@@ -6,6 +6,8 @@ not a footnote, and a missing figure is an empty cell.
 
 from collections.abc import Iterator
 
+from harness.figures.catalogue import OTHERS
+from harness.figures.cells import AgentSummary
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.verdict import fast, kind
@@ -13,6 +15,7 @@ from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageVie
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
+_SHARES = tuple(f.key for f in OTHERS if f.unit == "share" and f.key in AgentSummary.model_fields and f.key != "win_rate")
 _OF_A_TURN = (*METRICS, "first_byte", "signed", "greeting")
 
 
@@ -79,7 +82,8 @@ def _systems(view: PageView) -> Iterator[Row]:
             if subset == "all":
                 row["fast"], row["kind"] = fast(agent, view).answer, kind(agent, view).answer
             row |= {
-                "within_ttfa": cell.within_budget.ttfa, "within_ttft": cell.within_budget.ttft, "cut_in_rate": cell.cut_in_rate,
+                "within_ttfa": cell.within_budget.ttfa, "within_ttft": cell.within_budget.ttft,
+                **{key: _rounded(getattr(cell, key)) for key in _SHARES},
                 "pauses_cut": cell.pauses_cut[0], "pauses_marked": cell.pauses_cut[1], "no_reply": cell.no_reply,
                 "failed": cell.failed, "discarded": sum(cell.discarded.values()), "contended": cell.contended,
                 "underruns": cell.underruns,

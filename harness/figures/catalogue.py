@@ -1,14 +1,17 @@
-"""The catalogue of figures: of each its key, its words, its unit, which way is better, and what it needs.
+"""The catalogue of figures: of each its key, its title, its unit, which way is better, what it needs, and where it is computed.
 
-A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, gates and
-the page's metrics read one list, and a test holds the documents to it. docs/measurement.md defines each figure, and
-`harness.timing` computes it. A new figure of a turn is computed there; it gets a row here and a field in `TurnFigures`.
+A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, `--json`,
+the gate, traces, exports, the page's metrics and the table in docs/measurement.md read this one list. A new figure is computed
+in `harness.timing`, and gets a row and a field here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.ranking.percentiles import Quantiles
 from harness.timing.figures import TurnTiming
 
 Unit = Literal["ms", "share", "elo"]
@@ -26,53 +29,77 @@ class Figure:
     title: str
     unit: Unit
     needs: tuple[Need, ...]
+    computed_in: str
+    """The module."""
     higher_is_better: bool = False
     statistics: tuple[str, ...] = ()
     """Of a time: those that a limit can name."""
     read: Callable[[TurnTiming], float | None] | None = None
     """Of a latency: its value in one turn."""
+    chances: Callable[[TurnTiming], Iterable[bool]] | None = None
+    """Of a share of chances: each chance of one turn, and whether it was taken."""
     drawn: bool = False
     """The page can put agents on an axis by it."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What a limit calls it: one path for each of its statistics."""
+        """The names that a limit gives it: one for each of its statistics."""
         return tuple(f"{self.key}_ms.{name}" for name in self.statistics) if self.statistics else (self.key,)
 
 
-def _latency(key: str, title: str, read: Callable[[TurnTiming], float | None], *needs: Need, drawn: bool = True) -> Figure:
-    return Figure(key, title, "ms", needs, statistics=MEDIAN_AND_TAIL, read=read, drawn=drawn)
+class Latencies(BaseModel):
+    """The latencies of a cell in ms, one field for each of `LATENCIES`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ttft_ms: Quantiles = Field(default_factory=Quantiles)
+    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
+    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
+    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
+    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
+    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
+    first_word_ms: Quantiles = Field(default_factory=Quantiles)
+    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
+    greeting_ms: Quantiles = Field(default_factory=Quantiles)
+    """From the opened call to the agent's greeting, on calls that the agent began."""
+
+
+def _latency(
+    key: str, title: str, read: Callable[[TurnTiming], float | None], computed_in: str, *needs: Need, drawn: bool = True
+) -> Figure:
+    return Figure(key, title, "ms", needs, computed_in, statistics=MEDIAN_AND_TAIL, read=read, drawn=drawn)
 
 
 LATENCIES: Final = (
-    _latency("ttfa", "TTFA: first vocal sound heard", lambda t: t.ttfa_ms, "sound"),
-    _latency("ttft", "TTFT: first answer token (reported by the agent)", lambda t: t.ttft_ms, "marks"),
-    _latency("first_sound", "First audible sound of any kind", lambda t: t.first_sound_ms, "sound"),
-    _latency("first_speech", "First speech", lambda t: t.first_speech_ms, "sound"),
-    _latency("first_word", "First word", lambda t: t.first_word_ms, "sound", "words"),
-    _latency("first_substance", "First word of substance", lambda t: t.first_substance_ms, "sound", "words"),
-    _latency("ttft_from_spoken_end", "Spoken end to the first answer token", lambda t: t.ttft_from_spoken_end_ms, "sound",
-             "marks", drawn=False),
-    _latency("first_byte", "First audio message", lambda t: t.first_byte_ms, "sound", drawn=False),
-    _latency("greeting", "Greeting", lambda t: t.greeting_ms, "sound", drawn=False),
+    _latency("ttfa", "TTFA: first vocal sound heard", lambda t: t.ttfa_ms, "timing/measure", "sound"),
+    _latency("ttft", "TTFT: first answer token (reported by the agent)", lambda t: t.ttft_ms, "timing/chain", "marks"),
+    _latency("first_sound", "First audible sound of any kind", lambda t: t.first_sound_ms, "timing/measure", "sound"),
+    _latency("first_speech", "First speech", lambda t: t.first_speech_ms, "timing/utterances", "sound"),
+    _latency("first_word", "First word", lambda t: t.first_word_ms, "timing/words", "sound", "words"),
+    _latency("first_substance", "First word of substance", lambda t: t.first_substance_ms, "timing/words", "sound", "words"),
+    _latency("ttft_from_spoken_end", "Spoken end to the first answer token", lambda t: t.ttft_from_spoken_end_ms,
+             "timing/measure", "sound", "marks", drawn=False),
+    _latency("first_byte", "First audio message", lambda t: t.first_byte_ms, "timing/measure", "sound", drawn=False),
+    _latency("greeting", "Greeting", lambda t: t.greeting_ms, "timing/measure", "sound", drawn=False),
 )  # fmt: skip
 """Those of a turn. Of what is heard, silence ranks slowest; of the rest it is unknown."""
 HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
 
 OTHERS: Final = (
-    Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), statistics=("p50",)),
+    Figure("dead_air", "Silence after a turn's true end", "ms", ("sound",), "figures/endpointing", statistics=("p50",)),
     Figure("decision_delay", "Spoken end to the decision that the turn is over", "ms", ("sound", "marks"),
-           statistics=("p50",)),
-    Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), higher_is_better=True),
-    Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), higher_is_better=True),
-    Figure("pauses_cut_share", "Pauses cut", "share", ("sound",)),
-    Figure("false_start_rate", "False starts", "share", ("sound",)),
-    Figure("cut_in_rate", "Cut-ins", "share", ("sound",)),
-    Figure("no_reply_rate", "No reply", "share", ("sound",)),
-    Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks")),
-    Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words")),
-    Figure("win_rate", "Comparisons won", "share", ("judge",), higher_is_better=True),
-    Figure("people.win_rate", "Comparisons won, by people's votes alone", "share", ("judge",),
+           "figures/endpointing", statistics=("p50",)),
+    Figure("within_budget.ttfa", "TTFA within the budget", "share", ("sound",), "figures/latency", higher_is_better=True),
+    Figure("within_budget.ttft", "TTFT within the budget", "share", ("marks",), "figures/latency", higher_is_better=True),
+    Figure("pauses_cut_share", "Pauses cut", "share", ("sound",), "figures/endpointing"),
+    Figure("false_start_rate", "False starts", "share", ("sound",), "timing/overlap", chances=lambda t: t.pause_was_cut),
+    Figure("cut_in_rate", "Cut-ins", "share", ("sound",), "timing/overlap", chances=lambda t: (t.cut_in,)),
+    Figure("no_reply_rate", "No reply", "share", ("sound",), "timing/measure", chances=lambda t: (t.no_reply,)),
+    Figure("understood_wer", "Words that the agent misunderstood", "share", ("sound", "marks"), "figures/word_errors"),
+    Figure("heard_wer", "Words of the reply that were not heard as written", "share", ("sound", "words"),
+           "figures/word_errors"),
+    Figure("win_rate", "Comparisons won", "share", ("judge",), "ranking/verdicts", higher_is_better=True),
+    Figure("people.win_rate", "Comparisons won, by people's votes alone", "share", ("judge",), "ranking/verdicts",
            higher_is_better=True),
 )  # fmt: skip
 

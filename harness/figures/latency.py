@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.figures.catalogue import HEARD, LATENCIES
+from harness.figures.catalogue import CATALOGUE, HEARD, LATENCIES, Latencies
 from harness.figures.rtp_lines import LineSummary, line_of
 from harness.ranking.board import Interval
 from harness.ranking.exact import TURNS_FOR_P95
@@ -43,26 +43,14 @@ class WithinBudget(BaseModel):
     ttfa_interval: Interval | None = None
 
 
-class TurnFigures(BaseModel):
+class TurnFigures(Latencies):
     """One agent's turns in figures. Shares are 0–1, times in ms; None is not known."""
-
-    model_config = ConfigDict(extra="forbid")
 
     turns: int
     no_reply: int
     discarded: dict[str, int] = Field(default_factory=dict)
     contended: int = 0
     """Turns left out because others held the agent's machine."""
-    ttft_ms: Quantiles = Field(default_factory=Quantiles)
-    ttft_from_spoken_end_ms: Quantiles = Field(default_factory=Quantiles)
-    ttfa_ms: Quantiles = Field(default_factory=Quantiles)
-    first_byte_ms: Quantiles = Field(default_factory=Quantiles)
-    first_sound_ms: Quantiles = Field(default_factory=Quantiles)
-    first_speech_ms: Quantiles = Field(default_factory=Quantiles)
-    first_word_ms: Quantiles = Field(default_factory=Quantiles)
-    first_substance_ms: Quantiles = Field(default_factory=Quantiles)
-    greeting_ms: Quantiles = Field(default_factory=Quantiles)
-    """The opened line → the agent's greeting, on calls that it began."""
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
@@ -91,7 +79,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
     kept = _kept(turns)
     used = [t for group in kept.values() for t in group]
     within = {name: share_of(within_budget_flags(turns, name, budgets_ms[name]), seed) for name in ("ttft", "ttfa")}
-    cut_ins = _share(kept, lambda t: t.cut_in, seed)
+    cut_ins = share_of(chances(turns, "cut_in_rate"), seed)
     if not spoken:
         within["ttfa"] = cut_ins = None, None
     yields = _known(kept, lambda t: t.yield_ms)
@@ -108,7 +96,7 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
         ),
         cut_in_rate=cut_ins[0],
         cut_in_interval=cut_ins[1],
-        false_start_rate=_mean([cut for _, cut in pauses]) if spoken else None,
+        false_start_rate=share_of(chances(turns, "false_start_rate"), seed)[0] if spoken else None,
         pauses_cut=(sum(cut for _, cut in pauses), len(pauses)),
         short_pauses_cut=(sum(short), len(short)),
         underruns=sum(t.underruns for t in used),
@@ -170,9 +158,15 @@ def heard_turns(turns: Turns) -> Turns:
     return _heard(turns)
 
 
-def kept_turns(turns: Turns) -> Turns:
-    """The turns that give figures at all: neither discarded nor contended."""
-    return _kept(turns)
+def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
+    """Context → each chance that a share of the catalogue counts, and whether it was taken.
+
+    Contended and discarded turns take no part; too many discarded ones leave nothing to say of silence.
+    """
+    read = CATALOGUE[figure].chances
+    assert read is not None, figure
+    among = _heard(turns) if figure == "no_reply_rate" else _kept(turns)
+    return {c: [taken for t in group for taken in read(t)] for c, group in among.items()}
 
 
 def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
@@ -248,10 +242,6 @@ def _is_within(turn: TurnTiming, value: float | None, budget_ms: float) -> bool:
     return value is not None and turn.signed_ms is None and value <= budget_ms
 
 
-def _share(turns: Turns, holds: Callable[[TurnTiming], bool], seed: int) -> tuple[float | None, Interval | None]:
-    return share_of({c: [holds(t) for t in group] for c, group in turns.items()}, seed)
-
-
 def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:
     rest = [
         abs(stage.duration_ms)
@@ -261,10 +251,6 @@ def _unexplained_p95(turns: Sequence[TurnTiming]) -> float | None:
         if stage.name == "unexplained"
     ]
     return float(np.percentile(rest, 95)) if len(rest) >= TURNS_FOR_P95 else None
-
-
-def _mean(values: Sequence[bool]) -> float | None:
-    return float(np.mean(values)) if values else None
 
 
 def _median(values: Sequence[float | None]) -> float | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.endpointing import dead_air_values, decision_delay_values, inner_pauses_cut
-from harness.figures.latency import heard_turns, kept_turns, latency_values, within_budget_flags
+from harness.figures.latency import chances, latency_values, within_budget_flags
 from harness.figures.rank import Place, contexts_of
 from harness.figures.word_errors import Pair, heard_pairs, understood_pairs, word_errors
 from harness.ranking.board import Board
@@ -76,12 +76,7 @@ class Cells:
             return share_of_flags(within_budget_flags(turns, figure, self._selection.manifest.budgets_ms[figure]))
         if name == "pauses_cut_share":
             return share_of_flags(inner_pauses_cut(turns))
-        kept = kept_turns(turns)
-        if name == "false_start_rate":
-            return share_of_flags({c: [float(cut) for t in group for cut in t.pause_was_cut] for c, group in kept.items()})
-        if name == "cut_in_rate":
-            return share_of_flags({c: [float(t.cut_in) for t in group] for c, group in kept.items()})
-        return share_of_flags({c: [float(t.no_reply) for t in group] for c, group in heard_turns(turns).items()})
+        return share_of_flags(chances(turns, name))
 
     def _word_errors(self, name: str, agent: str, condition: str, inside: frozenset[str]) -> Evidence | None:
         sessions = [s for s in self._selection.of(agent, condition) if s.key.context_id in inside]

@@ -12,11 +12,12 @@ Source: OTLP 1 (`opentelemetry.proto.trace.v1`).
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from harness.figures.catalogue import LATENCIES
 from harness.figures.rtp_lines import in_words
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
@@ -25,7 +26,11 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 from harness.timing.figures import TurnTiming
 
 SERVICE: Final = "heart-voice-harness"
-_FIGURES: Final = ("ttfa_ms", "signed_ms", "ttft_ms", "first_byte_ms", "yield_ms")
+_FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
+    **{f"{figure.key}_ms": figure.read for figure in LATENCIES if figure.read is not None},
+    "signed_ms": lambda turn: turn.signed_ms,
+    "yield_ms": lambda turn: turn.yield_ms,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ def _of_call(store: RunStore, session: Session, recording: Recording, ahead_ns: 
 
 def _of_wait(call: RunSpan, k: int, timing: TurnTiming, spoken_ns: int) -> Iterator[RunSpan]:
     """The wait for the answer, its stages, and the answer."""
-    figures = {f"heart.{name}": float(value) for name in _FIGURES if (value := getattr(timing, name)) is not None}
+    figures = {f"heart.{name}": float(value) for name, read in _FIGURES.items() if (value := read(timing)) is not None}
     told = {"heart.turn": float(k), "heart.no_reply": timing.no_reply, "heart.cut_in": timing.cut_in, **figures}
     if timing.ttfa_ms is None:
         yield _inside(call, f"wait {k}", "wait", spoken_ns, spoken_ns, told)

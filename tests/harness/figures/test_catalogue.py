@@ -10,6 +10,7 @@ from harness.figures.catalogue import BY_PATH, CATALOGUE, HEARD, LATENCIES
 from harness.figures.cells import Cell
 from harness.figures.latency import FIGURES, TurnFigures
 from harness.gate.evidence import PEOPLE, has_no_need_of_sound, lower_is_better, unit_of
+from tests.harness.figures.figures_table import PAGE, written
 
 DOCS = Path(__file__).parents[3] / "docs"
 MADE_BY_A_GATE = {"no_reply_rate": "no_reply", "people.win_rate": "win_rate"}
@@ -38,6 +39,12 @@ def test_the_documents_name_every_figure() -> None:
         assert f"`{figure.key}_ms" in gate if figure.statistics else f"`{figure.key}`" in gate, figure.key
     for figure in LATENCIES:
         assert f"`{figure.key}`" in measurement, figure.key
+
+
+def test_the_table_of_the_documents_is_the_catalogue() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == written(page), "write it anew: python -m tests.harness.figures.figures_table"
+    assert all((DOCS.parent / "harness" / f"{figure.computed_in}.py").is_file() for figure in CATALOGUE.values())
 
 
 def test_what_a_figure_needs_says_who_can_have_it() -> None:
