@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
+from harness.figures.catalogue import LATENCIES
 from harness.figures.latency import ranks_slowest
 from harness.reports import session_audio as drawing
 from harness.reports.session_audio import Drawing
@@ -20,7 +21,7 @@ from harness.timing.figures import IN_FULL, HiddenWork, Stage, TurnTiming, Water
 from harness.verdicts.conversations import conversation_of
 from harness.wording import of_it_others
 
-_BESIDE = ("first_byte", "ttft_from_spoken_end", "signed", "yield", "greeting")
+_BESIDE = (*(figure.key for figure in LATENCIES if not figure.drawn), "signed", "yield")
 """Shown with a turn, not offered as an axis of the joint chart."""
 
 
