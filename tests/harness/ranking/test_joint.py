@@ -195,6 +195,8 @@ def test_a_slope_needs_six_systems_that_have_a_finite_median(simulate: Simulate)
     assert present(whole.slope).systems == 6
     five = {name: value for name, value in ms.items() if name != "s3"}
     assert joint_figure(rows, _latencies(five, 20), draws=100).slope is None
+    seven = {f"s{k}": 100.0 * 2**k for k in range(7)}
+    assert present(joint_figure(simulate(20, 7, 1), _latencies(seven, 20), draws=100).slope).systems == 7
     for never in (np.inf, 0.0):
         one_without = {**_latencies(ms, 20), "s3": {f"c{c:03}": [never] for c in range(20)}}
         assert joint_figure(rows, one_without, draws=100).slope is None, "no reply, or one at once, has no logarithm"

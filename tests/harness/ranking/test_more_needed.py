@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.ranking.bounds import Bounds
+from harness.ranking.bounds import Bounds, Share
 from harness.ranking.gate import MOST_MORE, POWER, more_needed
 
 
@@ -65,3 +65,16 @@ def test_at_least_one_more_is_named_and_eight_conversations_in_all() -> None:
     assert more_needed(Narrowing(100.0, 1.0, 1.0), 110.0, 0.01) == 1
     assert more_needed(Narrowing(100.0, 1.0, 1.0, contexts=3), 110.0, 0.01) == 5
     assert more_needed(Narrowing(100.0, 1.0, 1.0, contexts=0), 110.0, 0.01) is None
+
+
+@pytest.mark.parametrize(("share", "limit"), [(0.05, 0.10), (0.10, 0.15), (0.30, 0.40), (0.90, 0.85)])
+def test_a_share_of_independent_turns_asks_for_about_as_many_as_the_binomial_law(share: float, limit: float) -> None:
+    """n = ((z·√(limit's variance) + z·√(share's variance)) / gap)² (Fleiss, Statistical Methods for Rates and Proportions)."""
+    tail, have = 0.01, 200
+    hits = np.zeros(have)
+    hits[: round(have * share)] = 1.0
+    found = more_needed(Share(hits, np.ones(have)), limit, tail)
+    spread = [np.sqrt(p * (1 - p)) for p in (limit, share)]
+    law = float(((stats.norm.isf(tail) * spread[0] + stats.norm.ppf(POWER) * spread[1]) / (limit - share)) ** 2)
+    assert found is not None
+    assert have + found == pytest.approx(law, rel=0.15)

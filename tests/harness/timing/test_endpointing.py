@@ -121,6 +121,14 @@ def decided(*at_s: float, said: tuple[Said, ...] = (Said(0.8, LATE),)) -> Endpoi
     return present(measure(replace(made.recording, marks=found)).endpointing)
 
 
+def test_a_decision_in_the_last_pause_is_none_for_the_end() -> None:
+    # Pauses from −1.6 to −1.2 and from −1.0 to −0.6 s; the window of the last one ends at −0.3.
+    made = make_recording(Said(0.8, LATE), pauses_s=[(0.4, 0.4), (1.0, 0.4)])
+    for at_s, decision_ms in ((-0.8, None), (-0.2, -200.0)):
+        found = replace(made.recording, marks=(Mark("turn_decided", made.ms(at_s), made.ms(at_s)),))
+        assert present(measure(found).endpointing).decision_ms == (decision_ms and pytest.approx(decision_ms))
+
+
 def test_the_decision_that_led_to_the_reply_is_the_last_before_it() -> None:
     found = decided(-1.0, 0.25, 0.55, 1.2)
     assert found.decision_ms == pytest.approx(550)

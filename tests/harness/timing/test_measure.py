@@ -156,3 +156,12 @@ def test_a_caller_who_said_nothing_has_no_turn(end: int) -> None:
     assert measure_turns(mute) == ()
     with pytest.raises(ValueError, match="no caller turn"):
         measure(mute)
+
+
+def test_the_figures_of_a_recording_are_those_of_its_last_turn() -> None:
+    made = make_recording(Said(0.4, voice(0.8))).recording
+    turn = made.caller.turns[-1]
+    middle = (turn.start_sample + turn.end_sample) // 2
+    two = replace(made, caller=replace(made.caller, turns=(replace(turn, end_sample=middle), turn)))
+    first, last = measure_turns(two)
+    assert first.spoken_end_ms < last.spoken_end_ms == measure(two).spoken_end_ms
