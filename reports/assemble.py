@@ -15,7 +15,6 @@ from harness.figures.cells import BoardSummary, Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
 from harness.ranking.many import MANY
-from harness.ranking.percentiles import Quantiles
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
 from harness.reports.preferences import preferences
@@ -24,16 +23,11 @@ from harness.reports.runs_differ import onset_error_of
 from harness.reports.shown_runs import ShownRuns, quoted_rows, reply_texts
 from harness.reports.turns import first_start_ns, turns
 from harness.reports.view import (
-    METRICS,
     SUBSETS,
-    UNKNOWN,
     AgentView,
     ContextView,
     Estimate,
-    FailureView,
-    JudgeView,
     JudgmentView,
-    LatencyView,
     ListeningView,
     PageView,
     RatingView,
@@ -77,8 +71,8 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
         elo_method=next((b.method for b in summary.boards if b.presentation == summary.quoted(b.condition)), ""),
         agents=tuple(_agent(cell, page_runs, quoted) for cell in summary.whole),
         references=_references(page_runs.contexts, summary),
-        judges=_judges(page_runs),
-        failures=tuple(FailureView(f.context, f.agent, f.kind, f.detail) for f in summary.failures),
+        judges=tuple(summary.judges),
+        failures=tuple(summary.failures),
         contexts=tuple(
             _context(context, planned[context.id], shown[context.id], verdicts.get(context.id, ()))
             for context in page_runs.contexts
@@ -174,7 +168,6 @@ def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context
 def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
     return SliceView(
         cell,
-        {metric: _quantiles(getattr(cell, f"{metric}_ms")) for metric in METRICS},
         RatingView(
             elo=Estimate.of(cell.elo, cell.elo_interval),
             win_rate=cell.win_rate,
@@ -184,18 +177,6 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
             contexts=board.contexts if board is not None else 0,
             over={name: Estimate.of(found.value, found.interval) for name, found in cell.elo_over.items()},
         ),
-    )
-
-
-def _quantiles(found: Quantiles) -> LatencyView:
-    return LatencyView(
-        p50=Estimate.of(None if found.p50_over_limit else found.p50, found.p50_interval or (found.p50_at_least, None)),
-        p95=UNKNOWN if found.p95_over_limit else Estimate.of(found.p95, found.p95_interval),
-        p50_over=found.p50_over_limit,
-        p95_over=found.p95_over_limit,
-        n=found.n,
-        p50_others_ms=found.p50_others_ms,
-        p95_others_ms=found.p95_others_ms,
     )
 
 
@@ -229,30 +210,6 @@ def _references(contexts: Sequence[Context], summary: RunSummary) -> tuple[Refer
         )
         for (system, condition), ratings in found.items()
     )
-
-
-def _judges(page_runs: ShownRuns) -> tuple[JudgeView, ...]:
-    checks = {}
-    for part in page_runs.parts:
-        for known in part.store.judge_checks():
-            checks[known.judge] = checks[f"{known.judge} ({part.label})"] = known
-    found = []
-    for judge in page_runs.summary.judges:
-        check = checks.get(judge.id)
-        flips = check.flip_interval if check is not None else None
-        found.append(
-            JudgeView(
-                name=judge.id,
-                pairs=check.pairs if check is not None else None,
-                accuracy=Estimate.of(judge.accuracy, judge.accuracy_interval),
-                flip_rate=Estimate.of(judge.flip_rate, flips),
-                trusted=judge.trusted,
-                validated=judge.validated_on_people is not None,
-                judgments=judge.judgments,
-                note=judge.note,
-            )
-        )
-    return tuple(found)
 
 
 def _context(context: Context, planned: Sequence[str], turns: Sequence[TurnView], rows: Sequence[JudgmentView]) -> ContextView:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import LENGTH_WORDS
-from harness.reports.view import AgentView, LatencyView, PageView, ReferenceView, SliceView, Subset
+from harness.reports.view import AgentView, PageView, ReferenceView, SliceView, Subset, percentile
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, system_name
 from harness.timing.figures import NO_REPLY_MS
 from harness.wording import UNKNOWN_TEXT, counted, of_it_others, share
@@ -61,7 +62,7 @@ def method_words(view: PageView) -> str:
 
 
 def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
-    ttfa, ttft = part.latency.get("ttfa"), part.latency.get("ttft")
+    ttfa, ttft = part.latency("ttfa"), part.latency("ttft")
     notes = [agent.family, "" if agent.spoken else "text endpoint", counted(part.cell.turns, "turn")]
     if part.rating.elo_with_length is not None and None not in (part.rating.elo.low, part.rating.elo.high):
         notes.append(f"Elo for equal length {elo(part.rating.elo_with_length)}")
@@ -74,10 +75,10 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
     cut, marked = part.cell.pauses_cut
     pauses = f"{cut} of {marked}" if marked else UNKNOWN_TEXT
     ttfa_tone = ""
-    if ttfa is not None and ttfa.p50.value is not None:
-        ttfa_tone = "good" if ttfa.p50.value <= view.budget_ttfa_ms else "bad"
-    elif ttfa is not None and ttfa.p50_over:
+    if ttfa.p50_over_limit:
         ttfa_tone = "bad"
+    elif ttfa.p50 is not None:
+        ttfa_tone = "good" if ttfa.p50 <= view.budget_ttfa_ms else "bad"
     cells = (
         Cell(elo(part.rating.elo.value), elo_interval(part.rating.elo), value=part.rating.elo.value),
         Cell(share(part.rating.win_rate), value=part.rating.win_rate),
@@ -114,13 +115,11 @@ def _not_to_be_quoted(cell: Cell) -> Cell:
     return replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")
 
 
-def _latency_cell(figure: LatencyView | None, percentile: Literal["p50", "p95"], tone: str = "") -> Cell:
-    if figure is None:
-        return Cell(UNKNOWN_TEXT)
-    estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
-    small = [latency_interval(estimate), of_it_others(figure.p50_others_ms if percentile == "p50" else figure.p95_others_ms)]
+def _latency_cell(figure: Quantiles, which: Literal["p50", "p95"], tone: str = "") -> Cell:
+    estimate, over = percentile(figure, which), getattr(figure, f"{which}_over_limit")
+    small = [latency_interval(estimate), of_it_others(getattr(figure, f"{which}_others_ms"))]
     words = "; ".join(part for part in small if part)
-    return Cell(latency(figure, percentile), words, tone, NO_REPLY_MS if over else estimate.value)
+    return Cell(latency(figure, which), words, tone, NO_REPLY_MS if over else estimate.value)
 
 
 def _reference(reference: ReferenceView, subset: Subset) -> Row:

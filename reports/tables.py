@@ -11,7 +11,7 @@ from harness.figures.cells import AgentSummary
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.verdict import fast, kind
-from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView
+from harness.reports.view import AXIS_NAMES, METRICS, SUBSETS, Estimate, PageView, RatingView, SliceView, percentile
 
 Value = str | float | int | bool | None
 Row = dict[str, Value]
@@ -72,11 +72,11 @@ def _systems(view: PageView) -> Iterator[Row]:
                 **_rating(part.rating),
             }
             for metric in METRICS:
-                figure = part.latency.get(metric)
-                row |= _spread(f"{metric}_p50_ms", figure.p50 if figure else Estimate())
-                row |= _spread(f"{metric}_p95_ms", figure.p95 if figure else Estimate())
-                row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms) if figure else None
-                row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms) if figure else None
+                figure = part.latency(metric)
+                row |= _spread(f"{metric}_p50_ms", percentile(figure, "p50"))
+                row |= _spread(f"{metric}_p95_ms", percentile(figure, "p95"))
+                row[f"{metric}_p50_others_ms"] = _rounded(figure.p50_others_ms)
+                row[f"{metric}_p95_others_ms"] = _rounded(figure.p95_others_ms)
             row["p_frontier"] = cell.p_frontier
             row["p_best_within_budget"] = cell.p_best_within_budget
             if subset == "all":

@@ -12,15 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.figures.cells import JudgeSummary
+from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
     AgentView,
     Estimate,
-    JudgeView,
-    LatencyView,
     PageView,
     Preference,
     RatingView,
     ReferenceView,
+    percentile,
 )
 from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
 from harness.scenarios.context import by_a_person
@@ -61,12 +62,12 @@ def verdicts(view: PageView) -> tuple[Verdict, ...]:
 
 
 def _speed(agent: AgentView) -> tuple[float, str]:
-    figure = _figure(agent)
-    return (figure.p50.value if figure.p50.value is not None else float("inf"), agent.name)
+    p50_ms = percentile(_figure(agent), "p50").value
+    return (p50_ms if p50_ms is not None else float("inf"), agent.name)
 
 
-def _figure(agent: AgentView) -> LatencyView:
-    return agent.whole.latency.get("ttfa" if agent.spoken else "ttft", LatencyView())
+def _figure(agent: AgentView) -> Quantiles:
+    return agent.whole.latency("ttfa" if agent.spoken else "ttft")
 
 
 def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
@@ -94,13 +95,14 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
 def fast(agent: AgentView, view: PageView) -> Half:
     """Whether the median TTFA (TTFT of a text endpoint) is within the budget."""
     figure = _figure(agent)
-    if figure.p50.value is None and not figure.p50_over:
+    p50 = percentile(figure, "p50")
+    if p50.value is None and not figure.p50_over_limit:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID)
     budget = view.budget_ttfa_ms if agent.spoken else view.budget_ttft_ms
-    beyond = Estimate(figure.p50.value, *(None if end is None else end - budget for end in (figure.p50.low, figure.p50.high)))
-    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(figure.p50) or NO_INTERVAL)
+    beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
+    return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL)
 
 
 def _judged(rating: RatingView) -> bool:
@@ -233,14 +235,14 @@ def _speed_words(agent: AgentView, view: PageView) -> str:
         else ("TTFT", view.budget_ttft_ms, agent.whole.cell.within_budget.ttft)
     )
     figure = _figure(agent)
-    if figure.p50_over:
+    if figure.p50_over_limit:
         return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.cell.turns, 'turn')}"
-    if figure.p50.value is None:
+    if figure.p50 is None:
         return f"no {name} could be measured"
-    band = latency_interval(figure.p50)
+    band = latency_interval(percentile(figure, "p50"))
     return (
         f"median {name} {latency(figure)}{f' ({band})' if band else ''}, "
-        f"{'within' if figure.p50.value <= budget else 'over'} the {milliseconds(budget)} budget; "
+        f"{'within' if figure.p50 <= budget else 'over'} the {milliseconds(budget)} budget; "
         f"{share(within)} of {counted(agent.whole.cell.turns, 'turn')} within it"
     )
 
@@ -263,18 +265,18 @@ def _interaction_words(agent: AgentView) -> str:
 
 
 def _judge_words(view: PageView) -> str:
-    known = [judge for judge in view.judges if judge.accuracy.value is not None]
+    known = [judge for judge in view.judges if judge.accuracy is not None]
     if not known:
         return "judge accuracy not measured"
     return "judge accuracy " + ", ".join(_of_judges(known))
 
 
-def _of_judges(known: list[JudgeView]) -> Iterator[str]:
+def _of_judges(known: list[JudgeSummary]) -> Iterator[str]:
     for judge in known:
-        yield f"{share(judge.accuracy.value)} on our own pairs{_doubt(judge)}"
+        yield f"{share(judge.accuracy)} on our own pairs{_doubt(judge)}"
 
 
-def _doubt(judge: JudgeView) -> str:
-    if not judge.validated:
+def _doubt(judge: JudgeSummary) -> str:
+    if judge.validated_on_people is None:
         return " (not validated against people)"
     return "" if judge.trusted else " (not trusted)"

@@ -12,8 +12,9 @@ from typing import Literal
 from harness.experiment import BUDGET_MS
 from harness.figures.catalogue import LATENCIES
 from harness.figures.cautions import Caution
-from harness.figures.cells import AgentSummary
+from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
+from harness.ranking.percentiles import Quantiles
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -50,19 +51,12 @@ class Estimate:
 UNKNOWN = Estimate()
 
 
-@dataclass(frozen=True, slots=True)
-class LatencyView:
-    """One latency figure over the turns of one agent. `n` counts turns, those without a reply included."""
-
-    p50: Estimate = UNKNOWN
-    p95: Estimate = UNKNOWN
-    p50_over: bool = False
-    """The percentile falls on a turn without reply; it is printed as "> 15 s" and has no place on an axis."""
-    p95_over: bool = False
-    n: int = 0
-    p50_others_ms: float | None = None
-    """What of the percentile others on the agent's machine could at most have caused; None: not measured."""
-    p95_others_ms: float | None = None
+def percentile(figure: Quantiles, which: str) -> Estimate:
+    """A percentile (`p50` or `p95`) with its interval, as a chart can place it: without a value where it falls on a turn
+    without reply, though it may have a lower end."""
+    if which == "p50":
+        return Estimate.of(None if figure.p50_over_limit else figure.p50, figure.p50_interval or (figure.p50_at_least, None))
+    return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +90,13 @@ class SliceView:
     """One agent on one subset of the contexts: its cell of the summary, and what of it is drawn with intervals."""
 
     cell: AgentSummary = field(default_factory=lambda: AgentSummary(turns=0, no_reply=0))
-    latency: Mapping[str, LatencyView] = field(default_factory=dict)
     rating: RatingView = RatingView()
     on_frontier: bool | None = None
+
+    def latency(self, metric: str) -> Quantiles:
+        """The percentiles of one of `METRICS`."""
+        found: Quantiles = getattr(self.cell, f"{metric}_ms")
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,31 +138,6 @@ class ReferenceView:
     """The system that verdicts name, where `system` says the condition as well."""
     quality: float | None = None
     """How good its author meant it to be, 1–5, on average; None where nobody said."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeView:
-    """How a judge did on pairs with known answers, and what it did here."""
-
-    name: str
-    pairs: int | None
-    accuracy: Estimate
-    flip_rate: Estimate
-    trusted: bool
-    judgments: int
-    note: str = ""
-    validated: bool = False
-    """Held against people's ratings by others."""
-
-
-@dataclass(frozen=True, slots=True)
-class FailureView:
-    """A session that gave no result."""
-
-    context: str
-    agent: str
-    kind: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +341,8 @@ class PageView:
     elo_method: str
     agents: tuple[AgentView, ...]
     references: tuple[ReferenceView, ...]
-    judges: tuple[JudgeView, ...]
-    failures: tuple[FailureView, ...]
+    judges: tuple[JudgeSummary, ...]
+    failures: tuple[Failure, ...]
     contexts: tuple[ContextView, ...]
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()

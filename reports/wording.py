@@ -1,16 +1,17 @@
 """The page's own figures as people read them, over the words that every door shares (`harness.wording`)."""
 
+from harness.figures.cells import JudgeSummary
 from harness.judging.trust import judge_sentence as sentence_of
-from harness.reports.view import Estimate, Finding, JudgeView, LatencyView
+from harness.ranking.percentiles import Quantiles
+from harness.reports.view import Estimate, Finding
 from harness.store.judgment import is_reference, reference_id
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
 
 
-def latency(figure: LatencyView, percentile: str = "p50") -> str:
+def latency(figure: Quantiles, which: str = "p50") -> str:
     """A percentile of a latency, with `> 15 s` where it falls on a turn without reply."""
-    estimate, over = (figure.p50, figure.p50_over) if percentile == "p50" else (figure.p95, figure.p95_over)
-    return OVER_LIMIT_TEXT if over else milliseconds(estimate.value)
+    return OVER_LIMIT_TEXT if getattr(figure, f"{which}_over_limit") else milliseconds(getattr(figure, which))
 
 
 def latency_interval(estimate: Estimate) -> str:
@@ -69,8 +70,6 @@ def finding_interval(finding: Finding) -> str:
     return share_interval(figure) if finding.unit == "share" else f"{figure.low:.2f}–{figure.high:.2f}"
 
 
-def judge_sentence(judge: JudgeView) -> str:
+def judge_sentence(judge: JudgeSummary) -> str:
     """How good a judge proved, in one line, to stand beside every Elo it produced."""
-    accuracy = judge.accuracy
-    interval = None if accuracy.low is None or accuracy.high is None else (accuracy.low, accuracy.high)
-    return sentence_of(judge.name, accuracy.value, interval, judge.flip_rate.value, judge.pairs)
+    return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)

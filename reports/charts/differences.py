@@ -11,7 +11,7 @@ import altair as alt
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
 from harness.reports.paired import Paired, against
-from harness.reports.view import SUBSETS, PageView, Subset
+from harness.reports.view import SUBSETS, PageView, Subset, percentile
 from harness.reports.wording import latency_interval
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import milliseconds
@@ -19,10 +19,10 @@ from harness.wording import milliseconds
 
 def chart(view: PageView) -> Chart | None:
     """None with fewer than two agents that spoke on the same conversations."""
-    timed = [a for a in view.agents if a.whole.latency.get("ttfa") and a.whole.latency["ttfa"].p50.value is not None]
+    timed = [a for a in view.agents if percentile(a.whole.latency("ttfa"), "p50").value is not None]
     if len(timed) < 2:
         return None
-    quickest = min(timed, key=lambda a: a.whole.latency["ttfa"].p50.value or 0.0).name
+    quickest = min(timed, key=lambda a: a.whole.latency("ttfa").p50 or 0.0).name
     others = [a.name for a in timed if a.name != quickest]
     pairs = _pairs(view, others, quickest, "all")
     if not pairs:

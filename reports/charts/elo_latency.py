@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, PageView, Subset
+from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, PageView, Subset, percentile
 from harness.reports.wording import system_name
 from harness.wording import share
 
@@ -76,10 +76,9 @@ def points(view: PageView, choice: Choice) -> tuple[Point, ...]:
 
 def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
     part = agent.slices.get(choice.subset)
-    figure = part.latency.get(choice.metric) if part is not None else None
-    if part is None or figure is None or part.rating.elo.value is None:
+    if part is None or part.rating.elo.value is None:
         return None
-    latency = figure.p50 if choice.percentile == "p50" else figure.p95
+    latency = percentile(part.latency(choice.metric), choice.percentile)
     if latency.value is None or latency.value <= 0:
         return None
     low = None if latency.low is None else max(latency.low, 1.0)

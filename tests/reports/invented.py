@@ -6,27 +6,27 @@ Everything in it says that it is invented, and nothing here is ever mixed into a
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from harness.figures.cells import AgentSummary, Cell, JudgeSummary
+from harness.figures.cells import AgentSummary, Cell, Failure, JudgeSummary
 from harness.figures.circumstances import Circumstances
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, Delay, EndpointingSummary, PauseShare
 from harness.figures.latency import WithinBudget
 from harness.figures.onset_error import OnsetError
 from harness.figures.summary import RunSummary
 from harness.ranking.exact import share_interval
+from harness.ranking.percentiles import Quantiles
 from harness.reports.view import (
     AXIS_NAMES,
     SUBSETS,
+    UNKNOWN,
     AgentView,
     ContextView,
     Estimate,
-    FailureView,
     Finding,
-    JudgeView,
     JudgmentView,
-    LatencyView,
     PageView,
     Preference,
     RatingView,
@@ -92,9 +92,22 @@ def invented_view(
         agents=tuple(_agent(rng, n, labels, medians, ratings, made) for n in range(len(labels))),
         references=tuple(_reference(rng, name, elo) for name, elo in _REFERENCES.items()),
         judges=(
-            JudgeView("invented-judge@1", 64, Estimate(0.58, 0.46, 0.69), Estimate(0.31, 0.2, 0.43), False, 400, "invented"),
+            JudgeSummary(
+                id="invented-judge@1",
+                pairs=64,
+                accuracy=0.58,
+                accuracy_interval=(0.46, 0.69),
+                flip_rate=0.31,
+                trusted=False,
+                judgments=400,
+                note="invented",
+            ),
         ),
-        failures=(FailureView(made[0].id, labels[-1], "agent_closed", "the line closed in mid-reply (invented)"),)
+        failures=(
+            Failure(
+                context=made[0].id, agent=labels[-1], kind="agent_closed", detail="the line closed in mid-reply (invented)"
+            ),
+        )
         if made
         else (),
         contexts=tuple(made),
@@ -286,6 +299,15 @@ def _against(elo: float, contexts: int) -> dict[str, Preference]:
     return {name: Preference(_estimate(won, 0.06), contexts) for name, won in shares.items()}
 
 
+def quantiles(p50: Estimate, p95: Estimate = UNKNOWN, n: int = 9) -> Quantiles:
+    """Percentiles as a run gives them, of two estimates; a median without a value falls on a turn without reply."""
+    ends = [(e.low, e.high) if e.low is not None and e.high is not None else None for e in (p50, p95)]
+    return Quantiles(
+        p50=p50.value, p50_interval=ends[0], p50_at_least=p50.low if p50.value is None else None,
+        p50_over_limit=p50.value is None, p95=p95.value, p95_interval=ends[1], n=n,
+    )  # fmt: skip
+
+
 def _reference(rng: np.random.Generator, name: str, elo: float) -> ReferenceView:
     return ReferenceView(f"ref:{name}", "authored", {subset: _rating(rng, elo + rng.normal(0, 9)) for subset in SUBSETS})
 
@@ -308,8 +330,8 @@ def _agent(
         ratio: dict[str, float] = {
             "ttfa": 1.0, "ttft": 0.25, "first_sound": 0.98, "first_speech": 1.0, "first_word": 1.03, "first_substance": 1.3,
         }  # fmt: skip
-        latency = {
-            metric: LatencyView(
+        latency: dict[str, Any] = {
+            f"{metric}_ms": quantiles(
                 _estimate(medians[number] * slower * r, medians[number] * r * 0.07),
                 _estimate(medians[number] * slower * r * 1.5, medians[number] * r * 0.16),
                 n=len(turns),
@@ -331,9 +353,10 @@ def _agent(
             pauses_cut=(cut, sum(len(t.pauses) for t in turns)),
             p_frontier=0.8 if best else 0.1,
             p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
+            **latency,
             **dict(_endpointing(number, medians[number], len(turns))),
         )
-        slices[subset] = SliceView(cell, latency, _rating(rng, ratings[number] + shift), on_frontier=best)
+        slices[subset] = SliceView(cell, _rating(rng, ratings[number] + shift), on_frontier=best)
     return AgentView(
         name=labels[number], family="invented", spoken=True, slices=slices, against=_against(ratings[number], len(contexts))
     )

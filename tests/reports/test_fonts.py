@@ -52,9 +52,9 @@ def crowded(view: PageView) -> PageView:
     agents = []
     for k, agent in enumerate(view.agents):
         part = agent.whole
-        near = replace(part.latency["ttfa"], p50=Estimate(600 + k % 5, 560, 640))
+        near = part.latency("ttfa").model_copy(update={"p50": 600 + k % 5, "p50_interval": (560, 640)})
         rating = replace(part.rating, elo=Estimate(1_500 + k % 4, 1_480, 1_520))
-        slices = {**agent.slices, "all": replace(part, latency={**part.latency, "ttfa": near}, rating=rating)}
+        slices = {**agent.slices, "all": replace(part, cell=part.cell.model_copy(update={"ttfa_ms": near}), rating=rating)}
         agents.append(replace(agent, slices=slices))
     return replace(view, agents=tuple(agents))
 

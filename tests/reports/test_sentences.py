@@ -13,12 +13,12 @@ from harness.reports.payload import conversation
 from harness.reports.preferences import preferences
 from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
-from harness.reports.view import NOT_JOINT, Estimate, LatencyView, PageView, Preference, RatingView
+from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
 from harness.wording import milliseconds
-from tests.reports.invented import invented_view
+from tests.reports.invented import invented_view, quantiles
 
 
 @pytest.fixture
@@ -63,8 +63,8 @@ def test_a_median_without_reply_is_over_budget_where_its_bound_is_and_printed_as
     view: PageView, low_ms: float | None, answer: str
 ) -> None:
     agent = view.agents[0]
-    silent = LatencyView(p50=Estimate(None, low_ms, None), p50_over=True, n=9)
-    part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": silent})
+    silent = quantiles(Estimate(None, low_ms, None))
+    part = replace(agent.whole, cell=agent.whole.cell.model_copy(update={"ttfa_ms": silent}))
     changed = replace(view, agents=(replace(agent, slices={**agent.slices, "all": part}),))
     found = verdicts(changed)[0].fast
     assert (found.answer, found.figure) == (answer, "> 15 s")
@@ -152,7 +152,9 @@ def _rated(view: PageView, value: float, low: float, high: float, **more: object
 
 
 def _believed(view: PageView) -> PageView:
-    return replace(view, judges=tuple(replace(judge, trusted=True, validated=True) for judge in view.judges))
+    return replace(
+        view, judges=tuple(judge.model_copy(update={"trusted": True, "validated_on_people": 0.7}) for judge in view.judges)
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,7 @@ def test_fast_is_unclear_where_the_interval_holds_the_budget_or_there_is_none(vi
     agent = view.agents[0]
 
     def answer(p50: Estimate) -> str:
-        part = replace(agent.whole, latency={**agent.whole.latency, "ttfa": LatencyView(p50=p50, n=9)})
+        part = replace(agent.whole, cell=agent.whole.cell.model_copy(update={"ttfa_ms": quantiles(p50)}))
         return fast(replace(agent, slices={**agent.slices, "all": part}), view).answer
 
     assert answer(Estimate(480, 440, 520)) == "unclear"

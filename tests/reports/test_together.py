@@ -121,7 +121,7 @@ def test_agents_of_all_runs_stand_on_one_board_ranked_by_pooled_verdicts(run: Ru
 
 def test_one_agent_in_two_runs_is_two_systems_named_after_their_runs(run: Run) -> None:
     view = page(run("monday", {"quick": 400.0, "only": 500.0}), run("friday", {"quick": 600.0}))
-    p50 = {a.name: a.whole.latency["ttfa"].p50.value for a in view.agents}
+    p50 = {a.name: a.whole.latency("ttfa").p50 for a in view.agents}
     assert set(p50) == {"quick (monday)", "quick (friday)", "only"}
     assert p50["quick (monday)"] == pytest.approx(404)
     assert p50["quick (friday)"] == pytest.approx(604)
@@ -163,7 +163,7 @@ def test_without_connecting_verdicts_there_is_no_elo_and_the_page_says_why(run: 
     assert all(a.whole.rating.elo.value is None for a in view.agents)
     assert not view.references
     assert words in said(view)[NOT_JOINT]
-    assert {a.name: a.whole.latency["ttfa"].p50.value for a in view.agents} == {"quick": 404.0, "slow": 904.0}
+    assert {a.name: a.whole.latency("ttfa").p50 for a in view.agents} == {"quick": 404.0, "slow": 904.0}
 
 
 def test_a_judge_that_failed_its_check_in_one_run_ranks_nothing_there(run: Run) -> None:
@@ -309,7 +309,7 @@ def test_runs_judged_as_written_are_ranked_together_and_never_with_one_judged_as
     one, two = run("one", {"quick": 400.0}, reads="written"), run("two", {"slow": 900.0}, reads="written")
     alike = page(one, two, run("unjudged", {"mute": 600.0}, judge=None))
     assert all(a.whole.rating.elo.value is not None for a in alike.agents if a.name != "mute")
-    assert [a.whole.latency["ttfa"].n for a in alike.agents] == [9, 9, 9]
+    assert [a.whole.latency("ttfa").n for a in alike.agents] == [9, 9, 9]
     heard = page(one, run("three", {"late": 900.0}))
     assert all(agent.whole.rating.elo.value is None for agent in heard.agents)
     assert "one was judged on written, and the page is of heard_text" in said(heard)[NOT_JOINT]
