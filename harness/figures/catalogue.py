@@ -1,7 +1,7 @@
-"""The catalogue of figures: of each its key, its words, its unit, which way is better, and what it needs.
+"""The catalogue of figures: for each its key, its title, its unit, which direction is better, and what it needs.
 
-A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, gates and
-the page's metrics read one list, and a test holds the documents to it. docs/measurement.md defines each figure, and
+If every reader described a figure for itself, there would soon be as many figures as readers. So latency tables, gates and
+the page's metrics read one list, and a test checks the documents against it. docs/measurement.md defines each figure, and
 `harness.timing` computes it. A new figure of a turn is computed there; it gets a row here and a field in `TurnFigures`.
 """
 
@@ -13,7 +13,7 @@ from harness.timing.figures import TurnTiming
 
 Unit = Literal["ms", "share", "elo"]
 Need = Literal["sound", "marks", "words", "judge"]
-"""The agent's voice; what it stamps or reports; what was transcribed of its sound; a verdict."""
+"""The agent's voice; its stamps and reports; the transcript of its sound; a verdict."""
 MEDIAN_AND_TAIL: Final = ("p50", "p95")
 
 
@@ -22,21 +22,21 @@ class Figure:
     """One figure of a cell."""
 
     key: str
-    """Its dotted path in `cells`; of a time without the unit."""
+    """Its dotted path in `cells`; for a time without the unit."""
     title: str
     unit: Unit
     needs: tuple[Need, ...]
     higher_is_better: bool = False
     statistics: tuple[str, ...] = ()
-    """Of a time: those that a limit can name."""
+    """For a time: the statistics that a limit can name."""
     read: Callable[[TurnTiming], float | None] | None = None
-    """Of a latency: its value in one turn."""
+    """For a latency: its value in one turn."""
     drawn: bool = False
-    """The page can put agents on an axis by it."""
+    """True if the page offers it as an axis."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """What a limit calls it: one path for each of its statistics."""
+        """Its names in limits: one path for each of its statistics."""
         return tuple(f"{self.key}_ms.{name}" for name in self.statistics) if self.statistics else (self.key,)
 
 
@@ -56,7 +56,7 @@ LATENCIES: Final = (
     _latency("first_byte", "First audio message", lambda t: t.first_byte_ms, "sound", drawn=False),
     _latency("greeting", "Greeting", lambda t: t.greeting_ms, "sound", drawn=False),
 )  # fmt: skip
-"""Those of a turn. Of what is heard, silence ranks slowest; of the rest it is unknown."""
+"""Latencies of a turn. In those that are heard, silence ranks slowest; in the others it is unknown."""
 HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
 
 OTHERS: Final = (

@@ -1,8 +1,8 @@
-"""What a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
+"""Cautions that a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
 
-A rating from a weak judge or from four conversations looks exactly like a good one once it is a dot on a plot, so what
-weakens a figure travels with it. Each caution is a pure consequence of the run: nothing reassuring is ever added, and what is
-not known is said to be not known. Its code is stable, because programs act on it; its words are for people and may change.
+As a dot on a plot, a rating from a weak judge or from four conversations is the same as a good one, so cautions are shown with
+each figure. Each caution follows from the run alone: nothing reassuring is ever added, and what is not known is stated as not
+known. Its code is stable, because programs act on it; its words are for people and may change.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,15 +35,15 @@ IDLE_PERCENT: Final = 1.0
 
 
 _NOT_HEARD_TEXT: Final[Mapping[str, str]] = {
-    "written": "Judges read what agents report to have written, and not what was heard of it: what the voice, the line or a "
-    "cut-in did to the reply is not in this Elo.",
-    "audio": "The Elo is of people who heard the replies without their delay; nobody judged them as text.",
+    "written": "Judges read the text that agents report, and not what was heard: this Elo leaves out what the voice, the line "
+    "or a cut-in did to the reply.",
+    "audio": "The Elo is from people who heard the replies without their delay; nobody judged them as text.",
 }
 """By presentation, where the quoted board is not of the words that were heard."""
 
 
 class Caution(BaseModel):
-    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a standing fact."""
+    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a general fact."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,7 +72,7 @@ def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
 
 
 def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
-    """Bad before weak before standing; within a level as found."""
+    """Cautions sorted by level: bad, weak, general; within a level in the order found."""
     return tuple(sorted(found, key=lambda caution: _ORDER[caution.level]))
 
 
@@ -92,14 +92,14 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    """Said where the quoted board is not of what was heard, or where none stands for the run."""
+    """Cautions where the quoted board is not of what was heard, or where the run quotes no board."""
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)
         if judged and quoted not in judged:
             text = (
-                f"Nothing was judged as it was heard, but as {' and '.join(judged)}. None of these boards stands for the run; "
-                f"`harness rank RUN --presentation {judged[0]}` shows one."
+                f"No reply was judged as it was heard, but as {' and '.join(judged)}. None of these boards is quoted for the "
+                f"run; `harness rank RUN --presentation {judged[0]}` shows one."
             )
             yield _said("presentation", "warn", "No board quoted", text)
         elif judged and known.spoken and quoted in _NOT_HEARD_TEXT:
@@ -113,7 +113,7 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "warn",
             "Timing alone",
             f"In {len(known.timing_alone)} of {counted(len(known.contexts), 'conversation')} the caller is a recording: "
-            "no text says what was said, so the replies are timed and not judged.",
+            "there is no text of its words, so the replies are timed and not judged.",
         )
         if not known.contexts - known.timing_alone:
             return
@@ -162,7 +162,7 @@ def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "warn",
             "Few conversations",
             f"This run has {counted(len(known.contexts), 'conversation')}. Under {FEWEST_CONTEXTS} no interval is given, and "
-            "an order of agents can turn round with the next conversation.",
+            "the order of agents can change with the next conversation.",
         )
     turns = max((cell.turns for cell in summary.whole), default=0)
     if turns < TURNS_FOR_P95:
@@ -170,7 +170,7 @@ def _size(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "no_p95",
             "note",
             "No 95th percentile",
-            f"With at most {counted(turns, 'turn')} an agent there is no honest 95th percentile; it needs {TURNS_FOR_P95}.",
+            f"With at most {counted(turns, 'turn')} per agent there is no reliable 95th percentile; it needs {TURNS_FOR_P95}.",
         )
 
 
@@ -197,9 +197,9 @@ def _losses(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
             "contended",
             "warn",
             "Contended",
-            "Other programs, other machines on the same host, or a quota held the processor that an agent needed, and could "
+            "Other programs, other machines on the same host, or a quota took processor time that an agent needed, and could "
             f"have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first sound's time and {MOST_OWED_MS:.0f} ms of it: "
-            f"{', '.join(contended)}. Such turns take no part in latencies.",
+            f"{', '.join(contended)}. Such turns are left out of latencies.",
         )
     lost = [(c, sum(n for why, n in c.discarded.items() if why != MACHINES_DIFFER)) for c in summary.whole]
     dropped = [f"{summary.name(c)} {count} of {c.turns}" for c, count in lost if count]
@@ -250,7 +250,7 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         for cell in summary.by_machine
     )
     if known.machines_pooled:
-        text = f"Latencies of {known.machines_differ} kinds of machine stand together here, as --pool-machines asked."
+        text = f"Latencies of {known.machines_differ} kinds of machine are pooled here, as --pool-machines asked."
     else:
         text = (
             f"This run was played on {known.machines_differ} kinds of machine, so no latency is pooled over them and no point "
@@ -260,15 +260,15 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
 
 
 def _lines(summary: RunFigures) -> Iterator[Caution]:
-    """Lines that carry a media clock say how good they were; a bad one is no fault of the agent's."""
+    """Cautions about bad lines, known where a line carries a media clock; a bad line is not the agent's fault."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
             yield _said(
                 "lossy_line",
                 "warn",
                 "Lossy line",
-                f"{cell.agent} ({cell.condition}): {in_words(cell.line)}. What was lost is heard as silence, so words may be "
-                "missing from replies and latencies hold the line's part; `line` in the JSON has the figures.",
+                f"{cell.agent} ({cell.condition}): {in_words(cell.line)}. Lost packets are heard as silence, so words may be "
+                "missing from replies, and latencies include the line's part; `line` in the JSON has the figures.",
             )
 
 
@@ -285,15 +285,15 @@ def _machine(known: Circumstances) -> Iterator[Caution]:
             "Unsure clock",
             f"{name}: on {counted(turns, 'turn')} its clock is known to ±{worst_ms:,.0f} ms at worst, more than what was "
             "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. TTFA and "
-            "TTFT are not concerned.",
+            "TTFT are not affected.",
         )
     for name, (source, worst_ms) in sorted(known.reported_stages.items()):
         yield _said(
             "reported_stages",
             "note",
             "Reported stages",
-            f"{name}: TTFT and the stages of the waterfall are {IN_FULL[source]}; the borders between stages are good to "
-            f"{worst_ms:,.0f} ms on the worst turn. TTFA is not concerned.",
+            f"{name}: TTFT and the stages of the waterfall are {IN_FULL[source]}; the borders between stages are accurate to "
+            f"{worst_ms:,.0f} ms on the worst turn. TTFA is not affected.",
         )
     if known.unwatched:
         yield _said("unwatched", "note", "Others not measured", " ".join(unwatched_words(known.unwatched)))
