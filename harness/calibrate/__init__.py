@@ -1,6 +1,6 @@
-"""How wrong this harness is, on this machine: known sounds after known delays, and the error of what is measured.
+"""Calibration of this harness on this machine: known sounds after known delays, and the error of what is measured.
 
-`calibrate` is the library function behind `harness calibrate`; `newest` is what runs quote.
+`calibrate` is the library function behind `harness calibrate`; `newest` is the calibration that runs quote.
 """
 
 from harness.calibrate.result import Calibration, keep, newest

@@ -1,7 +1,7 @@
 """The metrology agent: `python -m harness.calibrate.agent`, a process of its own that answers over a real socket.
 
-It speaks raw PCM, hears the caller end by level, waits its programmed time, sends its programmed sound, and keeps the
-truth to itself until standard input says `truth`: its own stamp right before the first message was written, where in that
+It speaks raw PCM, hears the caller end by level, waits its programmed time, sends its programmed sound, and reveals the
+truth only when standard input says `truth`: its own stamp right before the first message was written, where in that
 audio the voice begins, and when each of the caller's frames arrived. It also serves as the echoing agent of load
 measurements, where what matters is that it costs little and answers everybody alike.
 """
@@ -28,7 +28,7 @@ PACE: Final = 2.0
 
 @dataclass(slots=True)
 class Truth:
-    """What one session really was. Times in ns of the machine's monotonic clock."""
+    """True times of one session, in ns of the machine's monotonic clock."""
 
     program: Program
     sent_ns: int = 0
@@ -37,7 +37,7 @@ class Truth:
 
 
 class MetrologyAgent:
-    """Answers every connection by a program of its own."""
+    """Agent that answers each connection by its own program."""
 
     def __init__(self, seed: int, keep_arrivals: bool, delay_ms: int | None = None) -> None:
         self._rng = np.random.default_rng(seed)
@@ -47,7 +47,7 @@ class MetrologyAgent:
         self.truths: dict[str, Truth] = {}
 
     def prepare(self, sessions: int) -> None:
-        """Render the replies of so many sessions beforehand: an agent that computes would be late."""
+        """Render the replies of this many sessions beforehand: an agent that computes would be late."""
         for _ in range(sessions):
             program = draw(self._rng)
             if self._delay_ms is not None:
@@ -107,7 +107,7 @@ def _tell(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Serve until standard input ends. Arguments: seed, sessions to prepare, whether to keep frame arrivals, and a fixed
+    """Serve until standard input ends. Arguments: seed, sessions to prepare, whether to store frame arrivals, and a fixed
     delay in ms if every reply shall have the same."""
     seed, sessions, keep = (int(argument) for argument in sys.argv[1:4])
     delay_ms = int(sys.argv[4]) if len(sys.argv) > 4 else None

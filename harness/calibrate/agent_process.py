@@ -25,7 +25,7 @@ class RunningAgent:
     _process: asyncio.subprocess.Process
 
     async def truth(self) -> dict[str, Any]:
-        """What every session so far really was, by the path it was called on."""
+        """The true times of every session so far, by the path that it was called on."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(b"truth\n")
@@ -57,7 +57,7 @@ async def metrology_agent(
             raise AgentError(f"the metrology agent did not start (exit {await process.wait()})")
         yield RunningAgent(json.loads(line)["url"], process.pid, process)
     except asyncio.CancelledError:
-        # Whoever pressed Ctrl-C does not wait until every caller has hung up.
+        # After Ctrl-C nobody should have to wait until every caller has hung up.
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         raise

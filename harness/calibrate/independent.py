@@ -1,6 +1,6 @@
-"""A second opinion that nobody here wrote: ffmpeg's silence detector on the exported FLAC.
+"""An independent check of the onset by code from elsewhere: ffmpeg's silence detector on the exported FLAC.
 
-It knows nothing of windows, models or floors: it reports the first sample over a level. On a clean reply it must find the
+It uses no windows, models or noise floors: it reports the first sample over a level. On a clean reply it must find the
 onset where the analyser does. ffmpeg's own code is used through PyAV, which the extra `local` brings (faster-whisper needs
 it), so that no program has to be installed.
 """
@@ -15,12 +15,12 @@ _FRAME = 480
 
 
 def available() -> bool:
-    """Whether PyAV is installed."""
+    """True if PyAV is installed."""
     return find_spec("av") is not None
 
 
 def sound_starts_s(path: Path, threshold_db: float, channel: int = 1, shortest_silence_s: float = 0.05) -> list[float]:
-    """When each silence of one channel of a file ends, in seconds, by ffmpeg's `silencedetect`."""
+    """Times at which the silences of one channel of a file end, in seconds, by ffmpeg's `silencedetect`."""
     import av
     import av.logging
     import soundfile

@@ -1,4 +1,4 @@
-"""What the metrology agent will do in one trial, drawn at random and hidden from the analyser until it has measured."""
+"""The metrology agent's program for one trial, drawn at random and hidden from the analyser until it has measured."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from harness.calibrate.voice import attack, synthetic_voice
 AGENT_HZ = 24_000
 REPLY_S = 0.9
 _SNRS_DB = (None, None, 30.0, 20.0)
-"""Half of the trials clean; the others no noisier than a synthesiser or a telephone line."""
+"""Half of the trials are clean; the others are no noisier than a synthesiser or a telephone line."""
 
 NOISE_LEAD_S = 0.05
-"""Noise that starts with the voice, or less than 25 ms before it, cannot be told from its beginning (docs/measurement.md)."""
+"""Noise that starts with the voice, or less than 25 ms before it, cannot be separated from it (docs/measurement.md)."""
 
 
 @dataclass(frozen=True, slots=True)

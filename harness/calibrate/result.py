@@ -1,7 +1,7 @@
-"""A calibration on disk: how wrong this machine's measurements are, kept so that every later run can quote it.
+"""A calibration on disk: the errors of this machine's measurements, stored so that every later run can quote them.
 
-Kept per machine under the user's cache, newest last; a run on another machine, or after the method changed, does not
-inherit it. One of many trials says more than one of few, so none of few hides it, however new.
+Stored per machine under the user's cache, newest last; a run on another machine, or after the method changed, does not
+use it. A calibration of many trials says more than one of few, so one of few never replaces it, however new.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class Independent(_Model):
 
 
 class Calibration(_Model):
-    """What `harness calibrate` prints and keeps."""
+    """The result that `harness calibrate` prints and stores."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     created: str
@@ -87,11 +87,11 @@ class Calibration(_Model):
 
     @property
     def gives_p95(self) -> bool:
-        """Whether a 95th percentile of the error stands on enough trials; of fewer it is nearly their largest."""
+        """True if there are enough trials for a 95th percentile of the error; of fewer it is nearly the largest error."""
         return self.measured >= TURNS_FOR_P95
 
     def quoted(self) -> dict[str, float | str | None]:
-        """What a run's manifest quotes of it."""
+        """The figures of it that a run's manifest quotes."""
         return {
             "created": self.created,
             "method": self.method,
@@ -110,9 +110,9 @@ POD_INDEX: Final = "JOB_COMPLETION_INDEX"
 
 
 def machine_id() -> str:
-    """A name for this machine that says nothing about it: a hash of its identity file, host name and processor.
+    """A name for this machine that reveals nothing about it: a hash of its identity file, host name and processor.
 
-    A pod of an indexed Kubernetes Job has a host name only until it is lost. What stays is its index, which the Job gives to
+    A pod of an indexed Kubernetes Job has a host name only until it is lost. Its index stays, which the Job gives to
     the pod that takes its place; with the kind of the node, because a shard is of one kind of machine.
     """
     index = os.environ.get(POD_INDEX)
@@ -129,7 +129,7 @@ def keep(calibration: Calibration) -> Path:
     folder = cache_folder() / "calibration" / calibration.machine
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{calibration.created.replace(':', '')}.json"
-    # Two first runs may keep theirs at once, and a third may be reading.
+    # Two first runs may store theirs at once, and a third may be reading.
     whole = folder / f"{path.name}.{os.getpid()}"
     whole.write_text(calibration.to_json(), encoding="utf-8")
     whole.replace(path)

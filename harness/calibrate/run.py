@@ -1,6 +1,6 @@
 """`harness calibrate`: the error of this harness on this machine, over a real socket, against a truth it cannot see.
 
-Everything is the real thing: the caller's process paces real frames, another process answers over a socket, the recording is
+Nothing is simulated: the caller's process paces real frames, another process answers over a socket, the recording is
 measured by the analyser. The true TTFA is the agent's own send stamp, plus where in its audio the voice begins, minus when the
 caller's last sample was spoken; both processes read the same monotonic clock. What remains is the error: the way
 through the socket, the stamping of arrivals, the playout model and the onset.
@@ -43,7 +43,7 @@ from harness.timing.figures import TurnTiming
 from harness.timing.pacing import errors_ms
 
 TRIALS = 64
-"""A few may be discarded, and a 95th percentile still rests on the 60 that it needs (`harness.ranking.exact`)."""
+"""A few may be discarded, and a 95th percentile still has the 60 that it needs (`harness.ranking.exact`)."""
 AT_ONCE = 4
 RATE_HZ = 16_000
 TURN_S = 1.2
@@ -85,7 +85,7 @@ async def calibrate(
     Raises:
         AgentError: the metrology agent or the caller does not start or dies, or hardly any trial could be measured.
         UserError: the speech detector is not installed.
-        StorageError, OSError: the disk does not take the recordings, or not the result.
+        StorageError, OSError: the recordings or the result could not be written.
     """
     drawn = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
     calling = caller if caller is not None else CallerProcess()
@@ -126,7 +126,7 @@ async def _played(caller: CallerProcess, seed: int, trials: int, at_once: int, p
                     call.cancel()
                 await asyncio.gather(*calls, return_exceptions=True)
             truths = await agent.truth()
-        # In a thread, one after the other: Ctrl-C waits for one trial at most, and what else is called later is not slowed.
+        # In a thread, one after the other: Ctrl-C waits for one trial at most, and calls made later are not slowed.
         return [await asyncio.to_thread(_measured, folder, truths[f"/{folder.name}"]) for folder in folders]
 
 
@@ -195,7 +195,7 @@ def _arrival_errors_ms(trial: _Trial) -> NDArray[np.float64]:
 
 
 def _independent(measured: list[_Trial]) -> Independent | None:
-    """How far ffmpeg's first sound after the spoken end lies from ours, on clean trials."""
+    """Distance between ffmpeg's first sound after the spoken end and ours, on clean trials."""
     apart = []
     for trial in measured:
         onset_s = (trial.timing.spoken_end_ms + (trial.timing.ttfa_ms or 0.0)) / 1000

@@ -1,4 +1,4 @@
-"""Noise that an agent's sound can stand in, generated: it needs no licence and can be had at any length and level."""
+"""Generated noise behind an agent's sound: it needs no licence and can have any length and level."""
 
 from typing import Literal
 

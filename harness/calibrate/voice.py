@@ -1,4 +1,4 @@
-"""A voice with no past: formant synthesis that the speech model accepts and whose every sample is known.
+"""A synthetic voice, made from formants: the speech model accepts it, and every sample of it is known.
 
 Measuring an analyser needs sounds whose beginning is known to the sample and can be shaped at will: attack, level, leading
 silence, noise. Recorded or neural speech cannot give that, since its own beginning is what is in question. So vowels are
@@ -23,7 +23,7 @@ _BANDWIDTHS_HZ: Final = (80.0, 100.0, 140.0, 200.0, 250.0)
 _UPPER_FORMANTS_HZ: Final = (3500.0, 4500.0)
 _ASPIRATION: Final = 0.01
 _ACCENTS_HZ: Final = 5.0
-"""Syllables a second, each with a pitch of its own: a voice that stands still is taken for music."""
+"""Syllables a second, each with a pitch of its own: the speech model takes a voice that never changes for music."""
 
 
 def synthetic_voice(duration_s: float, rate_hz: int, rng: np.random.Generator, pitch_hz: float = 120.0) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""The caller: a process of its own that speaks to an agent in real time and keeps what was sent and received.
+"""The caller: a separate process that speaks to an agent in real time and records what was sent and received.
 
-`SessionPlan` says what to speak, `CallerProcess` plays it (`play_session` does so in the running event loop, for tests
-and for measuring this machine), `SessionOutcome` says how the session ended. Nothing is analysed during a call.
+`SessionPlan` states what to speak, `CallerProcess` plays it (`play_session` does so in the running event loop, for tests
+and for measuring this machine), `SessionOutcome` states how the session ended. Nothing is analysed during a call.
 """
 
 from harness.caller.pacer import Pacer

@@ -1,7 +1,7 @@
-"""How plans and recordings pass between the run and its caller: arrays in `.npz`, the rest in JSON, both by file.
+"""Files that carry plans and recordings between the run and its caller: arrays in `.npz`, the rest in JSON.
 
-The connection alone does not: its address and options may hold keys, and a run that is killed leaves its files behind. It
-travels with the order to play, and what an agent sent is masked before it is written.
+The connection is not written to a file: its address and options may hold keys, and a run that is killed leaves its files
+behind. It is sent with the order to play, and keys are masked in what an agent sent before that is written.
 
 Files and not pipes, because a plan is a megabyte and the caller's event loop must not spend milliseconds reading it from
 a pipe. The caller writes plain arrays (a copy and a write, quick and mostly outside the interpreter lock); compressing
@@ -28,7 +28,7 @@ _RAW = "raw"
 
 
 def write_plan(plan: SessionPlan, folder: Path) -> None:
-    """Leave a plan where the caller finds it."""
+    """Write a plan to the folder where the caller reads it."""
     arrays: dict[str, NDArray[Any]] = {}
     turns = []
     for k, turn in enumerate(plan.turns):
@@ -49,7 +49,7 @@ def write_plan(plan: SessionPlan, folder: Path) -> None:
 
 
 def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
-    """The plan that `write_plan` left, for a connection that came another way."""
+    """The plan that `write_plan` wrote, with a connection that was passed separately."""
     arrays, data = _read(folder, _PLAN)
     turns = tuple(
         CallerTurn(arrays[f"played{k}"], arrays.get(f"dry{k}"), pauses_of(t["pauses"]), t["start"], t["offset_ms"], t["event"])
@@ -68,19 +68,19 @@ def read_plan(folder: Path, connection: ConnectionSpec) -> SessionPlan:
 
 
 def write_raw(recording: Recording, folder: Path) -> None:
-    """Leave a recording for the run's process to store."""
+    """Write a recording for the run's process to store."""
     _write(folder, _RAW, *taken_apart(recording))
 
 
 def take_raw(folder: Path) -> Recording:
-    """Read what `write_raw` left, and remove it together with the plan."""
+    """Read the recording that `write_raw` wrote, and remove it together with the plan."""
     recording = put_together(*_read(folder, _RAW))
     remove(folder)
     return recording
 
 
 def remove(folder: Path) -> None:
-    """Remove what passed between the two processes from a folder."""
+    """Remove the files of both processes from a folder."""
     for stem in (_PLAN, _RAW):
         for suffix in (".npz", ".json"):
             (folder / f"{stem}{suffix}").unlink(missing_ok=True)

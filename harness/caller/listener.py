@@ -1,10 +1,10 @@
-"""What the caller must know about the agent's audio while the call runs: only whether, and until when, it is heard.
+"""The agent's audio as the caller follows it during a call: only whether it is heard, and until when.
 
 A coarse, running version of `harness.recording.playout` that decides when a session ends and when the next turn starts.
-It is no measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
+It is not a measurement: timing is done afterwards from the recording. "Heard" needs a level because some agents stream digital
 silence or comfort noise without end.
 
-Sound that the agent takes back before it could be understood is forgotten, as timing forgets it: a caller that took it for the
+Sound that the agent takes back before it could be understood is ignored, as timing ignores it: a caller that took it for the
 reply would hang up on the answer, or speak into it.
 """
 
@@ -18,7 +18,7 @@ AUDIBLE_RMS = 33.0
 """−60 dB of full scale: 20 dB under quiet speech, over the rounding noise of a silent synthesiser."""
 _BLOCK_MS = 20
 _PAUSE_MS = 500
-"""Longer pauses part two utterances (`harness.timing.utterances`)."""
+"""Longer pauses separate two utterances (`harness.timing.utterances`)."""
 
 
 class Listener:
@@ -26,14 +26,14 @@ class Listener:
 
     def __init__(self) -> None:
         self.sound_start_ns: int | None = None
-        """When the first audible block since the last `mark` is (or will be) heard."""
+        """Time at which the first audible block since the last `mark` is (or will be) heard."""
         self.sound_end_ns: int | None = None
-        """When the last audible block that has arrived is (or will be) over."""
+        """Time at which the last audible block that has arrived is (or will be) over."""
         self._playout_end_ns = 0
         self._begun_ns: int | None = None
-        """When the utterance began that sounds or sounded last; None once the caller has spoken or coughed into it."""
+        """Start of the current or latest utterance; None once the caller has spoken or coughed into it."""
         self._before_ns: int | None = None
-        """When the utterance before that one was over."""
+        """End of the utterance before that one."""
         self._broke_off = False
 
     def hear(self, arrival_ns: int, samples: NDArray[np.int16], rate_hz: int) -> None:
@@ -55,7 +55,7 @@ class Listener:
         self.sound_end_ns = start_ns + samples_to_ns(last, rate_hz)
 
     def clear(self, at_ns: int) -> None:
-        """The agent dropped what had not been heard yet."""
+        """Remove the audio that the agent dropped before it was heard."""
         self._playout_end_ns = min(self._playout_end_ns, at_ns)
         if self.sound_end_ns is not None:
             self.sound_end_ns = min(self.sound_end_ns, at_ns)
@@ -70,7 +70,7 @@ class Listener:
             self.sound_end_ns, self._begun_ns = self._before_ns, None
 
     def heard_after(self, at_ns: int) -> bool:
-        """Whether anything audible sounds after the time given."""
+        """True if anything audible sounds after the time given."""
         return self.sound_end_ns is not None and self.sound_end_ns > at_ns
 
     def mark(self) -> None:

@@ -1,9 +1,9 @@
-"""One scheduler that lets every frame of every session of a process depart at its own absolute deadline.
+"""Scheduler that sends every frame of every session of a process at its own absolute deadline.
 
 Relative sleeps drift, and asyncio's default selector rounds every wait up to a whole millisecond (epoll counts in
 milliseconds), so the loop made here waits with `select`, which counts in microseconds; deadlines are absolute, so one
-late frame never delays the next. No spinning: a waiting pacer costs the agent under test nothing. Sessions get different
-phases within the 20 ms frame, or a hundred callers would send in one burst and each measure the others.
+late frame never delays the next. It does not spin: a waiting pacer costs the agent under test nothing. Sessions get different
+phases within the 20 ms frame, or a hundred callers would send in one burst and disturb each other's measurement.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Pacer:
         self._worst_lag_ns: dict[int, int] = {}
 
     def start_time(self) -> int:
-        """The next free t0 for a session: a little ahead of now, in a phase of the frame grid not lately given."""
+        """The next free t0 for a session: a little ahead of now, in a phase of the frame grid that was not used recently."""
         base = now_ns() + _START_MARGIN_NS
         phase = int(_van_der_corput(self._phases_given) * FRAME_NS)
         self._phases_given += 1

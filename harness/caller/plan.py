@@ -1,4 +1,4 @@
-"""What a session will do, decided before it begins, so that nothing has to be thought about while audio is flowing.
+"""Plan of a session, complete before the session begins, so that nothing has to be decided while audio is flowing.
 
 A plan may hold several caller turns: the first begins after the lead-in, a later one either waits for the agent's reply
 to end (replaying a conversation) or is spoken into that reply (barge-in). An event, a cough or a "mm-hm", is played as a
@@ -33,7 +33,7 @@ class CallerTurn:
     offset_ms: float = 1_000.0
     """`after_reply`: silence left after the reply's end. `into_reply`: how far into the audible reply this turn starts."""
     event: str = ""
-    """Which event this is, where it is one (`into_reply`) and no turn of the caller's."""
+    """The event's name, if this is an event (`into_reply`) and not a turn of the caller."""
 
     def __post_init__(self) -> None:
         if self.dry is not None and len(self.dry) != len(self.played):
@@ -42,7 +42,7 @@ class CallerTurn:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a session ends, in seconds. Definitions: docs/measurement.md."""
+    """Limits that end a session, in seconds. Definitions: docs/measurement.md."""
 
     quiet_s: float = 2.0
     """After the last agent audio, as heard."""
@@ -56,15 +56,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """How the caller treats an agent that may speak first: it lets it finish."""
+    """Treatment of an agent that may speak first: the caller lets it finish."""
 
     wait_s: float
-    """How long it waits, from the opened line, for the greeting to begin. 0: only one that has begun is heard out."""
+    """Longest wait, from the opened line, for the greeting to begin. 0: the caller waits only for one that has begun."""
     after_ms: float = 700.0
     """Silence left after it. Between two sentences synthesisers leave 200 to 400 ms; people leave about as much after a
     thoughtful answer (`harness.run.caller_turns.AFTER_REPLY_MS`)."""
     longest_s: float = 30.0
-    """Who is still sounding after that is no greeter, but noise on the line or a monologue: the caller begins."""
+    """Sound that lasts longer is no greeting, but noise on the line or a monologue: the caller begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class SessionPlan:
     greeting: Greeting | None = None
     """None: the caller begins after the lead-in, whatever the agent says."""
     line_noise: NDArray[np.int16] | None = None
-    """What the line carries while the caller is silent, repeated; None is digital silence."""
+    """Background on the line while the caller is silent, repeated; None is digital silence."""
 
     def __post_init__(self) -> None:
         if not self.turns:
@@ -90,7 +90,7 @@ class SessionPlan:
 
 
 NOT_WRITTEN: Final = "not_written"
-"""The failure of a session that was played and whose recording the disk did not take: the run's affair, not the agent's."""
+"""Failure of a session that was played but whose recording could not be written: the run's fault, not the agent's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Let the caller run before everything else on the machine, as a sound card would.
+"""Priority of the caller: it runs before everything else on the machine, as a sound card would.
 
 The agent under test often occupies every core. A microphone does not slow down because of that, so the pacer must not
-either: a real-time scheduling class where the system allows it, else a negative nice value, else a plain statement that
+either: a real-time scheduling class where the system allows it, else a negative nice value, else a statement that
 neither was allowed (the run's measured pacing error then shows what it cost).
 """
 
@@ -13,12 +13,12 @@ FIFO_PRIORITY = 20
 """Above every ordinary process, below the kernel's own threads (interrupt threads run at 50)."""
 NICE = -10
 TIMER_SLACK_NS = 1
-"""Linux lets an ordinary thread's timers fire up to 50 µs late unless told otherwise."""
+"""Linux lets an ordinary thread's timers fire up to 50 µs late unless set otherwise."""
 _PR_SET_TIMERSLACK = 29
 
 
 def raise_priority() -> str:
-    """Take the best priority this system grants, and say which, in words that fit a manifest."""
+    """Take the best priority that this system grants; returns its name for the manifest."""
     _prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NS)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))

@@ -1,7 +1,7 @@
 """The run's handle on its caller process: start it, give it plans, receive recordings.
 
 A process and not a thread, because pacing to a millisecond next to a busy interpreter is not possible in Python, and
-because only a process can be given a priority of its own. Should it die, the sessions it was playing are failures of the
+because only a process can be given a priority of its own. If it dies, the sessions it was playing are failures of the
 caller, not of the agent, and the next session starts a new one.
 """
 
@@ -28,7 +28,7 @@ class CallerProcess:
 
     def __init__(self, *, ordinary_priority: bool = False, log_path: Path | None = None) -> None:
         self.priority = ""
-        """What the system granted, in words for the manifest; known once started."""
+        """The priority that the system granted, in words for the manifest; known once started."""
         self._ordinary = ordinary_priority
         self._log_path = log_path
         self._process: asyncio.subprocess.Process | None = None
@@ -58,7 +58,7 @@ class CallerProcess:
         A failed session leaves what was recorded until it failed; `caller_died` and `caller_error` leave nothing.
 
         Raises:
-            StorageError, OSError: the disk does not take the plan or the recording.
+            StorageError, OSError: the plan or the recording could not be written.
         """
         await self.start()
         await asyncio.to_thread(write_plan, plan, folder)
@@ -85,7 +85,7 @@ class CallerProcess:
             try:
                 await asyncio.to_thread(lambda: save(take_raw(folder), folder))
             except OSError:
-                raise  # the disk's fault, and the next session would fare no better
+                raise  # the disk's fault, and the next session would fail too
             except Exception as error:
                 remove(folder)
                 return SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")

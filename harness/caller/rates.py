@@ -1,8 +1,8 @@
-"""Bring a plan's audio to the rate a connection takes, before the call.
+"""Conversion of a plan's audio to the connection's sample rate, before the call.
 
 Agents differ in their input rate (8 kHz telephony, 16 kHz pipecat, 24 kHz realtime APIs). The recording keeps the signal
 at the line's rate, the one that was really sent. A marked pause stays true silence: the resampler's ringing, a few
-milliseconds at each edge, is cut back to zero.
+milliseconds at each edge, is set to zero.
 """
 
 from dataclasses import replace

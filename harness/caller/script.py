@@ -1,4 +1,4 @@
-"""Which samples the next frame carries, and when the session is over: the plan, walked frame by frame.
+"""The plan, played frame by frame: which samples the next frame carries, and when the session is over.
 
 A pure state machine over times that it is given, so that every rule can be tested without waiting for it. A turn starts
 on a frame boundary, silence fills every other frame at exactly the same rate, and nothing is ever sent faster than it
@@ -17,7 +17,7 @@ from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
 
 class Script:
-    """Walks one plan. Frame k covers samples `k * frame_samples` onwards."""
+    """Position in one plan while it is played. Frame k covers samples `k * frame_samples` onwards."""
 
     def __init__(self, plan: SessionPlan, rate_hz: int, t0_ns: int) -> None:
         self.frame_samples = rate_hz * FRAME_MS // 1000
@@ -33,12 +33,12 @@ class Script:
 
     @property
     def only_barge_ins_wait(self) -> bool:
-        """Whether nothing is left to say but interruptions, which a finished reply leaves without an occasion."""
+        """True if only interruptions are left to say, which cannot take place once the reply is over."""
         return all(turn.start == "into_reply" for turn in self._waiting)
 
     @property
     def unsaid(self) -> int:
-        """How many turns have not been started."""
+        """Number of turns that have not been started."""
         return len(self._waiting)
 
     def next_frame(self, frame: int, now_ns: int, listener: Listener) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
@@ -57,7 +57,7 @@ class Script:
         return self._padded(dry[start : self._position]), self._padded(turn.played[start : self._position])
 
     def ending(self, now_ns: int, listener: Listener) -> str | None:
-        """Why the session is over (`quiet`, `no_reply`, `limit`), or None while it goes on."""
+        """Reason why the session is over (`quiet`, `no_reply`, `limit`), or None while it goes on."""
         if self._speaking is not None or not self.spoken:
             return None
         limits, end_ns = self._plan.limits, self.spoken_end_ns()
@@ -70,7 +70,7 @@ class Script:
         return "quiet" if quiet and self.only_barge_ins_wait else None
 
     def spoken_end_ns(self) -> int:
-        """When the last sample of the latest turn is spoken."""
+        """Time at which the last sample of the latest turn is spoken."""
         return self._t0_ns + samples_to_ns(self.spoken[-1].end_sample, self._rate_hz)
 
     def _may_start(self, frame: int, now_ns: int, listener: Listener) -> bool:
@@ -87,7 +87,7 @@ class Script:
         return began_ns is not None and now_ns >= began_ns + offset_ns and listener.heard_after(now_ns)
 
     def _greeted(self, now_ns: int, listener: Listener) -> bool:
-        """Whether the agent has finished what it says of its own accord, or says nothing."""
+        """True if the agent has finished its greeting, or gives none."""
         greeting, waited_ns = self._plan.greeting, now_ns - self._t0_ns
         if greeting is None or waited_ns >= greeting.longest_s * NS_PER_S:
             return True

@@ -2,12 +2,12 @@
 
 Everything that could delay a frame is done before the first one: modules are imported, the garbage collector is frozen
 and stopped (it runs between sessions, when no frame is due), the interpreter switches threads often enough that a thread
-writing a finished recording cannot hold the pacer up. When standard input ends, the run that owned this process is gone,
-and so is this process.
+writing a finished recording cannot delay the pacer. When standard input ends, the run that owned this process is gone,
+and this process ends too.
 
-In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […]}      a folder that holds a plan; what to mask
+In:  {"id": 1, "folder": "/run/session", "connection": {…}, "secrets": […]}      a folder with a plan; texts to mask
 Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
-     {"id": 1, "ended": "quiet", "failure_kind": null, "detail": ""}   its recording lies in the folder
+     {"id": 1, "ended": "quiet", "failure_kind": null, "detail": ""}   its recording is in the folder
 """
 
 import asyncio
@@ -106,7 +106,7 @@ async def _serve(answers: BinaryIO) -> None:
 
 def main() -> None:
     """Serve until standard input ends."""
-    # Standard output is the answers' own: what a library prints must not fall between them.
+    # Standard output is for answers only: text that a library prints must not come between them.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))

@@ -1,8 +1,8 @@
-"""One session: open the line, speak on time, keep everything that comes back, and end it by the rules.
+"""One session: open the line, speak on time, record everything that comes back, and end it by the rules.
 
 The frame that is due is handed over inside the pacer's callback and stamped right after, so the recorded departure is
 the hand-over itself. Whatever goes wrong with the line becomes a failure with one of the names in
-`harness.agents.connection.FailureKind`, and keeps what was recorded so far.
+`harness.agents.connection.FailureKind`, and what was recorded so far is saved.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class _LineFailed(Exception):
 
 @dataclass
 class _Incoming:
-    """What the agent sent, as it came."""
+    """The agent's messages, as they arrived."""
 
     rate_hz: int = 0
     pcm: list[bytes] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _Session:
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await reader
         if self._script.unsaid and outcome.failure_kind is None:
-            outcome = SessionOutcome(outcome.ended, None, f"{self._script.unsaid} caller turn(s) found no occasion")
+            outcome = SessionOutcome(outcome.ended, None, f"{self._script.unsaid} caller turn(s) were never started")
         return self._recording(outcome), outcome
 
     def _tick(self, deadline_ns: int) -> bool:

@@ -1,7 +1,7 @@
-"""What each kind of machine of a merged run measured, beside the figures of the whole or in their place.
+"""Figures of each kind of machine of a merged run, shown beside the figures of the whole or in their place.
 
-The same agent answers sooner on a faster machine, so latencies of machines that differ are two figures and not one. Each stands
-here with what its machines are known to be wrong by, because that differs too.
+The same agent answers sooner on a faster machine, so latencies of machines that differ are two figures and not one. Each is
+shown with the calibrated error of its machines, because that differs too.
 """
 
 from harness.figures.cells import MachineCell

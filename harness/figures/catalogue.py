@@ -1,6 +1,6 @@
-"""The catalogue of figures: of each its key, its title, its unit, which way is better, what it needs, and where it is computed.
+"""The catalogue of figures: for each its key, its title, its unit, which direction is better, what it needs, and its module.
 
-A figure that every reader describes for itself is in the end as many figures as it has readers. So latency tables, `--json`,
+If every reader described a figure for itself, there would soon be as many figures as readers. So latency tables, `--json`,
 the gate, traces, exports, the page's metrics and the table in docs/measurement.md read this one list. A new figure is computed
 in `harness.timing`, and gets a row and a field here.
 """
@@ -16,7 +16,7 @@ from harness.timing.figures import TurnTiming
 
 Unit = Literal["ms", "share", "elo"]
 Need = Literal["sound", "marks", "words", "judge"]
-"""The agent's voice; what it stamps or reports; what was transcribed of its sound; a verdict."""
+"""The agent's voice; its stamps and reports; the transcript of its sound; a verdict."""
 MEDIAN_AND_TAIL: Final = ("p50", "p95")
 
 
@@ -25,7 +25,7 @@ class Figure:
     """One figure of a cell."""
 
     key: str
-    """Its dotted path in `cells`; of a time without the unit."""
+    """Its dotted path in `cells`; for a time without the unit."""
     title: str
     unit: Unit
     needs: tuple[Need, ...]
@@ -33,17 +33,17 @@ class Figure:
     """The module."""
     higher_is_better: bool = False
     statistics: tuple[str, ...] = ()
-    """Of a time: those that a limit can name."""
+    """For a time: the statistics that a limit can name."""
     read: Callable[[TurnTiming], float | None] | None = None
-    """Of a latency: its value in one turn."""
+    """For a latency: its value in one turn."""
     chances: Callable[[TurnTiming], Iterable[bool]] | None = None
-    """Of a share of chances: each chance of one turn, and whether it was taken."""
+    """For a share of chances: each chance of one turn, and whether it was taken."""
     drawn: bool = False
-    """The page can put agents on an axis by it."""
+    """True if the page offers it as an axis."""
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The names that a limit gives it: one for each of its statistics."""
+        """Its names in limits: one path for each of its statistics."""
         return tuple(f"{self.key}_ms.{name}" for name in self.statistics) if self.statistics else (self.key,)
 
 
@@ -82,7 +82,7 @@ LATENCIES: Final = (
     _latency("first_byte", "First audio message", lambda t: t.first_byte_ms, "timing/measure", "sound", drawn=False),
     _latency("greeting", "Greeting", lambda t: t.greeting_ms, "timing/measure", "sound", drawn=False),
 )  # fmt: skip
-"""Those of a turn. Of what is heard, silence ranks slowest; of the rest it is unknown."""
+"""Latencies of a turn. In those that are heard, silence ranks slowest; in the others it is unknown."""
 HEARD: Final = ("ttfa", "first_sound", "first_speech", "first_word", "first_substance")
 
 OTHERS: Final = (

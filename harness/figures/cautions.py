@@ -1,8 +1,8 @@
-"""What a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
+"""Cautions that a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
 
-A rating from a weak judge or from four conversations looks exactly like a good one once it is a dot on a plot, so what
-weakens a figure travels with it. Each caution is a pure consequence of the run: nothing reassuring is ever added, and what is
-not known is said to be not known. Its code is stable, because programs act on it; its words are for people and may change.
+As a dot on a plot, a rating from a weak judge or from four conversations is the same as a good one, so cautions are shown with
+each figure. Each caution follows from the run alone: nothing reassuring is ever added, and what is not known is stated as not
+known. Its code is stable, because programs act on it; its words are for people and may change.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,8 +47,8 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "runs_differ": Kind("warn", "Runs differ: {topic}"),
     "not_joint": Kind("warn", "{topic}"),
     "not_judged": Kind("warn", "Not judged", "No reply of this run has been judged, so there is no Elo."),
-    "timing_alone": Kind("warn", "Timing alone", "In {} of {} the caller is a recording: no text says what was said, so the "
-                         "replies are timed and not judged."),
+    "timing_alone": Kind("warn", "Timing alone", "In {} of {} the caller is a recording: there is no text of its words, so "
+                         "the replies are timed and not judged."),
     "presentation": Kind("warn", "{topic}"),
     "judge": Kind("note", "Judge", "{}."),
     "weak_judge": Kind("warn", "Weak judge", "{}. {}"),
@@ -59,14 +59,14 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "ranking": Kind("warn", "Ranking"),
     "silence": Kind("warn", "Decided by silence", "{} went to the other side because nothing was heard from one."),
     "few_conversations": Kind("warn", "Few conversations", f"This run has {{}}. Under {FEWEST_CONTEXTS} no interval is given, "
-                              "and an order of agents can turn round with the next conversation."),
-    "no_p95": Kind("note", "No 95th percentile", "With at most {} an agent there is no honest 95th percentile; it needs "
+                              "and the order of agents can change with the next conversation."),
+    "no_p95": Kind("note", "No 95th percentile", "With at most {} per agent there is no reliable 95th percentile; it needs "
                    f"{TURNS_FOR_P95}."),
     "failed": Kind("warn", "Failed sessions", "{} failed ({}). They are listed by kind."),
     "no_reply": Kind("warn", "No reply", f"Nothing within {NO_REPLY_TEXT}: {{}}. Such turns count as an agent's slowest."),
-    "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota held the processor "
+    "contended": Kind("warn", "Contended", "Other programs, other machines on the same host, or a quota took processor time "
                       f"that an agent needed, and could have caused more than {MOST_OWED_SHARE * 100:.0f} % of the first "
-                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Such turns take no part in latencies."),
+                      f"sound's time and {MOST_OWED_MS:.0f} ms of it: {{}}. Such turns are left out of latencies."),
     "discarded": Kind("note", "Discarded", "Turns whose measurement could not be trusted give no figure: {}."),
     "unjudged": Kind("warn", "Missing verdicts", "{} of this run has no verdict at all."),
     "unfinished": Kind("warn", "Unfinished", "{} of the planned sessions are not finished; {}."),
@@ -74,14 +74,14 @@ KINDS: Final[Mapping[Code, Kind]] = {
                          "again, `{}` does the rest."),
     "length_tells": Kind("warn", "Length gives the end away"),
     "machines_differ": Kind("warn", "Machines differ"),
-    "lossy_line": Kind("warn", "Lossy line", "{} ({}): {}. What was lost is heard as silence, so words may be missing from "
-                       "replies and latencies hold the line's part; `line` in the JSON has the figures."),
+    "lossy_line": Kind("warn", "Lossy line", "{} ({}): {}. Lost packets are heard as silence, so words may be missing from "
+                       "replies, and latencies include the line's part; `line` in the JSON has the figures."),
     "idle_load": Kind("warn", "Busy while waiting", "{} used up to {:.0f} % of a core while it waited."),
     "unsure_clock": Kind("warn", "Unsure clock", "{}: on {} its clock is known to ±{:,.0f} ms at worst, more than what was "
                          "measured across the two clocks (TTFT from the spoken end, endpointing): those figures say nothing. "
-                         "TTFA and TTFT are not concerned."),
+                         "TTFA and TTFT are not affected."),
     "reported_stages": Kind("note", "Reported stages", "{}: TTFT and the stages of the waterfall are {}; the borders between "
-                            "stages are good to {:,.0f} ms on the worst turn. TTFA is not concerned."),
+                            "stages are accurate to {:,.0f} ms on the worst turn. TTFA is not affected."),
     "unwatched": Kind("note", "Others not measured"),
     "throttled": Kind("warn", "Throttled", "On {} of {} the processor was slowed down for heat: its latencies are those of a "
                       "hot machine."),
@@ -97,15 +97,15 @@ KINDS: Final[Mapping[Code, Kind]] = {
 }  # fmt: skip
 """Every kind, by its code."""
 _NOT_HEARD: Final[Mapping[str, str]] = {
-    "written": "Judges read what agents report to have written, and not what was heard of it: what the voice, the line or a "
-    "cut-in did to the reply is not in this Elo.",
-    "audio": "The Elo is of people who heard the replies without their delay; nobody judged them as text.",
+    "written": "Judges read the text that agents report, and not what was heard: this Elo leaves out what the voice, the line "
+    "or a cut-in did to the reply.",
+    "audio": "The Elo is from people who heard the replies without their delay; nobody judged them as text.",
 }
 """By presentation, where the quoted board is not of the words that were heard."""
 
 
 class Caution(BaseModel):
-    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a fact to know."""
+    """A sentence or two. `bad`: figures must not be quoted; `warn`: they are weak; `note`: a general fact."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -141,7 +141,7 @@ def cautions(summary: RunFigures, known: Circumstances) -> tuple[Caution, ...]:
 
 
 def gravest_first(found: Iterable[Caution]) -> tuple[Caution, ...]:
-    """Bad before weak before standing; within a level as found."""
+    """Cautions sorted by level: bad, weak, general; within a level in the order found."""
     return tuple(sorted(found, key=lambda caution: _ORDER[caution.level]))
 
 
@@ -156,14 +156,14 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    """Of a run whose quoted board is not of the words that were heard, or that has no board to quote."""
+    """Cautions where the quoted board is not of what was heard, or where the run quotes no board."""
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)
         if judged and quoted not in judged:
             text = (
-                f"Nothing was judged as it was heard, but as {' and '.join(judged)}. None of these boards stands for the run; "
-                f"`harness rank RUN --presentation {judged[0]}` shows one."
+                f"No reply was judged as it was heard, but as {' and '.join(judged)}. None of these boards is quoted for the "
+                f"run; `harness rank RUN --presentation {judged[0]}` shows one."
             )
             yield worded("presentation", text, topic="No board quoted")
         elif judged and known.spoken and quoted in _NOT_HEARD:
@@ -241,7 +241,7 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
         for cell in summary.by_machine
     )
     if known.machines_pooled:
-        text = f"Latencies of {known.machines_differ} kinds of machine stand together here, as --pool-machines asked."
+        text = f"Latencies of {known.machines_differ} kinds of machine are pooled here, as --pool-machines asked."
     else:
         text = (
             f"This run was played on {known.machines_differ} kinds of machine, so no latency is pooled over them and no point "
@@ -251,7 +251,7 @@ def _machines(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
 
 
 def _lines(summary: RunFigures) -> Iterator[Caution]:
-    """Of telephone lines that carry a media clock: they say how good they were, and a bad one is no fault of the agent's."""
+    """Cautions about bad lines, known where a line carries a media clock; a bad line is not the agent's fault."""
     for cell in summary.cells:
         if cell.subset == "all" and cell.line is not None and cell.line.lost_share > MUCH_LOST:
             yield worded("lossy_line", cell.agent, cell.condition, in_words(cell.line))

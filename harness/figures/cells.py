@@ -1,6 +1,6 @@
-"""What was found of a run: its cells and boards, and what else stands in the summary without a word of judgment.
+"""Figures of a run: its cells, its boards, and the other parts of the summary, without cautions.
 
-A figure is of one *cell*: agent × condition × mode × presentation, on all contexts or on one subset. Key names are stable,
+A figure belongs to one *cell*: agent × condition × mode × presentation, on all contexts or on one subset. Key names are stable,
 because programs read them; what is not known is null. More keys may join.
 """
 
@@ -27,24 +27,24 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     """One agent in one condition and mode."""
 
     valid: bool = True
-    """Whether its run is sound; where it is not, none of these figures may be quoted."""
+    """True if its run is valid; otherwise none of these figures may be quoted."""
     failed: int = 0
     events: list[EventRow] = Field(default_factory=list)
-    """One row a sound and instant, of a run with events."""
+    """One row for each sound and instant, in a run with events."""
     common_opening: tuple[int, int] | None = None
-    """Replies that begin with the commonest three words, and how many there were."""
+    """Replies that begin with the commonest three words, and the number of replies."""
     understood_wer: float | None = None
     """Word error rate of what the agent understood, against what the caller was given to say."""
     heard_wer: float | None = None
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None
     elo_with_length: float | None = None
-    """What it would be if all replies were equally long, beside the one that is quoted."""
+    """The Elo if all replies were equally long, shown beside the quoted one."""
     elo_method: str | None = None
     elo_interval: tuple[float | None, float | None] | None = None
-    """With one end null it is a bound: of an agent that won, or lost, every comparison."""
+    """With one end null it is a bound, for an agent that won, or lost, every comparison."""
     separated: bool = False
-    """It won, or lost, everything: its Elo has no end on one side, and the mean of 1500 is that of the others."""
+    """It won, or lost, every comparison: its Elo has no bound on one side, and the mean of 1500 is that of the others."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
@@ -59,24 +59,24 @@ class ReferenceSummary(_Model):
     elo: float | None
     elo_interval: tuple[float | None, float | None] | None = None
     separated: bool = False
-    """As an agent's."""
+    """As for an agent."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 
 
 class JudgeSummary(_Model):
-    """A judge with its measured accuracy, which stands beside every Elo it produced."""
+    """A judge with its measured accuracy, which is shown beside every Elo that it produced."""
 
     id: str
     accuracy: float | None
     accuracy_interval: tuple[float, float] | None = None
     flip_rate: float | None
     trusted: bool
-    """People's ratings by others bear it out, and no verdict of it here is on its own family."""
+    """Ratings of people, collected elsewhere, agree with it, and no verdict of it here is on its own family."""
     validated_on_people: float | None = None
     """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
     trust: Trust = "unchecked"
-    """How far its check carries."""
+    """How well its check supports it."""
     pairs: int | None = None
     """Pairs with known answers that it answered."""
     judgments: int = 0
@@ -90,7 +90,7 @@ class PacingSummary(_Model):
 
 
 class Failure(_Model):
-    """A session that ended in a named failure. What was recorded of it is kept."""
+    """A session that ended in a named failure. Its recording so far is saved."""
 
     context: str
     agent: str
@@ -100,7 +100,7 @@ class Failure(_Model):
 
 
 class EloOver(_Model):
-    """How far above another system, from the joint covariance of the board; null where no end of it is known."""
+    """Elo difference to another system, from the joint covariance of the board; null where neither bound is known."""
 
     value: float | None
     interval: tuple[float | None, float | None] | None = None
@@ -110,7 +110,7 @@ Subset = Literal["all", "regular", "adversarial"]
 
 
 class Cell(AgentSummary):
-    """What was found of one agent in one condition, mode and presentation, on all contexts or one subset of them."""
+    """Figures of one agent in one condition, mode and presentation, on all contexts or one subset of them."""
 
     agent: str
     condition: str
@@ -122,14 +122,14 @@ class Cell(AgentSummary):
 
 
 class MachineCell(_Model):
-    """What one kind of machine of a merged run measured of one agent in one condition."""
+    """Figures of one agent in one condition, measured on one kind of machine of a merged run."""
 
     agent: str
     condition: str
     machine: str
     """The kind, in words."""
     machines: int
-    """How many of that kind."""
+    """Number of machines of that kind."""
     turns: int
     no_reply: int
     contended: int
@@ -171,7 +171,7 @@ class RunFigures(_Model):
     pacing: PacingSummary = Field(default_factory=PacingSummary)
     calibration: dict[str, float | str | None] | None = None
     machines: list[MachineSummary] = Field(default_factory=list)
-    """What agents computed on that ran beside the harness: one a run, none where all ran elsewhere."""
+    """Machines of the agents that ran beside the harness: one per run, none where all ran elsewhere."""
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
@@ -187,11 +187,11 @@ class RunFigures(_Model):
         return tuple(c for c in self.cells if c.subset == "all" and c.presentation == self.quoted(c.condition))
 
     def quoted(self, condition: str) -> Presentation:
-        """The presentation whose board stands for this condition (`selection.quoted_presentation`)."""
+        """The presentation whose board is quoted for this condition (`selection.quoted_presentation`)."""
         return quoted_presentation(b.presentation for b in self.boards if (b.condition, b.subset) == (condition, "all"))
 
     def name(self, cell: Cell) -> str:
-        """What a cell is called where it stands among others."""
+        """Name of a cell among others."""
         return f"{cell.agent} ({cell.condition})" if len(self.conditions) > 1 else cell.agent
 
     @property

@@ -1,4 +1,4 @@
-"""What the figures of a run do not say of themselves and a reader must know: how it was played, judged and measured."""
+"""Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from harness.timing.figures import StagesFrom
 
 
 class Circumstances(BaseModel):
-    """What a run's figures do not say of themselves, and a reader must know."""
+    """Circumstances that a run's figures do not show, and a reader must know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -19,7 +19,7 @@ class Circumstances(BaseModel):
     judged: frozenset[str] = frozenset()
     verdicts: int = 0
     ranking: tuple[str, ...] = ()
-    """What the board says of itself."""
+    """The board's own notes."""
     silent: int = 0
     """Comparisons decided by silence."""
     idle_percent: dict[str, float] = Field(default_factory=dict)
@@ -31,31 +31,31 @@ class Circumstances(BaseModel):
     machines_differ: int = 0
     """Kinds of machine of a merged run, where there are several."""
     machines_pooled: bool = False
-    """Their latencies stand together, because the user said so."""
+    """Their latencies are pooled, because the user asked for it."""
     unsure_clocks: dict[str, tuple[int, float]] = Field(default_factory=dict)
-    """Agent → turns with a figure smaller than what is known of its clock, and the worst bound in ms."""
+    """Agent → turns with a figure smaller than the uncertainty of its clock, and the worst bound in ms."""
     reported_stages: dict[str, tuple[StagesFrom, float]] = Field(default_factory=dict)
-    """Agent that stamps no marks → whose word its TTFT and stages are, and the worst resolution of a turn in ms."""
+    """Agent that stamps no marks → the source of its TTFT and stages, and the worst resolution of a turn in ms."""
     throttled: dict[str, int] = Field(default_factory=dict)
     """Agent → turns during which a core of its machine was slowed down for heat."""
     unwatched: dict[str, Unwatched] = Field(default_factory=dict)
-    """Agent that ran here → its turns of which less is known of others' share than could be."""
+    """Agent that ran here → its turns for which the share of other programs is not fully known."""
     length_tells: tuple[str, ...] = ()
-    """Why the endpointing of these callers must not be compared."""
+    """Reasons why the endpointing of these callers must not be compared."""
     timing_alone: frozenset[str] = frozenset()
     """Conversations whose caller is a recording without a text."""
     to_judge_again: dict[str, str] = Field(default_factory=dict)
-    """Why the run has to be judged again, by the run's folder."""
+    """Reasons why the run has to be judged again, by the run's folder."""
     not_analysed: dict[str, int] = Field(default_factory=dict)
-    """Sessions that a step after the call could not cope with, by the run's folder."""
+    """Sessions that a step after the call could not process, by the run's folder."""
     spoken: bool = True
-    """Whether anybody was spoken to; else there is no TTFA to be wrong."""
+    """True if any agent was spoken to; otherwise there is no TTFA that could be wrong."""
     onset_error: OnsetError | None = None
-    """How exactly TTFA was measured; None where any run was not calibrated."""
+    """Error of the TTFA measurement; None where any run was not calibrated."""
     not_calibrated: str = ""
-    """Why not, where that is known."""
+    """Reason why it was not calibrated, where that is known."""
     human_baseline: bool = False
-    """A person's reply competes on the board."""
+    """True if a person's reply competes on the board."""
 
     @property
     def unjudged(self) -> frozenset[str]:

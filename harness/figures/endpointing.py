@@ -1,10 +1,11 @@
-"""How an agent as deployed tells the end of a turn, in the terms of benchmarks of detectors: cut pauses against dead air.
+"""Endpointing of an agent as deployed, in the terms of benchmarks of detectors: cut pauses against dead air.
 
-The share of inner pauses that it cut stands by length, since nobody mistakes 200 ms for an end as easily as two seconds, and by
-kind, since a pause after a finished sentence sounds finished. Beside it stands what the caution cost: dead air after the true
-ends, compute included, and the decision delay, without compute, where the agent tells it; detectors are compared by the latter.
+The share of inner pauses that it cut is given by length, since nobody mistakes 200 ms for an end as easily as two seconds, and
+by kind, since a pause after a finished sentence sounds finished. The cost of caution is shown beside it: dead air after the
+true ends, compute included, and the decision delay, without compute, where the agent reports it; detectors are compared
+by the latter.
 
-Which turns count is what `latency` says of every heard figure: discarded ones take no part, a turn that the agent lost is one
+The same turns count as in `latency` for every heard figure: discarded ones take no part, and a turn that the agent lost is one
 without reply. Pauses of one conversation share its caller and text, so intervals resample conversations.
 """
 
@@ -32,7 +33,7 @@ class _Model(BaseModel):
 
 
 class PauseShare(_Model):
-    """Of the inner pauses of one length and kind: how many were cut, of how many in which the agent could choose."""
+    """Inner pauses of one length and kind: the number that were cut, of those in which the agent could choose."""
 
     pause_ms: tuple[float, float | None]
     """From (inclusive) and to (exclusive); null has no upper end."""
@@ -44,13 +45,13 @@ class PauseShare(_Model):
     already_talking: int = 0
     """Pauses that began while the agent talked over the caller: in neither number."""
     decided: int | None = None
-    """In how many of `of` the agent says it took the turn for finished; null where it says nothing of decisions."""
+    """How many of `of` the agent reports to have taken for the end of the turn; null where it reports no decisions."""
     decided_share: float | None = None
     decided_interval: tuple[float, float] | None = None
 
 
 class Delay(_Model):
-    """Milliseconds after the true end. The mean is restricted at 15 s, where no reply stands; it ranks last in the median."""
+    """Milliseconds after the true end. The mean is restricted at 15 s (no reply); in the median no reply ranks last."""
 
     mean: float | None = None
     mean_interval: tuple[float, float] | None = None
@@ -66,17 +67,17 @@ class EndpointingSummary(_Model):
     dead_air_ms: Delay = Field(default_factory=Delay)
     """Spoken end → first utterance that begins after it."""
     decision_delay_ms: Delay = Field(default_factory=Delay)
-    """Spoken end → turn decided, as the agent says."""
+    """Spoken end → turn decided, as the agent reports it."""
     inner_pauses_cut: tuple[int, int] = (0, 0)
     pauses_cut_share: float | None = None
     """Of all inner pauses of 200 ms and more, marked or not."""
     pauses_cut_interval: tuple[float, float] | None = None
     talking_at_end: tuple[int, int] = (0, 0)
-    """Turns at whose end the agent was speaking already, and of how many."""
+    """Turns at whose end the agent was speaking already, and the number of turns."""
     endpointing: list[PauseShare] = Field(default_factory=list)
     """By kind, then by length; the first row of each kind is of every length."""
     endpointing_untimed: int = 0
-    """Turns timed before there was such a figure; `harness remeasure RUN` makes it."""
+    """Turns timed before this figure existed; `harness remeasure RUN` computes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,11 @@ class _Pause:
     context: str
     found: InnerPause
     decided: bool | None
-    """As the pause's own, and False where only other calls of the cell tell of decisions: here there was none to tell."""
+    """The pause's own value, but False where only other calls of the cell report decisions: then this call had none."""
 
 
 def summarise_endpointing(turns: Turns, texts: Mapping[str, Sequence[str | None]], *, seed: int) -> EndpointingSummary:
-    """The endpointing of one cell. `texts`: what was to be said in each turn, for the kinds of its pauses."""
+    """The endpointing of one cell. `texts`: the text of each turn, for the kinds of its pauses."""
     known = {c: [with_kinds(t, text) for t, text in zip(group, texts[c], strict=True)] for c, group in turns.items()}
     counted = [(c, t) for c, group in heard_turns(known).items() for t in group]
     timed = [(c, found) for c, t in counted if (found := t.endpointing) is not None]
@@ -120,18 +121,18 @@ def endpointing_of(selection: Selection, agent: str, condition: str, contexts: C
 
 
 def dead_air_values(turns: Turns) -> dict[str, list[float]]:
-    """Context → dead air of its turns in ms, infinite without a reply: what the mean and the median are made of."""
+    """Context → dead air of its turns in ms, infinite without a reply: the values behind the mean and the median."""
     return _dead_air([(c, t) for c, group in heard_turns(turns).items() for t in group])
 
 
 def decision_delay_values(turns: Turns) -> dict[str, list[float]]:
-    """Context → decision delays in ms, infinite where no end was ever seen; empty where the agent tells of no decisions."""
+    """Context → decision delays in ms, infinite where the agent never found an end; empty where it reports no decisions."""
     timed = [(c, t.endpointing) for c, group in heard_turns(turns).items() for t in group if t.endpointing is not None]
     return _decisions(timed) if any(found.says_decisions for _, found in timed) else {}
 
 
 def inner_pauses_cut(turns: Turns) -> dict[str, list[float]]:
-    """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was left alone."""
+    """Context → for each inner pause in which the agent could choose, 1 where it was cut and 0 where it was not."""
     found: dict[str, list[float]] = {}
     for context, group in heard_turns(turns).items():
         for turn in group:
@@ -167,7 +168,7 @@ def _share(pauses: Sequence[_Pause], kind: Kind, band: tuple[float, float | None
 
 
 def _dead_air(turns: Iterable[tuple[str, TurnTiming]]) -> dict[str, list[float]]:
-    """Context → dead air of its turns, infinite without a reply. What cannot be trusted, or was never timed, has none."""
+    """Context → dead air of its turns, infinite without a reply. Untrusted turns, and turns never timed, have none."""
     found: dict[str, list[float]] = {}
     for context, turn in turns:
         if turn.endpointing is None and turn.method != NOT_TIMED:
@@ -180,10 +181,10 @@ def _dead_air(turns: Iterable[tuple[str, TurnTiming]]) -> dict[str, list[float]]
 
 
 def _decisions(turns: Iterable[tuple[str, Endpointing]]) -> dict[str, list[float]]:
-    """Context → decision delays of the turns of an agent that tells its decisions.
+    """Context → decision delays of the turns of an agent that reports its decisions.
 
-    Without a reply and a decision it never saw the end: infinite. A reply without a decision after the last pause is one
-    whose decision is not known.
+    A turn without a reply and without a decision is infinite: the agent never found its end. For a reply without a decision
+    after the last pause the decision is not known.
     """
     found: dict[str, list[float]] = {}
     for context, turn in turns:

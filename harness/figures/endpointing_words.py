@@ -1,6 +1,6 @@
-"""The endpointing of agents as two tables of words, the same in the terminal and on the page: true ends, and inner pauses.
+"""The endpointing of agents as two tables of text, the same in the terminal and on the page: true ends, and inner pauses.
 
-A cell may have a second line: the 95 % interval of what stands in its first.
+A cell may have a second line: the 95 % interval of the figure in its first.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ Rows = tuple[tuple[str, ...], ...]
 
 
 def ends_rows(agents: Iterable[Named]) -> Rows:
-    """One row an agent, under `ENDS_HEAD`."""
+    """One row per agent, under `ENDS_HEAD`."""
     return tuple(
         (
             name,
@@ -41,7 +41,7 @@ def ends_rows(agents: Iterable[Named]) -> Rows:
 
 
 def pauses_rows(agents: Iterable[Named]) -> Rows:
-    """One row an agent and kind of pause, under `PAUSES_HEAD`."""
+    """One row per agent and kind of pause, under `PAUSES_HEAD`."""
     rows: list[tuple[str, ...]] = []
     for name, found in agents:
         for kind in KINDS:
@@ -54,7 +54,7 @@ def pauses_rows(agents: Iterable[Named]) -> Rows:
 
 
 def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
-    """What is missing, one sentence an agent: recordings that were timed before there was such a figure."""
+    """Missing figures, one sentence per agent: recordings that were timed before these figures existed."""
     return tuple(
         f"{name}: {counted(found.endpointing_untimed, 'turn')} timed without these figures; `harness remeasure RUN` makes them."
         for name, found in agents
@@ -63,7 +63,7 @@ def untimed(agents: Iterable[Named]) -> tuple[str, ...]:
 
 
 def talked_over(agents: Iterable[Named]) -> tuple[str, ...]:
-    """Pauses that stand in no share, one sentence an agent."""
+    """Pauses that are in no share, one sentence per agent."""
     return tuple(
         f"{name}: in {counted(row.already_talking, 'further pause')} it was talking over the caller already."
         for name, found in agents

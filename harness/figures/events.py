@@ -1,7 +1,7 @@
-"""What an agent did when something sounded beside its speech: how often it stopped, and what that cost in words.
+"""An agent's reactions to sounds during its speech: how often it stopped, and how many words that cost.
 
-A row's share is of the events at which the agent was speaking and had more to say. Where each conversation met a sound once,
-the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats met it several times, conversations
+A row's share is of the events at which the agent was speaking and had more to say. Where each conversation had a sound once,
+the interval is the exact one (Clopper and Pearson 1934), good at any number; where repeats had it several times, conversations
 are resampled, as everywhere. Calls left out of the latencies (contended, discarded) are left out here: a starved agent stalls
 without an event, too.
 """
@@ -20,7 +20,7 @@ from harness.timing.figures import EventTaken
 
 
 class EventRow(BaseModel):
-    """One sound at one instant, and how an agent took it. Shares are 0–1; intervals are of 95 %."""
+    """One sound at one instant, and an agent's reactions to it. Shares are 0–1; intervals are of 95 %."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,7 +30,7 @@ class EventRow(BaseModel):
     at_ms: float
     """Into the reply."""
     asks: Asks
-    """What an agent that is speaking should do: `stop`, or `nothing`."""
+    """The right reaction of an agent that is speaking: `stop`, or `nothing`."""
     of: int = 0
     """Events at which the agent was speaking and had more to say."""
     stopped: int = 0
@@ -39,13 +39,13 @@ class EventRow(BaseModel):
     stop_ms: float | None = None
     """Median over the stops: the event's onset → the last audible sample."""
     fell_silent: int = 0
-    """Of the stops: it said nothing more."""
+    """Stops after which it said nothing more."""
     restarted: int = 0
-    """Of the stops: it began again with words that had been heard."""
+    """Stops after which it began again with words that had been heard."""
     went_on_later: int = 0
-    """Of the stops: it spoke again with other words."""
+    """Stops after which it spoke again with other words."""
     lost_words: tuple[int, int] | None = None
-    """Events at which words were lost, and those of which it is known; null where it is known of none."""
+    """Events at which words were lost, and events for which this is known; null where it is known for none."""
     lost_words_interval: tuple[float, float] | None = None
     not_sounding: int = 0
     """The agent was between utterances: in no number above."""
@@ -91,7 +91,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
     stops = [e for _, e in open_to_it if e.fate != "went_on"]
     again = [e for e in stops if e.fate == "spoke_again"]
     asks = ASKS[event.sound]
-    # After a stop that was asked for the agent answers instead: what it no longer says is not lost.
+    # After a stop that the event asks for, the agent answers instead: words that it leaves out are not lost.
     told = [(c, e.lost_words > 0) for c, e in open_to_it if e.lost_words is not None] if asks == "nothing" else []
     share, interval = _share([(c, e.fate != "went_on") for c, e in open_to_it], seed)
     restarted = sum(e.repeated_words > 0 for e in again)

@@ -1,6 +1,6 @@
-"""The events of agents as one table of words, the same in the terminal and on the page.
+"""The events of agents as one table of text, the same in the terminal and on the page.
 
-A cell may have a second line: the 95 % interval of what stands in its first.
+A cell may have a second line: the 95 % interval of the figure in its first.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ Rows = tuple[tuple[str, ...], ...]
 
 
 def event_rows(agents: Iterable[Named]) -> Rows:
-    """One row an agent, sound and instant, under `HEAD`."""
+    """One row per agent, sound and instant, under `HEAD`."""
     return tuple(
         (
             name,
@@ -40,7 +40,7 @@ def event_rows(agents: Iterable[Named]) -> Rows:
 
 
 def event_notes(agents: Iterable[Named]) -> tuple[str, ...]:
-    """What stands in no share, one sentence an agent, sound and instant."""
+    """Events that are in no share, one sentence per agent, sound and instant."""
     notes = []
     for name, rows in agents:
         for row in rows:

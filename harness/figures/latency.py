@@ -1,11 +1,12 @@
-"""The one latency table of a cell: which turns give a figure, what they give, and the figures made of them.
+"""The latency table of a cell: the turns that give a figure, their values, and the figures made of them.
 
 No reply, and a reply that began before the caller had finished, rank slowest: leaving them out would reward silence and
-interruption, and waiting less than nothing is no merit. Discarded turns are unknown and take no part. An agent of whose
+interruption, and a negative wait is no merit. Discarded turns are unknown and take no part. An agent of whose
 turns more than 5 % had to be discarded gets no heard figure at all, in no table and no joint chart: what was left out is
 then no accident. Figures that could owe too much to others on the agent's machine are left out one by one, and a turn whose
-first figure is (*contended*) takes no part in counts by turns; they do not count towards those 5 %: the agent has no part in
-them, and where they are many the run is invalid (validity.py). Beside what is left stands what of it others could have caused.
+first figure is left out (*contended*) takes no part in counts by turns; they do not count towards those 5 %: the agent has no
+part in them, and where they are many the run is invalid (validity.py). Each figure that is left comes with the part of it that
+others could have caused.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from harness.store.selection import Turns
 from harness.timing.figures import TurnTiming
 
 SHORT_PAUSE_MS: Final = 800.0
-"""Longer pauses are the turn's end in many people's speech; they are counted apart."""
+"""Longer pauses are the turn's end in many people's speech; they are counted separately."""
 MOST_DISCARDED: Final = 0.05
 
 _OF_WORDS: Final = tuple(figure.key for figure in LATENCIES if "words" in figure.needs)
@@ -44,13 +45,13 @@ class WithinBudget(BaseModel):
 
 
 class TurnFigures(Latencies):
-    """One agent's turns in figures. Shares are 0–1, times in ms; None is not known."""
+    """Figures of one agent's turns. Shares are 0–1, times in ms; None is not known."""
 
     turns: int
     no_reply: int
     discarded: dict[str, int] = Field(default_factory=dict)
     contended: int = 0
-    """Turns left out because others held the agent's machine."""
+    """Turns left out because others used the agent's machine."""
     within_budget: WithinBudget = Field(default_factory=WithinBudget)
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
@@ -110,13 +111,13 @@ def turn_figures(turns: Turns, *, budgets_ms: Mapping[str, float], seed: int, sp
 
 
 def ranks_slowest(turn: TurnTiming) -> bool:
-    """Whether a turn stands behind every answered one: nothing was said, or it began before the caller had finished. A turn
-    that was left out is unknown, and ranks nowhere."""
+    """True if a turn ranks behind every answered one: nothing was said, or it began before the caller had finished. A turn
+    that was left out is unknown, and has no rank."""
     return turn.left_out is None and (turn.no_reply or turn.signed_ms is not None)
 
 
 def latency_values(turns: Turns, figure: str) -> dict[str, list[float]]:
-    """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: what every percentile is made of.
+    """Context → one latency figure of its turns in ms, infinite where a turn ranks slowest: the values behind every percentile.
 
     Empty where the figure is withheld (too many discarded) or was never measured.
     """
@@ -134,27 +135,27 @@ def _values(turns: Turns, figure: str, as_shown: Callable[[TurnTiming, float], f
 
 
 def _made_of(turns: Turns, figure: str) -> Turns:
-    """The turns that a figure is made of."""
+    """The turns that give a figure."""
     if figure in _OF_WORDS:
         return _transcribed(turns, figure)
     return (_heard if figure in HEARD else _kept)(turns, figure)
 
 
 def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
-    """The percentiles of a figure, and what of them others could have caused where that is known of every turn."""
+    """The percentiles of a figure, and the part of them that others could have caused, where it is known for every turn."""
     found = quantiles_of(_values(turns, figure, lambda _, value_ms: value_ms), seed)
     used = _made_of(turns, figure)
     read = _READ[figure]
     owed = [t.owed_ms(figure) for group in used.values() for t in group if read(t) is not None]
     if not owed or None in owed:
         return found
-    # One context: intervals of what is taken off are not wanted, and resampling is most of the work.
+    # One context: this part needs no intervals, and resampling is most of the work.
     less = [v for group in _values(turns, figure, lambda t, v: v - (t.owed_ms(figure) or 0.0)).values() for v in group]
     return found.beside(quantiles_of({"": less}, seed))
 
 
 def heard_turns(turns: Turns) -> Turns:
-    """The turns that every figure taken from the sound is made of; none where too many were discarded."""
+    """The turns that give the figures taken from the sound; none where too many were discarded."""
     return _heard(turns)
 
 
@@ -178,27 +179,27 @@ def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str
 
 
 def _kept(turns: Turns, figure: str | None = None) -> Turns:
-    """The turns that give this figure as far as their machine goes; None: that count by turns."""
+    """The turns whose machine allows this figure; for None, those that count by turns."""
     kept = {c: [t for t in group if t.discarded is None and not _owes(t, figure)] for c, group in turns.items()}
     return {c: group for c, group in kept.items() if group}
 
 
 def _owes(turn: TurnTiming, figure: str | None) -> bool:
-    # What a turn without reply owes is asked of its silence: it ranks slowest in every figure that is heard.
+    # For a turn without reply, others' share is that of its silence: it ranks slowest in every figure that is heard.
     return turn.contended if figure is None or turn.no_reply else turn.owes_too_much(figure)
 
 
 def _heard(turns: Turns, figure: str | None = None) -> Turns:
-    """The kept turns, or none of them where too many were discarded."""
+    """The turns that `_kept` returns, or none of them where too many were discarded."""
     every = sum(not t.contended for group in turns.values() for t in group)
     discarded = sum(t.discarded is not None for group in turns.values() for t in group)
     return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
 
 
 def _transcribed(turns: Turns, figure: str) -> Turns:
-    """The heard turns less those whose words nobody has written down yet; none where those are too many to be an accident.
+    """The heard turns without those that are not transcribed yet; none where those are too many to be an accident.
 
-    A run that was stopped while it transcribed knows of every silence, and of few words: silence alone would be its figure.
+    A run that was stopped while it transcribed knows every silence and few words: its figure would be made of silence alone.
     """
     heard = _heard(turns, figure)
     every = [t for group in heard.values() for t in group]
@@ -210,7 +211,7 @@ def _transcribed(turns: Turns, figure: str) -> Turns:
 
 
 def _lacks_words(turn: TurnTiming) -> bool:
-    # A first word says that there was a transcript, also of a run that did not keep whether there was one.
+    # A first word shows that there was a transcript, also in a run that did not store whether there was one.
     return turn.ttfa_ms is not None and not turn.transcribed and turn.first_word_ms is None
 
 

@@ -1,4 +1,4 @@
-"""What the agents of a run computed on, to stand beside every latency that was measured there.
+"""The machine that a run's agents computed on, shown beside every latency that was measured there.
 
 The same agent on the same weights answers sooner where the processor has an instruction for its arithmetic, or where more
 threads share the work; so a local latency without the processor, its instruction sets and the threads says little. An agent
@@ -18,7 +18,7 @@ _NOT_KNOWN = "not known"
 
 
 class MachineSummary(BaseModel):
-    """The machine of a run, and the agents that ran on it; what an older run does not say is None."""
+    """The machine of a run, and the agents that ran on it; None where an older run does not state it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,7 +30,7 @@ class MachineSummary(BaseModel):
     machines: int = 1
     """Machines of this kind; more than one only in a merged run."""
     threads: dict[str, dict[str, int]] = Field(default_factory=dict)
-    """Agent that ran here → part → threads; empty for an agent of the user's own, of which they are not known."""
+    """Agent that ran here → part → threads; empty for a user's own agent, whose threads are not known."""
 
     def renamed(self, name_of: Callable[[str], str]) -> "MachineSummary":
         """With the agents under other names."""
@@ -59,12 +59,12 @@ def thread_words(parts: dict[str, int]) -> str:
 
 
 def machine_of(manifest: RunManifest) -> MachineSummary | None:
-    """What the local agents of a run ran on; None where all ran elsewhere. Of several machines, what they have in common."""
+    """The machine of a run's local agents; None where all ran elsewhere. For several machines, the facts that they share."""
     return _summary(manifest, manifest.machine, len(manifest.fleet.machines) if manifest.fleet is not None else 1)
 
 
 def machines_of(manifest: RunManifest) -> list[MachineSummary]:
-    """What the local agents of a run ran on, one for each kind of machine; empty where all ran elsewhere."""
+    """The machines of a run's local agents, one for each kind of machine; empty where all ran elsewhere."""
     fleet = manifest.fleet
     if fleet is None or not fleet.machines:
         found = [machine_of(manifest)]
@@ -89,7 +89,7 @@ def _summary(manifest: RunManifest, facts: Facts, machines: int) -> MachineSumma
 
 
 def ran_here(agent: AgentEntry) -> bool:
-    """Whether its latency is this machine's; of a run that does not say, the cascades that ship are known to be."""
+    """True if its latency is this machine's; in a run that does not state it, True for the cascades that ship."""
     return agent.kind == "cascade" if agent.runs_here is None else agent.runs_here
 
 

@@ -1,7 +1,7 @@
-"""How exactly TTFA was measured, in words that claim no more than the calibration's trials carry.
+"""Error of TTFA, in words that claim no more than the calibration's trials support.
 
-Of sixty trials and more the 95th percentile of the error is quoted. Of fewer it would nearly be the largest error under a finer
-name, so the largest is quoted as what it is, with how many trials it is the largest of and what half of them keep. Errors are
+Of sixty trials and more the 95th percentile of the error is quoted. Of fewer it would nearly be the largest error under a
+better name, so the largest is quoted as such, with the number of trials and the error that half of them stay within. Errors are
 rounded up: an error of 1.45 ms is not within 1 ms.
 """
 
@@ -34,7 +34,7 @@ class OnsetError(BaseModel):
 
 
 def onset_error(calibration: Mapping[str, float | str | None] | None) -> OnsetError | None:
-    """What a run's manifest quotes of its calibration; None where there was none."""
+    """The calibration error that a run's manifest quotes; None where there was none."""
     quoted = calibration or {}
     trials, half_ms, p95_ms, largest_ms = (
         _number(quoted.get(key)) for key in ("trials", "ttfa_p50_error_ms", "ttfa_p95_error_ms", "ttfa_max_error_ms")
@@ -46,7 +46,7 @@ def onset_error(calibration: Mapping[str, float | str | None] | None) -> OnsetEr
 
 
 def largest(errors: Sequence[OnsetError | None]) -> OnsetError | None:
-    """What holds for several runs; None where one of them was not calibrated."""
+    """The largest error of several runs; None where one of them was not calibrated."""
     known = [error for error in errors if error is not None]
     return max(known, key=lambda error: error.within_ms, default=None) if len(known) == len(errors) else None
 

@@ -1,4 +1,4 @@
-"""What a finished run, or a file of judgments, gives the ranking.
+"""Input of the ranking from a finished run or a file of judgments.
 
 Of a run: the verdicts of one condition and presentation, and the latency table of the very same sessions, as
 `harness.store.selection` and `harness.figures.latency` have them. Nothing is chosen here.
@@ -41,7 +41,7 @@ Contexts = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The latency tables of one condition, and what else stands beside its verdicts.
+    """The latency tables of one condition, and the other data that its ranking needs.
 
     `latencies`: figure → system → context → ms of each turn, infinite where it ranks slowest. `cut_ins`: system → context →
     whether each turn was cut into. `texts`: the replies as judged.
@@ -53,7 +53,7 @@ class Measured:
 
 
 def measured(selection: Selection, condition: str, presentation: Presentation, contexts: Contexts | None = None) -> Measured:
-    """What was measured in one condition, on all contexts or those named."""
+    """The measurements of one condition, on all contexts or those named."""
     latencies: dict[str, dict[str, dict[str, list[float]]]] = {}
     cut_ins: dict[str, dict[str, list[bool]]] = {}
     for entry in selection.manifest.agents:
@@ -71,7 +71,7 @@ def measured(selection: Selection, condition: str, presentation: Presentation, c
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which board: the verdicts of one condition and presentation, on all contexts or one subset. The mode is the run's."""
+    """Name of a board: the verdicts of one condition and presentation, on all contexts or one subset. The mode is the run's."""
 
     condition: str
     presentation: Presentation
@@ -111,7 +111,7 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
 
 
 def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
-    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: of sound runs alone."""
+    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: all their runs are."""
     return _rated(table_of(rows), found, budget_ms=budget_ms, seed=seed, valid=valid)
 
 
@@ -259,7 +259,7 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
 
 
 def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:
-    """How judging ended, and votes that another ranking would hold."""
+    """Notes on how judging ended, and on votes that belong to another ranking."""
     from harness.judging.record import read_records, stops_in_words  # loads the judges, whom a file of judgments does not need
 
     here = table.where(table.named("condition", condition))

@@ -1,4 +1,4 @@
-"""The lines of a cell's calls in figures: what was lost, how unevenly it came, how far away the agent is.
+"""Figures of the lines of a cell's calls: packet loss, jitter, and round trip to the agent.
 
 Only for wires that carry a media clock (RTP). The median of the calls says what the line is like, the worst what it can be;
 shares of loss are of all packets together, so that a short call does not count as much as a long one.
@@ -14,8 +14,9 @@ from harness.store.selection import Turns
 from harness.timing.figures import LineQuality
 
 MUCH_LOST: Final = 0.01
-"""From here on a run is warned of its line. A choice: about one packet of a hundred is where listeners begin to hear loss that
-is not concealed (ITU-T G.113, appendix I, puts the impairment of G.711 at 1 % loss without concealment at 25 of 100)."""
+"""From this loss on a run carries a caution about its line. A choice: about one packet of a hundred is where listeners begin to
+hear loss that is not concealed (ITU-T G.113, appendix I, puts the impairment of G.711 at 1 % loss without concealment at 25 of
+100)."""
 
 
 class LineSummary(BaseModel):

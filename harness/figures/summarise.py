@@ -1,7 +1,7 @@
-"""From a store to the run in one object: every figure that is shown anywhere is put together here, once.
+"""Summary of a run, made from its store: every figure that is shown anywhere is put together here, once.
 
-Figures that a run is too small or too damaged to give are None, and what weakens the others is said in `cautions`, which
-travel with the figures to the terminal, the page and the JSON.
+Figures that a run is too small or too damaged to give are None, and what weakens the others is stated in `cautions`, which
+go with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
@@ -37,11 +37,11 @@ from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.words import opening_words
 
 _DRAWING = "drawing: "
-"""How the detail of a failure of that step begins."""
+"""First words of the detail of a failure of that step."""
 
 
 def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
-    """Every figure of a run, from what its store holds now and the `votes` that are kept beside it (a listening test's)."""
+    """Every figure of a run, from its store and the `votes` that are stored beside it (of a listening test)."""
     selection = Selection(store, votes)
     manifest = store.manifest
     boards = {place: rated(selection, place) for place in _places(selection)}
@@ -71,12 +71,12 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
             for s in selection.sessions
             if s.failure_kind is not None
         ]
-        + _told(store.step_failures(), selection.sessions),
+        + _listed(store.step_failures(), selection.sessions),
     )
 
 
 def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFailure]) -> RunSummary:
-    """The summary once the sessions of its page are drawn: those that could not be are told, and none that now can."""
+    """The summary after the sessions of its page are drawn: it lists those that could not be drawn this time, and no others."""
     others = [f for f in summary.failures if not f.detail.startswith(_DRAWING)]
     if not failed and len(others) == len(summary.failures):
         return summary
@@ -85,14 +85,14 @@ def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFail
     not_analysed = {str(store.folder): len(broken)} if broken else {}
     return summary.model_copy(
         update={
-            "failures": [*others, *_told(failed, store.sessions())],
+            "failures": [*others, *_listed(failed, store.sessions())],
             "circumstances": summary.circumstances.model_copy(update={"not_analysed": not_analysed}),
         }
     )
 
 
-def _told(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[Failure]:
-    """Sessions that a step after the call could not be done for: missing through no fault of their agent."""
+def _listed(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[Failure]:
+    """Sessions for which a step after the call failed: missing through no fault of their agent."""
     by_id = {s.id: s.key for s in sessions}
     return [
         Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
@@ -102,7 +102,7 @@ def _told(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[
 
 
 def _places(selection: Selection) -> list[Place]:
-    """The boards of a run: of each condition what was heard, and what else was judged; with its subsets, where it has both."""
+    """The boards of a run: per condition the heard one and every other that was judged; with subsets, where there are both."""
     subsets = {context.subset for context in selection.contexts}
     names: tuple[Subset, ...] = ("all", "regular", "adversarial") if len(subsets) > 1 else ("all",)
     return [
@@ -114,7 +114,7 @@ def _places(selection: Selection) -> list[Place]:
 
 
 def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
-    """A board as the summary holds it; None where nothing was judged."""
+    """A board in the form of the summary; None where nothing was judged."""
     if board is None:
         return None
     return BoardSummary(
@@ -282,7 +282,7 @@ def _circumstances(selection: Selection, rows: JudgmentTable, rated_in: Mapping[
 
 
 def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom, float]]:
-    """Agents whose stages are not their own marks: whose word they are, and the worst resolution of a turn in ms."""
+    """Agents whose stages do not come from their own marks: the source, and the worst resolution of a turn in ms."""
     found: dict[str, tuple[StagesFrom, float]] = {}
     for session in sessions:
         for turn in session.turn_timings:
@@ -293,7 +293,7 @@ def _reported_stages(sessions: Sequence[Session]) -> dict[str, tuple[StagesFrom,
 
 
 def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
-    """Agents elsewhere of whose figures some are smaller than what is known of their clock: turns, worst bound in ms."""
+    """Agents elsewhere with figures smaller than the uncertainty of their clock: turns, worst bound in ms."""
     found: dict[str, tuple[int, float]] = {}
     for session in sessions:
         for turn in session.turn_timings:

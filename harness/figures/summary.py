@@ -1,8 +1,8 @@
-"""The run in one object: what `--json` prints, the terminal's table shows, and the report's verdicts are written from.
+"""The run in one object: the source of `--json`, of the terminal's table and of the report's verdicts.
 
-`cells` is what a run found (`harness.figures.cells`), and `agents` is the short form for a run whose agents have one cell each;
-where they have several, its figures are null, because no single one would be the agent's. What weakens the figures is derived
-from them, so that it can never lag behind.
+`cells` holds the figures of a run (`harness.figures.cells`), and `agents` is the short form for a run whose agents have one
+cell each; where they have several, its figures are null, because no single one would be the agent's. Cautions are derived from
+the figures, so that they are never out of date.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ _ALWAYS_KNOWN = frozenset({"kind", "family"})
 
 
 class RunSummary(RunFigures):
-    """See the module's head."""
+    """The summary of a run (see the module's docstring)."""
 
     circumstances: Circumstances = Field(default_factory=Circumstances, exclude=True)
 
@@ -44,7 +44,7 @@ class RunSummary(RunFigures):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cautions(self) -> tuple[Caution, ...]:
-        """What stands with the figures wherever they are shown, gravest first."""
+        """Cautions that are shown with the figures everywhere, gravest first."""
         return cautions(self, self.circumstances)
 
     @computed_field  # type: ignore[prop-decorator]

@@ -1,6 +1,6 @@
-"""Whether a run's callers give the end of a turn away by their length: then its endpointing must not be compared.
+"""Check for callers whose turns give their end away by length: the endpointing of such a run must not be compared.
 
-Worked out from the contexts as they were played, so that a run of any pack, or of a part of one, says it of itself.
+It is computed from the contexts as they were played, so that it covers a run of any pack, or of a part of one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from harness.wording import counted
 
 
 def unfit_callers(contexts: Sequence[Context], modes: Sequence[str]) -> Iterator[str]:
-    """A sentence or two for each way of playing whose turns tell their end by length."""
+    """A sentence or two for each way of playing whose turns give their end away by length."""
     for mode in dict.fromkeys(modes):
         if said := length_gives_it_away(words_separation(contexts, every_turn=mode == "replay")):
             turns = "all the callers' turns" if mode == "replay" else "the last turns"

@@ -1,7 +1,7 @@
-"""Whether a run's figures may be quoted at all: how exactly its frames left, and whether its machine was its own.
+"""Validity of a run's figures: how exactly its frames left, and whether others used its machine.
 
-Each session is held against the bounds of pacing by itself: an average would let quiet calls hide a bad one. A failed session
-has no figure that could be wrong, so what a flooding agent did to it takes nothing from the others.
+Each session is compared with the bounds of pacing separately: an average would let quiet calls hide a bad one. A failed session
+has no figure that could be wrong, so a flooding agent does not make the others invalid.
 
 Contended turns (harness/timing/contention.py) are left out one by one. Where they are more than half of an agent's, what is
 left is the sample that happened to get through, and the whole run is invalid. Half and not less, because a virtual machine on
@@ -31,7 +31,7 @@ MOST_CONTENDED: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Paced:
-    """How exactly the frames of one session left."""
+    """Pacing of the frames of one session."""
 
     session: Session
     errors_ms: NDArray[np.float64]
@@ -55,7 +55,7 @@ def with_validity(store: RunStore) -> RunManifest:
     pacing = Pacing(
         p99_error_ms=float(np.percentile(frames, 99)),
         max_error_ms=float(frames.max()),
-        # The ratio furthest from 1 speaks for the run: an average would let a fast call hide a slow one.
+        # The ratio furthest from 1 represents the run: an average would let a fast call hide a slow one.
         realtime_ratio=max(ratios, key=lambda r: abs(r - 1)) if ratios else None,
         frames=int(frames.size),
         loop_lag_max_ms=max((lag for p in paced for lag in p.lags_ms), default=None),
@@ -64,7 +64,7 @@ def with_validity(store: RunStore) -> RunManifest:
 
 
 def sessions_at_fault(store: RunStore) -> frozenset[str]:
-    """Ids of the finished sessions that make the run invalid: played again on a quieter machine, they would not."""
+    """Ids of the finished sessions that make the run invalid: played again on a quieter machine, they would no longer do so."""
     selection = Selection(store)
     found = {p.session.id for p in _paced(store, selection) if p.wrong}
     for agent, condition, _, _ in _contended_cells(selection):
@@ -103,4 +103,4 @@ def _contended_cells(selection: Selection) -> Iterator[tuple[str, str, int, int]
 def _too_contended(selection: Selection) -> Iterator[str]:
     told = [f"{agent} on {contended} of {counted(turns, 'turn')}" for agent, _, contended, turns in _contended_cells(selection)]
     if told:
-        yield f"others held the processor that an agent needed ({', '.join(told)}); quiet the machine and run again"
+        yield f"others used the processor that an agent needed ({', '.join(told)}); quiet the machine and run again"

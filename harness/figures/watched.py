@@ -1,7 +1,7 @@
-"""Of which turns it is known what others on the agent's machine could have cost them, and of which it is not.
+"""Turns for which the share of others on the agent's machine was not measured, or not as it is today.
 
-A figure without that beside it looks like one that owes nothing. So where nobody watched, or an older run watched the whole
-machine and no quota, the run says so. An agent elsewhere is nobody's to watch, and nothing is said of it.
+Without this, a figure would seem to owe nothing to others. So where nothing was measured, or an older run measured the whole
+machine and no quota, the run states it. An agent elsewhere cannot be watched, and nothing is stated about it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from harness.wording import counted
 
 
 class Unwatched(NamedTuple):
-    """Of one agent's turns."""
+    """Counts of one agent's turns."""
 
     turns: int
     not_watched: int
@@ -23,7 +23,7 @@ class Unwatched(NamedTuple):
 
 
 def unwatched(agents: Iterable[AgentEntry], sessions: Sequence[Session]) -> dict[str, Unwatched]:
-    """Agent that ran here → its turns; without those of which everything is known, or whose run does not say where they ran."""
+    """Agent that ran here → its turns; without agents whose turns are all measured, or whose place is not stated."""
     found: dict[str, Unwatched] = {}
     for agent in agents:
         lost = [t.contention for s in sessions if s.key.agent == agent.name for t in s.turn_timings if t.method != NOT_TIMED]
@@ -39,11 +39,11 @@ def unwatched_words(known: Mapping[str, Unwatched]) -> Iterator[str]:
     for name, (turns, not_watched, older) in sorted(known.items()):
         if not_watched:
             yield (
-                f"On {not_watched} of {counted(turns, 'turn')} of {name} it was not measured what others on its machine could "
-                "have caused."
+                f"On {not_watched} of {counted(turns, 'turn')} of {name} the time that others on its machine could have caused "
+                "was not measured."
             )
         if older:
             yield (
-                f"On {older} of {counted(turns, 'turn')} of {name} that was counted over all cores of the machine and without "
-                "quotas, by an older harness."
+                f"On {older} of {counted(turns, 'turn')} of {name} the time that others could have caused was counted "
+                "over all cores of the machine and without quotas, by an older harness."
             )

@@ -29,7 +29,7 @@ def understood_pairs(sessions: Sequence[Session], contexts: Mapping[str, Context
 
 
 def _to_the_end(session: Session) -> bool:
-    """A replay that an agent left without a reply never came to the turn that its words are held against."""
+    """False for a replay that an agent left without a reply: it never came to the turn that the words are compared with."""
     return not (session.key.mode == "replay" and session.timing is not None and session.timing.no_reply)
 
 
@@ -59,7 +59,7 @@ def word_errors(pair: Pair) -> tuple[int, int]:
 
 
 def word_error_rate(pairs: Sequence[Pair]) -> float | None:
-    """Errors over words of (meant, recognised) pairs, case and punctuation apart; None without any meant word."""
+    """Errors over words of (meant, recognised) pairs, without case and punctuation; None without any meant word."""
     from jiwer import wer
 
     bare = [(_bare(meant), _bare(found)) for meant, found in pairs]

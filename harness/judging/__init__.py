@@ -1,7 +1,7 @@
-"""The judging core: pairs → judges → `Judgment` rows.
+"""The core of judging: pairs → judges → `Judgment` rows.
 
-Blind, order drawn by lot, strict answers, bounded retries, failures recorded missing; every judge is first put through
-pairs with known answers. The embedded judge runs with no key. See docs/judging.md.
+Judges are blind; the order shown is random, answers are strict, retries are bounded, and failures are recorded as missing.
+Every judge is first tested on pairs with known answers. The embedded judge runs with no key. See docs/judging.md.
 """
 
 from harness.judging.batch import JudgingOutcome, Missing, judge_pairs, judge_pairs_async, reference_completions

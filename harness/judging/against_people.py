@@ -1,13 +1,13 @@
-"""A judge held against people's ratings of replies that this project did not write.
+"""Check of a judge against people's ratings of replies that this project did not write.
 
-Asked are all clear pairs and as many of the closer ones as make the plan whole, each in both orders. Accuracy is of clear
-pairs; its interval resamples conversations. Beside it stand what a rule without any understanding reaches on the very same
-pairs (`baselines`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a rule
-of one line has not learnt what people value, whatever its accuracy. How often it is right at each
-strength is told of all pairs.
+The judge is asked about all clear pairs, and about closer pairs until the plan is full, each in both orders. Accuracy is of
+clear pairs; its interval resamples conversations. Shown beside it are the accuracy of rules without any understanding on the
+same pairs (`baselines`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a
+one-line rule has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength is of all
+pairs.
 
 Where a file has one reply a context there are no pairs. Then replies to different conversations are compared, each with its
-own conversation, and only the rank correlation with people's order is told: it can give no trust.
+own conversation, and only the rank correlation with people's order is reported: it can give no trust.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ from harness.ranking.clustered import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck
 
 MOST_PAIRS: Final = 1_000
-"""Asked of one file: an interval of ±3 points at worst, were all conversations different. Drawn by lot beyond that."""
+"""Most pairs asked of one file: an interval of ±3 points at worst, if all conversations differ. Of more, a random part."""
 GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third"), (CLEAR, 1.01, "a third and more"))
-"""From, to (exclusive), of the scale."""
+"""From, to (exclusive), as shares of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Answer:
     said: tuple[tuple[Verdict, bool], ...] = ()
     """The verdict in either order, the better reply first and then second, and whether it was right."""
     kept: int = 0
-    """Of these, how many were there already."""
+    """Number of these that were stored already."""
 
 
 async def check_against(
@@ -55,13 +55,13 @@ async def check_against(
     *,
     under_way: Path | None = None,
 ) -> PeopleCheck:
-    """Ask a judge of people's pairs, in both orders, and say how far it agrees with them.
+    """Ask a judge about people's pairs, in both orders; returns how far it agrees with them.
 
-    `under_way`: a file that keeps the answers, so that a check that was stopped goes on where it was; who gave it deletes it
-    once the check is done, because the next one asks anew.
+    `under_way`: a file that stores the answers, so that a check that was stopped continues where it was; the caller deletes it
+    once the check is done, because the next check asks anew.
     """
     pairs = labels.pairs()
-    # Questions on one conversation follow one another, because a local model keeps what it read of the last.
+    # Questions on one conversation follow one another, because a local model reuses what it read for the last.
     asked = sorted(_drawn(pairs or labels.across(seed), seed), key=lambda pair: pair.context)
     with VerdictCache(under_way) as cache:
         gate, done, answers = asyncio.Semaphore(judge.concurrency), 0, []
@@ -150,7 +150,7 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
 
 
 def raters_agree(labels: PeoplesLabels, seed: int = 1) -> float | None:
-    """How often one rater orders a clear pair as all the others do; None with fewer than two raters. Ties count one half."""
+    """Share of clear pairs that one rater orders as all the others do; None with fewer than two raters. Ties count one half."""
     each = labels.raters
     if len(each) < 2:
         return None
@@ -163,8 +163,8 @@ def raters_agree(labels: PeoplesLabels, seed: int = 1) -> float | None:
 
 
 def keep(check: PeopleCheck, folder: Path) -> None:
-    """Keep a check for later runs by the same judge on this machine, beside all earlier ones: whoever asks again until a file
-    fits shall be seen to have done so. Only one of the same ratings that left pairs unanswered is replaced."""
+    """Store a check for later runs by the same judge on this machine, beside all earlier ones: if somebody repeats checks until
+    a file fits, that must be visible. Only a check of the same ratings that left pairs unanswered is replaced."""
     of_judge = folder / check.fingerprint
     of_judge.mkdir(parents=True, exist_ok=True)
     stem, number = check.sha256[:16], 1
@@ -174,7 +174,7 @@ def keep(check: PeopleCheck, folder: Path) -> None:
 
 
 def kept(fingerprint: str, folder: Path) -> tuple[PeopleCheck, ...]:
-    """All that were kept of a judge in exactly this version, the oldest first; damaged files are left out."""
+    """All stored checks of a judge in exactly this version, the oldest first; damaged files are left out."""
     files = sorted((folder / fingerprint).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     found = [_read(path) for path in (folder / f"{fingerprint}.json", *files)]
     return tuple(check for check in found if check is not None)
@@ -202,7 +202,7 @@ def _difference(values: Sequence[tuple[str, float]], seed: int) -> tuple[float, 
 
 
 def _board_correlation(answers: Sequence[_Answer], labels: PeoplesLabels) -> tuple[float | None, int]:
-    """Spearman's rank correlation of the replies' share of pairs won with the judge and their worth to people; how many."""
+    """Spearman's rank correlation of the replies' share of pairs won with the judge and their worth to people; their number."""
     won: dict[tuple[str, str], list[float]] = {}
     for answer in answers:
         pair = answer.pair

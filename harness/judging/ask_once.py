@@ -1,7 +1,7 @@
-"""Putting one question to a judge: never twice if an answer is kept, kept at once if not, and named whatever goes wrong.
+"""One question to a judge: never asked twice if an answer is stored, stored at once if not, and each failure named.
 
 Checks, canaries and the pairs themselves all pass through here, so that a run killed at any moment of its judging asks again
-only what was on its way: an answer costs money, and one that was received is never paid for twice.
+only the questions still open: an answer costs money, and one that was received is never paid for twice.
 """
 
 from harness.judging.cache import VerdictCache
@@ -10,11 +10,11 @@ from harness.store.step_failure import one_line
 
 
 async def ask(judge: Judge, question: Question, cache: VerdictCache, key: str) -> tuple[Verdict, bool]:
-    """The judge's verdict, and whether it was kept under `key` already.
+    """The judge's verdict, and True if it was already stored under `key`.
 
     Raises:
         JudgeFailure: no usable answer; of kind `defect` where the judge itself broke on the question.
-        OSError: the disk did not take the answer.
+        OSError: the answer could not be written.
     """
     kept = cache.get(key)
     if kept is not None:

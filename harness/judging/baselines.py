@@ -1,7 +1,7 @@
-"""Rules of one line without any understanding, which a judge must beat on the very pairs that it is held against.
+"""One-line rules without any understanding, which a judge must beat on the same pairs that it is checked on.
 
 Raters of other people's data often prefer the longer reply, or the one that asks; how often they do differs from set
-to set. So each rule is played on the same pairs, and beside it stands how often judge and people chose the side that the rule
+to set. So each rule is applied to the same pairs, and shown with how often the judge and people chose the side that the rule
 chooses: a judge that leans on a rule more than people do has learnt a style.
 """
 
@@ -20,12 +20,12 @@ BASELINES: Final[dict[str, Callable[[str], float]]] = {
 
 
 def by_rule(rule: Callable[[str], float], pair: PeoplesPair) -> float:
-    """What a rule scores on a pair: 1 right, 0 wrong, ½ where it sees no difference."""
+    """Score of a rule on a pair: 1 right, 0 wrong, ½ where it sees no difference."""
     return 0.5 + 0.5 * float(np.sign(rule(pair.better) - rule(pair.worse)))
 
 
 def leanings(scored: Sequence[tuple[PeoplesPair, float]]) -> dict[str, tuple[float | None, float | None]]:
-    """Per rule: how often the judge, and how often people, chose its side, of the pairs in which it sees a difference.
+    """Per rule: the shares of pairs on which the judge, and people, chose its side, where it sees a difference.
 
     `scored`: a pair and the judge's score on it, 0 to 1.
     """

@@ -1,12 +1,12 @@
-"""Running a plan: judge × comparison → `Judgment` rows, with nothing lost and nothing counted twice.
+"""A plan run to its end: judge × comparison → `Judgment` rows, with nothing lost and nothing counted twice.
 
 Every question of the plan ends in exactly one of five boxes: a row, a tie without a call (the replies are the same), a
 row by rule (one side has no reply and loses, or both have none and tie), a row from the cache, or *missing* with the kind
-of its failure. A rule's row stands where a judge's would have stood, once for each judge, so that silence weighs what a
-bad answer weighs; it is under a name of its own, because no judge said it.
+of its failure. A rule's row takes the place of a judge's, once for each judge, so that silence weighs as much as a bad
+answer; it has a name of its own, because it is no judge's verdict.
 
 Questions run concurrently within each judge's own limit, so
-a slow endpoint holds up nobody else; rows come back in the order of the plan, whatever order the answers came in.
+a slow endpoint delays nobody else; rows come back in the order of the plan, whatever order the answers came in.
 
 Own family: a judge does not judge a pair with exactly one side of its own model family. Where that leaves no judge, all
 judge it and the rows are flagged `own_family`, so that they are never called trusted.
@@ -30,7 +30,7 @@ from harness.scenarios.context import Context
 from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule, reference_name
 
 Progress = Callable[[int, int, str], None]
-"""Called with (done, total, what was just done)."""
+"""Called with (done, total, the question just done)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class JudgingOutcome:
-    """What came of a plan. `len(judgments) + len(missing)` is the number of planned questions."""
+    """Result of a plan. `len(judgments) + len(missing)` is the number of planned questions."""
 
     judgments: tuple[Judgment, ...]
     missing: tuple[Missing, ...]
@@ -59,7 +59,7 @@ class JudgingOutcome:
     tokens_out: int
     canaries: tuple[CanaryWatch, ...] = ()
     unasked: int = 0
-    """Planned questions left out because it was enough."""
+    """Planned questions left out because `enough` ended the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +134,14 @@ async def judge_pairs_async(
         judge: one judge or several, not yet entered.
         design: None asks every pair once, with the audits.
         seed: of pairs and orders; recorded by the caller.
-        progress: told after each answer.
-        cache: kept answers; None keeps them for this call only.
+        progress: called after each answer.
+        cache: stored answers; None stores them for this call only.
         presentation: written into every row.
         canaries: how many questions with known answers are mixed in for each judge, to detect drift.
-        enough: asked with the rows so far at each planned look (`stopping.planned_looks`), contexts in an order drawn by
-            lot; True ends the batch early. The rest is counted in `unasked`.
-        only: whether the question whose answer is kept under a key is put here; the rest of the plan is somebody else's, and
-            what needs no question is left to whoever lays the answers together.
+        enough: asked with the rows so far at each planned interim analysis (`stopping.planned_looks`), contexts in random
+            order; True ends the batch early. The rest is counted in `unasked`.
+        only: True for the key of a question that is asked here; the rest of the plan is asked elsewhere, and rows that need no
+            question are made where the answers are merged.
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
@@ -179,7 +179,7 @@ async def judge_pairs_async(
 
 
 class _Asker:
-    """What all questions of a batch share."""
+    """The parts that all questions of a batch share."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class _Asker:
         self._batches = {id(judge): self._name_of_batch(judge, tasks) for judge in judges}
 
     def leave_to_others(self, tasks: Sequence[_Task], only: Callable[[str], bool]) -> list[_Task]:
-        """The tasks that are put here."""
+        """The tasks that are asked here."""
         mine = [t for t in tasks if not self._needs_no_question(t) and only(self._put(t)[1])]
         self._total = len(mine)
         return mine
@@ -220,14 +220,14 @@ class _Asker:
                     canary_results.append(await ask_canary(judge, item, self._cache, batch))
                 else:
                     done.append(await self._answer(item))
-                    self._tell(item.comparison)
+                    self._report(item.comparison)
 
         async with asyncio.TaskGroup() as group:
             for _ in range(min(judge.concurrency, len(mixed))):
                 group.create_task(work())
         return done, canary_results
 
-    def _tell(self, c: Comparison) -> None:
+    def _report(self, c: Comparison) -> None:
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self._total, f"{c.context_id}: {c.system_a} × {c.system_b}")
@@ -250,20 +250,20 @@ class _Asker:
         return self._replies[c.context_id][c.system_a], self._replies[c.context_id][c.system_b]
 
     def _put(self, task: _Task) -> tuple[Question, str]:
-        """The question of a task, and the key that its answer is kept under."""
+        """The question of a task, and the key under which its answer is stored."""
         c, (a, b) = task.comparison, self._sides(task)
         first, second = (a, b) if c.shown_first == "a" else (b, a)
         question = Question.of(self._contexts[c.context_id], first, second)
         return question, cache_key(task.judge.fingerprint, question, c.draw)
 
     def _name_of_batch(self, judge: Judge, tasks: Sequence[_Task]) -> str:
-        """The same for the same questions to the same judge: a batch that goes on is known by it."""
+        """A name that is the same for the same questions to the same judge, so that a batch that is continued is recognised."""
         keys = sorted(self._put(task)[1] for task in tasks if task.judge is judge)
         return hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
 
 
 def _portions(tasks: Sequence[_Task], blocks: Collection[str], seed: int) -> list[list[_Task]]:
-    """The tasks between two looks: whole contexts, in the order in which the design filled them."""
+    """The tasks between two interim analyses: whole contexts, in the order in which the design filled them."""
     used = {t.comparison.context_id for t in tasks}
     order = [context_id for context_id in fill_order(blocks, seed) if context_id in used]
     portions, start = [], 0

@@ -1,9 +1,9 @@
-"""Answers already paid for, kept by everything that could change them.
+"""Store of answers already paid for, by a key of everything that could change them.
 
 The key is a hash of the judge's fingerprint (identity, version, prompt, rubric, parameters), the conversation, both
-replies *in the order shown*, the draw (so that a repeat is really asked again), and what it was asked for: a check and a
-canary are questions of their own. The same store makes a killed batch resume: each answer is committed as it arrives. Failures
-are not kept, so that a later run may do better.
+replies *in the order shown*, the draw (so that a repeat is really asked again), and the purpose of the question: a check and a
+canary are separate questions. The same store makes a killed batch resume: each answer is committed as it arrives. Failures
+are not stored, so that a later run may succeed.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ class VerdictCache:
         self._db.close()
 
     def get(self, key: str) -> Verdict | None:
-        """The kept verdict, or None; an entry that no longer reads counts as none."""
+        """The stored verdict, or None; an entry that cannot be read any more counts as none."""
         row = self._db.execute("SELECT json FROM verdicts WHERE key = ?", (key,)).fetchone()
         try:
             return _VERDICT.validate_json(row[0]) if row else None
@@ -51,11 +51,11 @@ class VerdictCache:
             return None
 
     def keys(self) -> frozenset[str]:
-        """The keys of all verdicts kept."""
+        """The keys of all stored verdicts."""
         return frozenset(key for (key,) in self._db.execute("SELECT key FROM verdicts"))
 
     def take_in(self, other: Path) -> int:
-        """Keep the verdicts of another file too; one that is here stays. Returns how many were added.
+        """Add the verdicts of another file; those already here stay. Returns how many were added.
 
         Raises sqlite3.DatabaseError: the file is damaged.
         """
@@ -63,24 +63,25 @@ class VerdictCache:
             return self.add_rows(there.execute("SELECT key, json FROM verdicts").fetchall())
 
     def rows(self, without: Collection[str] = ()) -> list[tuple[str, bytes]]:
-        """Verdicts as they are kept, (key, JSON), but for those with these keys."""
+        """Stored verdicts as (key, JSON), without those that have these keys."""
         return [row for row in self._db.execute("SELECT key, json FROM verdicts ORDER BY key") if row[0] not in without]
 
     def add_rows(self, rows: Sequence[tuple[str, bytes]]) -> int:
-        """Keep such rows; one that is here stays. Returns how many were added."""
+        """Add such rows; those already here stay. Returns how many were added."""
         before = self._db.total_changes
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", rows)
         return self._db.total_changes - before
 
     def put(self, key: str, verdict: Verdict) -> None:
-        """Keep one verdict, at once."""
+        """Store one verdict, at once."""
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, _VERDICT.dump_json(verdict)))
 
 
 def cache_key(fingerprint: str, question: Question, draw: int = 0, purpose: str = "") -> str:
-    """The hash under which an answer is kept. `purpose` parts what is asked to watch the judge from what it judges."""
+    """The hash under which an answer is stored. `purpose` separates questions that watch the judge from those that it
+    judges."""
     turns = [[turn.role, turn.text] for turn in question.turns]
     facts = [fingerprint, turns, question.first, question.second, draw]
     if question.second_turns is not None:

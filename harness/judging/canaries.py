@@ -1,10 +1,10 @@
 """Canaries: pairs with known answers mixed into every batch, so that a judge that drifts behind its name is noticed.
 
 A hosted model may change under a fixed name between the check and the batch. Canaries are drawn from the easy and medium
-gold by the batch's seed and spread evenly through the batch. An answer is kept for the very same batch alone: one that goes
-on after it was killed does not pay for a canary twice, and the next batch asks anew, or it would notice nothing. `drifted`
-compares the share of wrong canaries with what the check led to expect, by a one-sided binomial tail, because one wrong canary
-of ten proves nothing.
+gold by the batch's seed and spread evenly through the batch. An answer is stored for the same batch only: one that is
+continued after it was killed does not pay for a canary twice, and the next batch asks anew, or it would notice nothing.
+`drifted` compares the share of wrong canaries with the share that the check makes likely, by a one-sided binomial tail, because
+one wrong canary of ten proves nothing.
 """
 
 import random
@@ -42,14 +42,14 @@ class CanaryWatch:
     missing: int
 
     def drifted(self, expected_accuracy: float) -> bool:
-        """Whether so many wrong answers are improbable for a judge of this accuracy."""
+        """True if so many wrong answers are improbable for a judge of this accuracy."""
         if not self.asked:
             return False
         return bool(binom.sf(self.wrong - 1, self.asked, 1 - min(expected_accuracy, 0.99)) < DRIFT_TAIL)
 
 
 def draw_canaries(count: int, seed: int) -> list[Canary]:
-    """`count` canaries (at most what gold has), each in an order drawn by lot."""
+    """`count` canaries (at most as many as gold has), each in a random order."""
     rng = random.Random(f"canaries {seed}")
     pool = [pair for pair in gold_pairs() if pair.difficulty != "hard"] if count else []
     drawn = []
@@ -61,7 +61,7 @@ def draw_canaries(count: int, seed: int) -> list[Canary]:
 
 
 async def ask_canary(judge: Judge, canary: Canary, cache: VerdictCache, batch: str) -> bool | None:
-    """Whether the judge was right; None if it gave no answer. `batch` names the batch that the answer is kept for."""
+    """True if the judge was right; None if it gave no answer. `batch` names the batch that the answer is stored for."""
     try:
         key = cache_key(judge.fingerprint, canary.question, purpose=f"canary of {batch}")
         verdict, _ = await ask(judge, canary.question, cache, key)
@@ -81,7 +81,7 @@ def watch(judge: Judge, results: Sequence[bool | None]) -> CanaryWatch:
 
 
 def spread(items: Sequence[_T], extra: Sequence[Canary]) -> list[_T | Canary]:
-    """`extra` strewn evenly among `items`."""
+    """`items` with `extra` spread evenly among them."""
     mixed: list[_T | Canary] = list(items)
     for n, canary in enumerate(extra):
         mixed.insert(round((n + 0.5) * len(items) / len(extra)) + n, canary)

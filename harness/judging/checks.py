@@ -1,10 +1,10 @@
-"""How good a judge is, found before it is believed: pairs with known answers, asked in both orders.
+"""Check of a judge before its verdicts count: pairs with known answers, asked in both orders.
 
 Accuracy is the share of right verdicts (a judge that is asked in one order counts each order by half); the flip rate is
-the share of pairs whose *single-order* verdict changes with the order. Position bias is how far its first place is
-favoured, length bias how far longer replies are. Intervals resample conversations. What the figures mean for the judge's
-ratings is said in `trust`. Answers are kept with those of the batch (see `asking`), so that a run which goes on pays for its
-check once.
+the share of pairs whose *single-order* verdict changes with the order. Position bias is how far the first place is
+favoured, length bias how far longer replies are. Intervals resample conversations. The meaning of the figures for the judge's
+ratings is in `trust`. Answers are stored with those of the batch (see `ask_once`), so that a run that is continued pays for
+its check once.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _Key = TypeVar("_Key", bound=str)
 
 @dataclass(frozen=True, slots=True)
 class CheckedPair:
-    """What a judge said of one labelled pair. Scores are 1 right, 0 wrong, ½ where the two orders disagree."""
+    """A judge's answers on one labelled pair. Scores are 1 right, 0 wrong, ½ where the two orders disagree."""
 
     pair: LabelledPair
     score: float | None
@@ -43,7 +43,7 @@ def check_judge(
     pairs: Sequence[LabelledPair] | None = None,
     cache: VerdictCache | None = None,
 ) -> JudgeCheck:
-    """Put a judge through the gold pairs (or `pairs`). Blocks; see `check_judge_async`."""
+    """Check a judge on the gold pairs (or `pairs`). Blocks; see `check_judge_async`."""
     return asyncio.run(check_judge_async(judge, seed, progress, pairs=pairs, cache=cache))
 
 
@@ -55,7 +55,7 @@ async def check_judge_async(
     pairs: Sequence[LabelledPair] | None = None,
     cache: VerdictCache | None = None,
 ) -> JudgeCheck:
-    """Put a judge through the gold pairs (or `pairs`), in both orders; `seed` is that of the intervals.
+    """Check a judge on the gold pairs (or `pairs`), in both orders; `seed` is that of the intervals.
 
     `cache`: answers of an earlier check that count for this one; None asks everything.
     """
@@ -69,7 +69,7 @@ async def ask_pairs(
     progress: Callable[[int, int, str], None] | None = None,
     cache: VerdictCache | None = None,
 ) -> list[CheckedPair]:
-    """What the judge says of each pair, in the pairs' order."""
+    """The judge's answers on each pair, in the pairs' order."""
     if cache is None:
         with VerdictCache() as own:
             return await ask_pairs(judge, pairs, progress, own)
@@ -89,7 +89,7 @@ async def ask_pairs(
 
 
 async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> CheckedPair:
-    """One labelled pair in both orders."""
+    """The judge's answers on one labelled pair, asked in both orders."""
     question = Question(pair.turns, pair.better, pair.worse)
     try:
         forward, backward = [
@@ -108,7 +108,7 @@ async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> Che
 
 
 def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeCheck:
-    """The check as it stands beside every figure the judge makes."""
+    """The check in the form that is shown beside every figure of the judge."""
     answered = [(c, c.score) for c in checked if c.score is not None]
     missing = len(checked) - len(answered)
     if not answered:
@@ -149,7 +149,7 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
 
 
 def with_people(check: JudgeCheck, people: Sequence[PeopleCheck]) -> JudgeCheck:
-    """The check with all that is known of the judge and people: only that can make it trusted."""
+    """The check together with all checks of the judge against people: only those can make it trusted."""
     joined = check.model_copy(update={"people_checks": tuple(people), "validated_on_people": deciding(people)})
     found = trust_in(joined)
     return joined.model_copy(update={"trusted": found == "trusted", "note": IN_WORDS[found]})
@@ -161,7 +161,7 @@ def _longer(pair: LabelledPair) -> bool | None:
 
 
 def _length_pull(pair: LabelledPair, score: float) -> float:
-    """Chose the longer, less is the better one the longer: 0 on average for a judge blind to length."""
+    """1 if the longer was chosen, minus 1 if the better one is the longer: 0 on average for a judge blind to length."""
     better_is_longer = bool(_longer(pair))
     chose_longer = score if better_is_longer else 1 - score
     return chose_longer - float(better_is_longer)

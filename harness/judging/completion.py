@@ -1,6 +1,6 @@
-"""A completion and when two of them are the same.
+"""A completion, and the test that two completions are the same.
 
-Identities and texts travel together here and are parted before a judge sees anything: a judge is shown two texts, never a
+Identities and texts are together here and are separated before a judge sees anything: a judge is shown two texts, never a
 system. Two replies that differ only in case, spacing, punctuation or typographic quotes say the same thing, so they are a
 tie without a call: asking would measure nothing but position bias.
 """
@@ -20,19 +20,19 @@ class Completion:
     text: str
     family: str | None = None
     turns: tuple[Turn, ...] | None = None
-    """The conversation it answers, where that is one of its own (a replayed one); None: the context's."""
+    """The conversation that it answers, if that differs from the context's (replay); None: the context's."""
     lost: str = ""
-    """Why there is no reply that could compete (nothing heard, the agent crashed): it loses to any reply, without a call."""
+    """Why there is no reply that could compete (nothing heard, the agent crashed): it loses to any reply without a call."""
 
 
 def normalised(text: str) -> str:
-    """Letters and digits only, case-folded, single spaces: what must differ for two replies to differ."""
+    """Letters and digits only, case-folded, single spaces: two replies differ only if this differs."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     kept = "".join(ch if ch.isalnum() else ("" if ch in "'’" else " ") for ch in folded)
     return " ".join(kept.split())
 
 
 def identical(one: str, other: str) -> bool:
-    """Whether two replies are the same after normalising; wholly punctuation replies compare literally."""
+    """True if two replies are the same after normalising; replies of punctuation alone are compared literally."""
     a, b = normalised(one), normalised(other)
     return a == b if a or b else one.strip() == other.strip()

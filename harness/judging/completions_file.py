@@ -1,4 +1,4 @@
-"""Completions of any origin on file: JSON Lines with `context, system, text`, so that a board can be run on text alone.
+"""Files of completions of any origin: JSON Lines with `context, system, text`, so that a board can be run on text alone.
 
 A file may carry `family` (for the own-family rule) and the times that came with the replies (`ttft_ms`, `ttfa_ms`);
 `audio` is accepted and not read here. Errors name file, line and field, because such files are made by other programs.
@@ -32,7 +32,7 @@ class CompletionRow(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class CompletionsFile:
-    """What was read: the completions, and the times where given (system → context → ms or None)."""
+    """The contents of a file: the completions, and the times where given (system → context → ms or None)."""
 
     completions: tuple[Completion, ...]
     ttft_ms: dict[str, dict[str, float | None]]
@@ -40,7 +40,7 @@ class CompletionsFile:
 
 
 def read_completions(path: Path, contexts: Sequence[Context]) -> CompletionsFile:
-    """Read and check a file against the contexts it speaks of.
+    """Read and check a file against the contexts that it names.
 
     Raises:
         UserError: unreadable, a bad line, an unknown context, or two replies of one system to one context.

@@ -1,12 +1,12 @@
-"""Which pairs are asked, in which order shown: balanced and connected, in per-context blocks, from one recorded seed.
+"""Design of the comparisons: the pairs and their order, balanced and connected, in per-context blocks, from one recorded seed.
 
 A pair is only ever formed inside a context, because that is where two replies answer the same words. A full round robin
 of 18 systems over 300 contexts is 45,900 questions; a balanced tenth of it loses about 0.01 of Kendall's τ, and adaptive
 pairing gained nothing more in simulation, so the reduced design is static. Inside a block pairs are chosen greedily:
-first what joins parts not yet joined, then the pair, then the systems, asked least so far, then by lot. Every block is
-thereby as connected as its size allows, and the whole stays balanced.
+first a pair that joins parts not yet joined, then the pair, then the systems, asked least so far, then at random. Every block
+is thereby as connected as its size allows, and the whole stays balanced.
 
-Which reply is shown first is drawn by lot per question and recorded; a tenth is asked again in the other order (flip
+The reply that is shown first is drawn at random per question and recorded; a tenth is asked again in the other order (flip
 rate) and a twentieth again in the same order (self-consistency). Both kinds are labelled, so that a fit can leave them out.
 """
 
@@ -22,18 +22,18 @@ Purpose = Literal["main", "swapped", "repeat"]
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How much is asked. `cells` is the number of (context, pair) cells of a balanced design; None asks every pair."""
+    """Size of a plan. `cells` is the number of (context, pair) cells of a balanced design; None asks every pair."""
 
     cells: int | None = None
     replicates: int = 1
-    """Judgments per pair by the same judge, each with an order of its own (the paper: five raters a pair)."""
+    """Judgments per pair by the same judge, each with its own order (the paper: five raters a pair)."""
     swapped_share: float = 0.10
     repeat_share: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One question of the plan. `draw` tells apart questions that would otherwise be the same."""
+    """One question of the plan. `draw` distinguishes questions that would otherwise be the same."""
 
     context_id: str
     system_a: str
@@ -62,7 +62,7 @@ def plan_comparisons(blocks: Mapping[str, Sequence[str]], design: Design, seed: 
 
 
 def fill_order(context_ids: Collection[str], seed: int) -> list[str]:
-    """Contexts by lot, in the order in which a reduced design fills them: each beginning of it is balanced too."""
+    """Contexts in random order, as a reduced design fills them: each beginning of this order is balanced too."""
     return _shuffled(context_ids, _lot(seed))
 
 

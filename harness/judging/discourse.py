@@ -1,4 +1,4 @@
-"""Lexical and discourse features of a reply: what counselling calls the micro-skills and their failures, counted.
+"""Lexical and discourse features of a reply: counts of counselling's micro-skills and of their failures.
 
 Every feature is a rate or a presence, never a length, so that a longer reply gains nothing by being longer. The word
 lists name *acts* (advising, minimising, generalising, diagnosing, promising, telling of oneself) and not topics. They are
@@ -40,7 +40,7 @@ _ADVICE = re.compile(
 )
 _CONTRACTION = re.compile(r"\b\w+['’](s|re|ve|ll|d|m|t)\b")
 SATURATE = 3
-"""A pattern found more often than this counts no more: the third platitude tells all that the fifth would."""
+"""A pattern found more often than this counts no more: a fifth platitude adds nothing to the third."""
 
 FEATURES: tuple[str, ...] = (
     *PATTERNS,
@@ -70,7 +70,7 @@ FEATURES: tuple[str, ...] = (
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words, apostrophes kept."""
+    """Lower-case words, with their apostrophes."""
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
@@ -118,19 +118,19 @@ def discourse_features(turns: Sequence[Turn], reply: str) -> list[float]:
 
 
 def _repeated_share(tokens: Sequence[str]) -> float:
-    """Of runs of three words, how many stand in the reply a second time: small language models go round in circles."""
+    """Share of runs of three words that occur in the reply a second time: small language models go round in circles."""
     runs = [tuple(tokens[n : n + 3]) for n in range(len(tokens) - 2)]
     return 1 - len(set(runs)) / len(runs) if runs else 0.0
 
 
 def _same_openings(sentences: Sequence[str]) -> float:
-    """Of its sentences, how many begin with two words that another one began with ("I'm here … I'm here …")."""
+    """Share of its sentences that begin with the same two words as another one ("I'm here … I'm here …")."""
     openings = [tuple(words(s)[:2]) for s in sentences]
     return 1 - len(set(openings)) / len(openings)
 
 
 def _advice(last: str, reply: str, probed: bool) -> tuple[float, float, float]:
-    """Advice serves who asked for it and hurts who asked for none; one act, so it cannot be counted alone."""
+    """Features of advice: it helps a seeker who asked for it and hurts one who did not, so it cannot be counted alone."""
     asked = last.lower().replace("’", "'")
     refuses = bool(_REFUSES_ADVICE.search(asked))
     wants = bool(_WANTS_ADVICE.search(asked)) and not refuses
@@ -139,7 +139,7 @@ def _advice(last: str, reply: str, probed: bool) -> tuple[float, float, float]:
 
 
 def _stem(word: str) -> str:
-    """Enough of a word to match its inflections; a real stemmer added nothing measurable."""
+    """Beginning of a word, long enough to match its inflections; a real stemmer added nothing measurable."""
     for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

@@ -1,15 +1,15 @@
-"""The judge that runs here: no key, no network, no language model, a few hundredths of a second a pair on two cores.
+"""The judge that runs here: no key, no network, no language model, a few hundredths of a second per pair on two cores.
 
 The small language model asked "A or B?" was worse than useless (33 % right on gold, its letter unchanged by the order in
-93 % of pairs). What it knows by its likelihoods added one point to sentence embeddings and discourse features, at twenty
+93 % of pairs). Its likelihoods added one point to sentence embeddings and discourse features, at twenty
 times the cost, and would have made the judge kin of the very agents that speak with that model. So it was left out: this
 judge has no model family, and each reply is scored alone, so the order shown cannot matter.
 
-What it is not: it has read some two thousand replies, all written for this project, of several origins. Its accuracy on
-pairs held out from the fit stands in `held_out_record()`, and on whole origins held out in
-`benchmarks/judging_sets/fit_record.json`; its odds were made as sure as people's ratings of a development set bear out. It
-gives no reason: a sentence put together from features would look like one. It marks no axes: heads
-fitted for each of the five said what the whole says (`harness.judging.head`).
+Its limits: it was fitted on some two thousand replies, all written for this project, of several origins. Its accuracy on
+pairs held out from the fit is in `held_out_record()`, and on whole origins held out in
+`benchmarks/judging_sets/fit_record.json`; its odds were scaled to people's ratings of a development set. It gives
+no reason: a sentence put together from features would only resemble one. It marks no axes: heads fitted
+for each of the five gave the same as the whole (`harness.judging.head`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ METHOD = "head-4"
 STRENGTH_STEPS = (0.8, 1.7, 2.6, 4.0)
 """Log odds at which the strength rises from 1 to 5: even odds or little more, 69 %, 85 %, 93 % and 98 %."""
 INJECTION_COSTS = 3.0
-"""Log odds taken off a reply that speaks to the judge: a supporter who does so has left the conversation."""
+"""Log odds taken off a reply that speaks to the judge: a supporter who does so no longer answers the seeker."""
 HEAD_PATH = "data/head.npz"
 HELD_OUT_PATH = "data/heldout_record.json"
 
@@ -102,7 +102,7 @@ class EmbeddedJudge:
 
 
 def held_out_record() -> dict[str, Any]:
-    """What the shipped head scored on the held-out pairs, once; empty if this head has not been scored."""
+    """The score of the shipped head on the held-out pairs, measured once; empty if this head has not been scored."""
     record: dict[str, Any] = json.loads((resources.files("harness.judging") / HELD_OUT_PATH).read_text(encoding="utf-8"))
     return record if record["head"] == load_head().version else {}
 

@@ -1,9 +1,10 @@
 """One question to a model behind an OpenAI-compatible endpoint or Anthropic's Messages API, and a judge made of it.
 
-One question is one request, tried a bounded number of times. What may pass (429, 5xx, time-outs, cut connections, an
-answer that breaks the schema) is tried again after an exponential, jittered wait that honours Retry-After; what cannot
-(another 4xx, a refusal) is not. After the last try the question is *missing*: nothing is ever guessed. A malformed answer
-is asked again with the same words, because quoting the bad answer back would let a reply under judgment speak twice.
+One question is one request, tried a bounded number of times. Temporary failures (429, 5xx, time-outs, cut connections,
+an answer that breaks the schema) are tried again after an exponential, jittered wait that honours Retry-After; permanent ones
+(another 4xx, a refusal) are not. After the last try the question is *missing*: nothing is ever guessed. A malformed answer
+is asked again with the same words, because quoting the bad answer back would give a reply under judgment a second chance to
+influence the judge.
 
 httpx is used directly and not the openai client, so that one retry policy with one count serves all APIs.
 """
@@ -28,7 +29,7 @@ from harness.judging.settings import JudgeSettings
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
-"""A server that asks for more patience than this is recorded as missing sooner rather than holding the whole batch."""
+"""A server that asks for a longer wait than this is recorded as missing, because it would delay the whole batch."""
 MAX_ANSWER_BYTES = 1_000_000
 """A verdict is a few hundred bytes; a server that floods is cut off."""
 _T = TypeVar("_T")
@@ -45,7 +46,7 @@ class Answered(Generic[_T]):
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[_T]):
-    """What is asked: standing instructions, material, the schema of the answer, and its strict reader."""
+    """One question: general instructions, material, the schema of the answer, and its strict reader."""
 
     name: str
     system: str
@@ -56,7 +57,7 @@ class Request(Generic[_T]):
 
 
 class ChatEndpoint:
-    """A model over HTTP. Holds its connections while entered."""
+    """A model over HTTP. Its connections are open while entered."""
 
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
         self.settings = settings
@@ -104,7 +105,7 @@ class ChatEndpoint:
         if name and not key:
             raise UserError(f"judge {self.settings.id}: environment variable {name} is not set; export your key in it")
         if not (key.isascii() and key.isprintable()):
-            raise UserError(f"judge {self.settings.id}: environment variable {name} holds characters that no key has")
+            raise UserError(f"judge {self.settings.id}: environment variable {name} contains characters that no key has")
         if self.settings.api == "anthropic":
             return {"x-api-key": key, "anthropic-version": "2023-06-01"}
         return {"Authorization": f"Bearer {key}"} if key else {}
@@ -223,7 +224,7 @@ class EndpointJudge:
 
 
 class _Retry(Exception):
-    """Trouble that may pass."""
+    """A temporary failure, which is tried again."""
 
     def __init__(self, kind: FailureKind, detail: str, retry_after_s: float | None = None) -> None:
         super().__init__(detail)

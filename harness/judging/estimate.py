@@ -1,6 +1,6 @@
-"""What a plan will cost, before it is paid for: questions, tokens and dollars, without asking anything.
+"""Estimated cost of a plan before it is paid for: questions, tokens and dollars, without asking anything.
 
-Tokens are estimated from the very prompts that would be sent, at four characters a token (English prose in current
+Tokens are estimated from the prompts that would be sent, at four characters a token (English prose in current
 tokenisers: 3.8 to 4.5), and a verdict of a hundred and twenty. An estimate is not a bill; no price on file gives no cost.
 """
 
@@ -21,7 +21,7 @@ VERDICT_TOKENS = 120
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Of one judge and one plan. `cost_usd` is None where the judge's file names no price."""
+    """The estimate for one judge and one plan. `cost_usd` is None where the judge's file names no price."""
 
     judge: str
     comparisons: int
@@ -30,7 +30,7 @@ class Estimate:
     tokens_out: int
     cost_usd: float | None
     least: "Estimate | None" = None
-    """Of a plan that may end early: what is asked before the first look."""
+    """For a plan that may end early: the part that is asked before the first interim analysis."""
 
 
 def estimate(
@@ -42,7 +42,7 @@ def estimate(
     *,
     may_end_early: bool = False,
 ) -> Estimate:
-    """What `judge_pairs` would ask of this judge with an empty cache, retries not counted."""
+    """The questions that `judge_pairs` would ask this judge with an empty cache, retries not counted."""
     by_id = {c.id: c for c in contexts}
     replies: dict[str, dict[str, Completion]] = {}
     for completion in completions:
@@ -77,7 +77,8 @@ def estimate(
 
 
 def total(parts: Sequence[Estimate]) -> Estimate:
-    """The sum of several batches of one judge; of batches that may end early, the first may and the others may be left out."""
+    """The sum of several batches of one judge; where batches may end early, the first may end early and the others may be left
+    out."""
     least = [part.least for part in parts[:1] if part.least is not None]
     costs = [part.cost_usd for part in parts]
     return Estimate(

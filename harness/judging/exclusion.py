@@ -1,9 +1,10 @@
-"""Which raters count: one rule for votes from a file and from a listening test.
+"""Rule for raters that count: the same for votes from a file and from a listening test.
 
-HEART leaves out who fails half or more of the quality checks or has anomalous completion times (section 9.6), and does not say
-which times are; here they are times in which nobody can have met both replies and decided, and times far from all other
-raters', to either side. Who gives the same answer to everything is left out as well (ITU-T P.808): it is how clicking through
-looks where nothing was timed. Nobody is thrown away: the reasons are printed, and every door can count all raters again.
+HEART leaves out raters who fail half or more of the quality checks or have anomalous completion times (section 9.6), and does
+not define such times; here they are times in which nobody can have heard or read both replies and decided, and times far from
+all other raters', to either side. A rater who gives the same answer to everything is left out as well (ITU-T P.808): where
+nothing was timed, that is the sign of clicking through. No vote is deleted: the reasons are printed, and all raters can be
+counted again in Python, on the command line and on the page.
 
 The robust distance is taken on log times, where people differ by factors. At five deviations, none under 30 %, fewer than one
 in a hundred simulated raters who did nothing wrong is left out, and one who took fifty times as long as others is.
@@ -18,41 +19,41 @@ import numpy as np
 
 FAILED_SHARE: Final = 0.5
 FASTEST_READING_WORDS_PER_S: Final = 12.5
-"""750 words a minute, three times the pace of reading aloud: words that go by faster were not read."""
+"""750 words a minute, three times the pace of reading aloud: words that pass faster were not read."""
 DECIDING_S: Final = 2.0
-"""Beyond the least time for meeting the replies, nobody decides and answers in less; as a median it is clicking through."""
+"""Beyond the least time for hearing or reading the replies, nobody decides in less; as a median it is clicking through."""
 FEWEST_FOR_TIMES: Final = 4
-"""Of fewer answers a median is an accident or two."""
+"""With fewer answers, one or two accidents decide the median."""
 FEWEST_FOR_SPREAD: Final = 5
 """Other raters needed before one can be called far from them."""
 ROBUST_DEVIATIONS: Final = 5.0
 LEAST_SPREAD: Final = 0.3
-"""Of log times: raters who happen to be alike make nobody an outlier."""
+"""Least spread of log times: raters who happen to be alike make nobody an outlier."""
 FEWEST_FOR_CONSTANT: Final = 6
-"""Six equal answers of a person who attends happen; so fewer prove nothing."""
+"""Six equal answers happen to attentive people too, so fewer prove nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One answer of one rater, as far as this rule looks at it."""
+    """One answer of one rater, with the facts that this rule needs."""
 
     rater: str
     passed: bool | None = None
-    """Whether a check was passed; None for what is no check."""
+    """True if a check was passed; None if the answer is no check."""
     counts: bool = True
-    """It is an answer on systems, and no check, practice or trial."""
+    """True for an answer on systems; False for a check, practice or trial."""
     seconds: float | None = None
     least_s: float = 0.0
-    """The part of `seconds` that meeting the replies takes at the least, where that is known."""
+    """The least part of `seconds` that hearing or reading the replies takes, if known."""
     chosen: Hashable | None = None
-    """The answer as it stood on the page, by place; None where places are not known."""
+    """The answer by its place on the page; None where places are not known."""
     preferred: str | None = None
     """The system it favours, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterQuality:
-    """What is known of one rater, and why they are left out (empty: they are not)."""
+    """Figures of one rater, and the reasons for leaving them out (empty: they count)."""
 
     rater: str
     answers: int
@@ -63,7 +64,7 @@ class RaterQuality:
 
     @property
     def excluded(self) -> bool:
-        """Whether any rule applies."""
+        """True if any rule applies."""
         return bool(self.reasons)
 
 
@@ -112,7 +113,7 @@ def _median_spare_s(given: Sequence[Given]) -> float | None:
 
 
 def _robust_distance(value: float, others: Sequence[float]) -> float:
-    """In robust deviations of log time; a tenth of a second at least, so that it has a logarithm."""
+    """Distance in robust deviations of log time; a tenth of a second at least, so that it has a logarithm."""
     if len(others) < FEWEST_FOR_SPREAD:
         return 0.0
     logs = np.log(np.maximum(others, 0.1))
@@ -121,7 +122,7 @@ def _robust_distance(value: float, others: Sequence[float]) -> float:
 
 
 def _is_habit(counted: Sequence[Given]) -> bool:
-    """One answer to everything, and not because one system was always the better and always stood in one place."""
+    """True for one answer to everything, unless one system was always the better and always in one place."""
     chosen = {answer.chosen for answer in counted}
     preferred = {answer.preferred for answer in counted}
     return len(chosen) == 1 and None not in chosen and (preferred == {None} or len(preferred) > 1)

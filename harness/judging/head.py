@@ -2,7 +2,7 @@
 
 No intercept and a linear score make it antisymmetric: exchanging the replies changes the sign and nothing else, so its
 flip rate is zero by construction. There is one head and none for each axis: with so few pairs an axis, such heads could
-hardly leave this one (on the gold pairs their scores correlated with it at 0.96 to 0.99), and would say one thing six times.
+hardly differ from this one (on the gold pairs their scores correlated with it at 0.96 to 0.99), and would repeat it six times.
 """
 
 from collections.abc import Mapping
@@ -32,16 +32,16 @@ class Head:
     version: str
 
     def scores(self, features: Array) -> Array:
-        """One score a reply: higher is better. Only differences mean anything; they are log odds."""
+        """One score per reply: higher is better. Only differences mean anything; they are log odds."""
         return np.asarray(features @ self.overall, dtype=np.float64)
 
     def save(self, path: Path) -> None:
-        """Write as npz."""
+        """Write the head as npz."""
         np.savez_compressed(path, overall=self.overall.astype(np.float32), version=np.array(self.version))
 
     @classmethod
     def load(cls, path: Path) -> "Head":
-        """Read what `save` wrote."""
+        """The head that `save` wrote."""
         with np.load(path, allow_pickle=False) as data:
             return cls(data["overall"].astype(np.float64), str(data["version"]))
 

@@ -1,6 +1,6 @@
 """Judges that other installed packages bring: a name in an entry-point group, and a callable that makes the judge.
 
-Such a judge is made before a batch starts, so that a package that is broken is said at once and by name, and not after every
+Such a judge is made before a batch starts, so that a broken package is reported at once and by name, and not after every
 call has been played. It is treated as every other judge from there on: checked on pairs with known answers, watched by
 canaries, its failures named.
 """
@@ -14,7 +14,7 @@ from harness.errors import UserError
 from harness.judging.judge import Judge
 
 ENTRY_POINT_GROUP: Final = "heart_voice_harness.judges"
-"""A name, and a callable `(options) -> Judge`; `options` is what `[extra]` of a judge's file says, else empty."""
+"""A name, and a callable `(options) -> Judge`; `options` is `[extra]` of a judge's file, else empty."""
 _ASKED_OF_ALL: Final = ("id", "family", "fingerprint", "concurrency", "orders_itself")
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}@\S{1,60}")
 
@@ -28,7 +28,7 @@ def make_installed(name: str, options: Mapping[str, Any]) -> Judge:
     """The judge of an entry point, not yet entered.
 
     Raises:
-        UserError: no package brings it, the package fails, or what it gives is no judge.
+        UserError: no package brings it, the package fails, or its object is no judge.
     """
     points = list(entry_points(group=ENTRY_POINT_GROUP, name=name))
     if not points:

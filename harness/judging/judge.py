@@ -1,7 +1,7 @@
-"""What a judge is: something that is shown two anonymous replies and says which is better, or fails by name.
+"""Protocol of a judge: it is shown two anonymous replies and says which is better, or fails with a named failure.
 
-Endpoints and the embedded judge share this protocol, so designs, caches, checks and canaries know no difference. A judge
-never raises anything but `JudgeFailure`: what cannot be judged is recorded missing, and nothing is guessed.
+Endpoints and the embedded judge share this protocol, so designs, caches, checks and canaries treat them alike. A judge
+never raises anything but `JudgeFailure`: questions without a verdict are recorded as missing, and nothing is guessed.
 """
 
 from collections.abc import Mapping
@@ -22,23 +22,23 @@ the judge's program broke on the question, which is nobody's fault but ours."""
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a judge is shown: the conversation and two replies in order. Nothing in it names a system."""
+    """The question to a judge: the conversation and two replies in order. Nothing in it names a system."""
 
     turns: tuple[Turn, ...]
     first: str
     second: str
     second_turns: tuple[Turn, ...] | None = None
-    """The conversation that the second reply answers, where it is not the first one's (replay); None: the same."""
+    """The conversation that the second reply answers, if it differs from the first one's (replay); None: the same."""
 
     @classmethod
     def of(cls, context: Context, first: Completion, second: Completion) -> "Question":
-        """The question for one context: its conversation, or where replies answer conversations of their own, theirs."""
+        """The question for one context: its conversation, or, where replies answer separate conversations, theirs."""
         turns, others = first.turns or context.turns, second.turns or context.turns
         return cls(turns, first.text, second.text, None if others == turns else others)
 
     @property
     def turns_of_second(self) -> tuple[Turn, ...]:
-        """What the second reply answers."""
+        """The conversation that the second reply answers."""
         return self.turns if self.second_turns is None else self.second_turns
 
     def swapped(self) -> "Question":
@@ -65,7 +65,7 @@ class Verdict:
     tokens_in: int = 0
     tokens_out: int = 0
     log_odds: float | None = None
-    """ln P(first is better) − ln P(second is better), of a judge that knows its own; what they are worth, a check says."""
+    """ln P(first is better) − ln P(second is better), for a judge that knows its own log odds; a check shows their worth."""
 
 
 class JudgeFailure(Exception):
@@ -79,27 +79,27 @@ class JudgeFailure(Exception):
 
 
 class Judge(Protocol):
-    """One judge with an identity. Use as `async with judge:` so that models and connections are let go."""
+    """One judge with an identity. Use as `async with judge:` so that models and connections are released."""
 
     @property
     def id(self) -> str:
-        """Name with version, as it stands in `Judgment.judge`."""
+        """Name with version, as in `Judgment.judge`."""
 
     @property
     def family(self) -> str:
-        """Model family; the judge keeps away from pairs where exactly one side is of it."""
+        """Model family; the judge does not judge pairs where exactly one side is of it."""
 
     @property
     def fingerprint(self) -> str:
-        """Everything that changes its answers (model, version, prompt, rubric, parameters), hashed."""
+        """Hash of everything that changes its answers (model, version, prompt, rubric, parameters)."""
 
     @property
     def concurrency(self) -> int:
-        """How many questions it takes at once."""
+        """Number of questions that it takes at once."""
 
     @property
     def orders_itself(self) -> bool:
-        """Whether its verdict cannot depend on the order shown, because it scores each reply alone."""
+        """True if its verdict cannot depend on the order shown, because it scores each reply alone."""
 
     async def compare(self, question: Question) -> Verdict:
         """Answer, or raise `JudgeFailure`."""

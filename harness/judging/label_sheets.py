@@ -1,9 +1,9 @@
-"""How good a labeller is: a stratified sample, two people who do not see each other's labels, what they settle, macro-F1.
+"""Check of a labeller against people: a stratified sample, two people who label independently, their settled labels, macro-F1.
 
-Sheets are CSV, because people fill them in a spreadsheet. They are blind: no system is named, items stand in an order of
-each sheet's own, and only the key, kept apart, leads back. Any mark in a strategy's cell says present, an empty cell absent;
-so that "absent" and "not looked at" differ, each row has a cell `done`. Where the two disagree, a sheet of those cells
-alone is written for both to settle; without it there is no consensus and no figure.
+Sheets are CSV, because people fill them in a spreadsheet. They are blind: no system is named, items are in a
+different order on each sheet, and only the key, stored separately, leads back. Any mark in a strategy's cell means present, an
+empty cell absent; so that "absent" and "not labelled yet" differ, each row has a cell `done`. Where the two disagree, a sheet
+of those cells alone is written for both to settle; without it there is no consensus and no figure.
 """
 
 import csv
@@ -33,7 +33,7 @@ Marks = Mapping[tuple[int, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class TwoLabellers:
-    """What two sheets say together. `kappa` over all cells; None without variation."""
+    """Agreement of two sheets. `kappa` over all cells; None without variation."""
 
     agreed: Marks
     disagreed: tuple[tuple[int, str, bool, bool], ...]
@@ -78,7 +78,7 @@ def labelling_sheet(contexts: Sequence[Context], sample: Sequence[Completion], s
 
 
 def sheet_key(sample: Sequence[Completion]) -> dict[int, tuple[str, str]]:
-    """Item number → (context, system), kept apart from the sheets."""
+    """Item number → (context, system), stored separately from the sheets."""
     return {n: (c.context_id, c.system) for n, c in enumerate(sample, start=1)}
 
 
@@ -93,7 +93,7 @@ def read_sheet(path: Path, items: Sequence[int]) -> Marks:
     for line, row in _rows(path, HEADER):
         item = _item(row, items, f"{path}:{line}")
         if item in seen:
-            raise UserError(f"{path}:{line}: item {item} stands twice")
+            raise UserError(f"{path}:{line}: item {item} is there twice")
         seen.add(item)
         if not _mark(row["done"], f"{path}:{line}: done"):
             raise UserError(f"{path}:{line}: item {item} is not marked as done")
@@ -106,7 +106,7 @@ def read_sheet(path: Path, items: Sequence[int]) -> Marks:
 
 
 def compare(first: Marks, second: Marks) -> TwoLabellers:
-    """Where two people agree, and what they have to settle."""
+    """The agreement of two people, and the cells that they have to settle."""
     confusion = np.zeros((2, 2))
     for cell, present in first.items():
         confusion[int(present), int(second[cell])] += 1
@@ -134,7 +134,7 @@ def settling_sheet(
 
 
 def read_settled(path: Path, disagreed: Sequence[tuple[int, str, bool, bool]]) -> Marks:
-    """What was settled.
+    """The settled cells.
 
     Raises:
         UserError: unreadable, or a cell that is still open.
@@ -196,7 +196,7 @@ def _mark(cell: str, where: str) -> bool:
 
 
 def _cell(text: str) -> str:
-    """Others' text, which a spreadsheet must not run as a formula."""
+    """A cell with text of others, written so that no spreadsheet runs it as a formula."""
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 

@@ -1,9 +1,10 @@
-"""Pairs with known answers: the gold pairs, on which every judge's accuracy is measured. All written for this project.
+"""Pairs with known answers: the gold pairs, on which every judge's accuracy is measured. All were written for this project.
 
 A line of the file is one conversation with replies that serve it and replies that fail it on one named axis at a named
 difficulty. `easy` fails openly, `medium` fails plainly, `hard` is kind and fluent and still worse. The sets that the embedded
-judge was fitted and held out on have the same layout and stay with the benchmarks that read them; no two sets share a context
-or a reply. No field says how long a reply may be: that length does not tell the better from the worse is measured by the tests.
+judge was fitted and held out on have the same layout and are stored with the benchmarks that read them; no two sets share a
+context or a reply. No field limits the length of a reply: tests measure that length does not separate better from worse
+replies.
 """
 
 import json

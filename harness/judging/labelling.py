@@ -1,9 +1,9 @@
 """Strategies of a reply and reasons of a verdict, labelled by a model under a strict schema, with evidence that must occur.
 
 A labeller may only call something present if it can quote the words that show it; a quotation that does not occur in the
-text is turned into `uncertain`, not into absence, because what failed is the evidence. Probabilities between the two
+text is turned into `uncertain`, not into absence, because only the evidence failed. Probabilities between the two
 thresholds are `uncertain` too. How good a labeller is depends on the model and is not measured here: two people label a
-sample, and it is held against them (`harness.judging.label_sheets`).
+sample, and it is compared with them (`harness.judging.label_sheets`).
 """
 
 import json

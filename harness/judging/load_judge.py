@@ -1,4 +1,4 @@
-"""From a judge's name to a judge that can be asked.
+"""A judge by its name, ready to be asked.
 
 The embedded judge and a local model need weights, which the caller resolves to paths; an endpoint needs its key in the
 environment. All are checked here, before a batch starts.
@@ -22,7 +22,7 @@ EMBEDDED_WEIGHTS = ("minilm-l6",)
 
 
 def weights_of(settings: JudgeSettings) -> tuple[str, ...]:
-    """What a judge needs on disk: names that the model store resolves, or the path of the user's own file."""
+    """The weights that a judge needs on disk: names that the model store resolves, or the path of the user's own file."""
     if settings.api == "embedded":
         return EMBEDDED_WEIGHTS
     return (settings.model,) if settings.api == "local" and settings.model else ()

@@ -1,12 +1,12 @@
-"""A language model on this machine as judge: llama.cpp, one letter by its probabilities, in both orders.
+"""A language model on this machine as judge: llama.cpp, the probabilities of one letter, in both orders.
 
-The server is the one that a cascade starts for itself, as a child that dies with this process. One question after
-another is put to it, because the gain lies in the prefix that two questions share (`letters`), and a server with several slots
-would spread questions on one context over them. What is asked of a pair is asked in an order of its own, whichever way round
-it was given, so that the verdict cannot depend on the order shown.
+The server is the one that a cascade starts for itself, as a child that dies with this process. Questions
+are asked one after another, because two questions share a prefix that is read once (`single_token`), and a server with several
+slots would spread questions on one context over them. The order of a pair is fixed by the judge itself, whichever order
+was given, so that the verdict cannot depend on the order shown.
 
-The log odds of a model say how sure it sounds, and not how often it is right. So they stand in the verdict as they are, the
-check against people draws how often it is right at each of them, and no strength is stated: every verdict weighs alike.
+The log odds of a model say how sure it seems, and not how often it is right. So they are stored in the verdict as they are, the
+check against people shows how often it is right at each of them, and no strength is stated: every verdict weighs the same.
 """
 
 import asyncio
@@ -30,9 +30,9 @@ from harness.scenarios.context import Turn
 
 METHOD: Final = "letters-1"
 NO_STRENGTH: Final = 1
-"""Every verdict's and every mark's: the least, where nothing has shown what the odds are worth."""
+"""Strength of every verdict and mark: the least, because nothing has shown what the odds are worth."""
 AXIS_IS_CLEAR_FROM: Final = 1.7
-"""Averaged log odds from which an axis has a winner: 85 to 15, as the embedded judge has it."""
+"""Averaged log odds from which an axis has a winner: 85 to 15, as in the embedded judge."""
 _TRIAL: Final = Question((Turn(role="seeker", text="I lost my keys."),), "That is a nuisance. Where were you last?", "Bananas.")
 
 
@@ -131,7 +131,7 @@ class LocalJudge:
         return _Read({name: letters.both_orders(one, other) for name, one, other in pairs}, tokens)
 
     async def _log_odds(self, shown: Question, name: str) -> tuple[float, int]:
-        # A model that was taught to think aloud first would have no letter as its next token.
+        # The next token of a model that was taught to think aloud first would be no letter.
         said = {
             "messages": [{"role": "user", "content": letters.message(shown, name)}],
             "chat_template_kwargs": {"enable_thinking": False},
@@ -211,7 +211,7 @@ def _place(question: Question) -> tuple[str, list[str], str]:
 
 
 def _winner(odds: float, as_given: bool) -> Place:
-    """An exact tie goes to the reply that comes first in the order of their letters, whichever way round they were given."""
+    """The winner; an exact tie goes to the reply that is first in alphabetical order, whichever order was given."""
     return "first" if odds > 0 or (odds == 0 and as_given) else "second"
 
 

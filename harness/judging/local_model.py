@@ -1,8 +1,8 @@
-"""A language model on this machine as a judge: which file it is, and whether it can be asked at all.
+"""Identity of a language model on this machine as a judge, and the test that it can be asked at all.
 
-A verdict belongs to the exact weights that gave it, so a model is known by the SHA-256 of its file and not by its name alone.
-Whether it was taught to answer (a chat model) is read from the file's own header before anything is loaded: a base model
-goes on writing where it should answer, and its letters mean nothing.
+A verdict belongs to the exact weights that gave it, so a model is identified by the SHA-256 of its file and not by its name
+alone. The file's own header shows that it is a chat model, taught to answer, before anything is loaded: a base model continues
+the text where it should answer, and its letters mean nothing.
 
 The header is searched for single entries, not parsed: a whole parse lists every token of the vocabulary, which took 3 s
 for a model of 135 million weights. An entry is its name with its length before it (GGUF specification, version 3).
@@ -30,12 +30,12 @@ _LONGEST_HEADER: Final = 256 * 2**20
 """Bytes searched: vocabularies of 262,000 tokens, the largest there are, take some 10 MB."""
 _LONGEST_TEXT: Final = 1 << 20
 _MOST_NAME: Final = 40
-"""Characters of a file's name in the judge's version, which stands in every row."""
+"""Characters of a file's name in the judge's version, which is in every row."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that can be asked: `version` names file and bytes, `family` is that of its maker's name."""
+    """A model that can be asked: `version` names file and bytes, `family` is named after its maker."""
 
     model: str
     version: str
@@ -65,7 +65,7 @@ def identify(model: str) -> LocalModel:
 
 
 def hold_chat_model(path: Path) -> str:
-    """The name that a chat model's file gives itself; empty where it gives none.
+    """The name that a chat model's file states; empty if it states none.
 
     Raises:
         UserError: unreadable, no GGUF, or a model without a chat template.

@@ -1,11 +1,11 @@
-"""Replies that people rated, from a file of somebody else's: the only ground on which a judge may be called trusted.
+"""Replies that people rated, from a file made by others: the only ground on which a judge may be called trusted.
 
-A judge that is right on pairs of this project knows the taste of their author. So it is held against ratings by others: one row
-is what one rater gave one reply to one conversation on one dimension. A reply's worth is the mean over raters and dimensions,
-on a scale from 0 to 1; unkind dimensions are reversed. Two replies to the same conversation make a pair, the better one the
-one with the higher worth. *Clear* is a gap of a third of the scale or more: below that raters differ among themselves.
+A judge that is right on pairs of this project knows the taste of their author. So it is compared with ratings by others: one
+row is the score that one rater gave one reply to one conversation on one dimension. A reply's worth is the mean over raters and
+dimensions, on a scale from 0 to 1; unkind dimensions are reversed. Two replies to the same conversation make a pair, the better
+one the one with the higher worth. *Clear* is a gap of a third of the scale or more: below that raters differ among themselves.
 
-Read are CSV and JSON Lines with `context, reply, rater, dimension, score`, or, where people compared two replies,
+It reads CSV and JSON Lines with `context, reply, rater, dimension, score`, or, where people compared two replies,
 `context, reply_a, reply_b, rater, preferred` (`a`, `b` or `tie`), and the published folder of Kumar et al. 2025
 ("When LLMs are reliable for judging empathic communication"), whose `lend_an_ear` rates whole conversations on three prompts:
 conversations on one prompt are pairs, the supporter's turns joined.
@@ -32,11 +32,12 @@ UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented",
 marked so in the file by a minus before its name."""
 PREFERENCES: Final = ("context", "reply_a", "reply_b", "rater", "preferred")
 PREFERRED: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
-"""What `preferred` may say, and the share of the vote that it gives to `reply_a`."""
+"""Values of `preferred`, and the share of the vote that each gives to `reply_a`."""
 CLEAR: Final = 1 / 3
-"""Of the scale: closer replies are a matter of the rater, and figures of them stand apart."""
+"""Share of the scale: closer replies depend on the rater, and their figures are shown separately."""
 EXPERTS: Final = "expert"
-"""Files of people with training begin so in the published folder; crowd and models stand beside and are not read."""
+"""Files of people with training begin so in the published folder; files of crowd raters and models are beside them and are not
+read."""
 ROUNDS: Final = 4
 """Times that each reply meets two others where there is one reply a context: eight opponents separate nine shares of pairs won,
 for four questions a reply."""
@@ -46,7 +47,7 @@ PUBLISHED_SCALE: Final = (1.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater gave one reply on one dimension, as it stands in the file."""
+    """One rater's score for one reply on one dimension, as in the file."""
 
     context: str
     reply: str
@@ -57,7 +58,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Which of two replies to one conversation one rater preferred: 1 the first, 0 the second, ½ neither."""
+    """One rater's preference between two replies to one conversation: 1 the first, 0 the second, ½ neither."""
 
     context: str
     first: str
@@ -66,7 +67,7 @@ class Preference:
     for_first: float
 
     def as_ratings(self) -> tuple[Rating, Rating]:
-        """The vote as a share of pairs won, which is what a reply is worth in such a file."""
+        """The vote as a share of pairs won, which is a reply's worth in such a file."""
         given = (self.first, self.for_first), (self.second, 1 - self.for_first)
         first, second = (Rating(self.context, reply, self.rater, "preferred", score) for reply, score in given)
         return first, second
@@ -74,7 +75,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class PeoplesPair:
-    """Two replies to one conversation of which people rated one higher; `gap` is of the scale, above 0 and up to 1."""
+    """Two replies to one conversation of which people rated one higher; `gap` is a share of the scale, above 0 and up to 1."""
 
     context: str
     turns: tuple[Turn, ...]
@@ -82,7 +83,7 @@ class PeoplesPair:
     worse: str
     gap: float
     worse_turns: tuple[Turn, ...] | None = None
-    """The conversation that the worse reply answers, where it is not the better one's; `worse_context` is its text."""
+    """The conversation that the worse reply answers, if it differs from the better one's; `worse_context` is its text."""
     worse_context: str = ""
 
     @property
@@ -99,7 +100,7 @@ class PeoplesLabels:
     ratings: tuple[Rating, ...]
     scale: tuple[float, float]
     preferences: tuple[Preference, ...] = ()
-    """Where people compared replies: then only what they compared is a pair, and `ratings` are their votes."""
+    """Set where people compared replies: then only replies that they compared are a pair, and `ratings` are their votes."""
 
     def pairs(self, raters: frozenset[str] | None = None) -> tuple[PeoplesPair, ...]:
         """Every pair of replies to one conversation that people did not rate alike (by `raters`; None: by all)."""
@@ -117,10 +118,10 @@ class PeoplesLabels:
         )
 
     def across(self, seed: int) -> tuple[PeoplesPair, ...]:
-        """Pairs of replies to different conversations, each reply in about `2 * ROUNDS` of them, by lot.
+        """Pairs of replies to different conversations, each reply in about `2 * ROUNDS` of them, at random.
 
-        For files with one reply a context: what wins such a pair is the reply that serves its own conversation better, and
-        only the order of all replies means something.
+        For files with one reply per context: the winner is the reply that serves its own conversation better, and only the
+        order of all replies has a meaning.
         """
         worth = worths(self.ratings, self.scale)
         rng, found = random.Random(f"across {seed}"), {}
@@ -136,8 +137,8 @@ class PeoplesLabels:
         return tuple(found.values())
 
     def leanings_of(self, rater: str) -> Callable[[PeoplesPair], float | None]:
-        """A function of a pair: 1 where this rater holds the better reply for better too, -1 for worse, 0 for alike; None
-        where the rater did not see both."""
+        """A function of a pair: 1 where this rater too rates the better reply higher, -1 lower, 0 the same; None where the
+        rater did not see both."""
         if self.preferences:
             votes = {
                 (p.context, *((p.first, p.second) if turned else (p.second, p.first))): (2 * p.for_first - 1)
@@ -172,8 +173,8 @@ def worths(ratings: Iterable[Rating], scale: tuple[float, float]) -> Mapping[tup
 
 
 def conversation(context: str) -> tuple[Turn, ...]:
-    """A conversation from lines that begin with `Seeker:` or `Supporter:`. A line that begins with neither goes on with the
-    turn before it, and is the seeker's where there is none."""
+    """A conversation from lines that begin with `Seeker:` or `Supporter:`. A line that begins with neither continues
+    the turn before it, and is the seeker's where there is none."""
     turns: list[Turn] = []
     for line in context.replace("\r", "\n").split("\n"):
         who, colon, said = line.partition(":")
@@ -217,8 +218,8 @@ def read_labels(path: Path, scale: tuple[float, float]) -> PeoplesLabels:
 
 
 def _preferred(preferences: Iterable[Preference]) -> Iterator[PeoplesPair]:
-    """Pairs of which more than half of the votes went to one side; the gap is what is left of them when the others are taken
-    off, so that three raters who agree give 1 and two against one a third."""
+    """Pairs of which more than half of the votes went to one side; the gap is the share of these votes minus that of the
+    others, so that three raters who agree give 1 and two against one a third."""
     votes: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for p in preferences:
         turned = p.first > p.second

@@ -1,13 +1,13 @@
-"""Sentences that speak to whoever scores, and not to the seeker.
+"""Test for sentences that speak to the judge, and not to the seeker.
 
 Such a sentence is an attack on the judge, so it costs much; a mistake then costs an honest reply as much. So no word alone is
-enough: supporters say "they will judge you", "pick up a phone", "prefer this job" and "<3". What counts is what no supporter
-says: an order to forget instructions, a verdict on a reply, a choice among replies, a call upon the judge, a form that only a
-program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so nothing but the lone letters
-A and B hangs on either.
+enough: supporters say "they will judge you", "pick up a phone", "prefer this job" and "<3". Only sentences count that no
+supporter says: an order to forget instructions, a verdict on a reply, a choice among replies, a call upon the judge, a form
+that only a program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so nothing but the lone
+letters A and B hangs on either.
 
 Chosen on supporters' turns of ESConv's training part (Liu et al. 2021), which are honest and by strangers; docs/judging.md has
-what it takes of those held out.
+the share that it takes of those held out.
 """
 
 import re
@@ -48,5 +48,5 @@ _TO_THE_JUDGE: Final = re.compile("|".join(_SIGNS), re.IGNORECASE)
 
 
 def addresses_judge(sentence: str) -> bool:
-    """Whether a sentence speaks to whoever scores, and not to the seeker."""
+    """True if a sentence speaks to the judge, and not to the seeker."""
     return bool(_TO_THE_JUDGE.search(sentence))

@@ -1,8 +1,8 @@
 """People's votes: five options, a reason, the rater, the time taken, quality checks; from CSV to `Judgment` rows.
 
-A vote is the same row as a judge's verdict, so that nothing after it needs to know, and it is worth the same whichever door it
-came through: votes from a file and from a listening test are made into rows here. The file keeps every vote; who is left out
-(`exclusion`) is computed and reversible: calling again with `keep_excluded` gives all rows back.
+A vote is the same row as a judge's verdict, so that later steps need no distinction, and it counts the same whatever its
+source: votes from a file and from a listening test become rows here. The file contains every vote; the raters that are left out
+(`exclusion`) are computed, and this is reversible: calling again with `keep_excluded` gives all rows back.
 """
 
 import csv
@@ -20,14 +20,14 @@ from harness.store.judgment import Judgment, Presentation, Winner
 Option = Literal["a_much", "a_slightly", "same", "b_slightly", "b_much"]
 _STEPS: Final[Mapping[Option, int]] = {"a_much": -2, "a_slightly": -1, "same": 0, "b_slightly": 1, "b_much": 2}
 _STRENGTH: Final = {0: 1, 1: 2, 2: 5}
-"""By steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the order,
-so what matters is that it is the same for every vote.
+"""Strength by steps from the tie, on the judges' scale of five: `slightly` is their 2, `much` their 5. The rating uses only the
+order, so what matters is that it is the same for every vote.
 """
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
 
 
 class Vote(BaseModel):
-    """One line of the CSV. `shown_first` says which side the rater met first; words are those of both replies."""
+    """One line of the CSV. `shown_first` is the side that the rater heard or read first; words are those of both replies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -42,7 +42,7 @@ class Vote(BaseModel):
     seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     words: Annotated[int, Field(ge=0)] | None = None
     check: Option | None = None
-    """On a quality check: the answer that is right; such a vote is not a verdict on systems."""
+    """For a quality check, the right answer; such a vote is not a verdict on systems."""
     presentation: Presentation = "written"
     condition: Annotated[str, StringConstraints(max_length=500)] = ""
     """The line condition that the replies were heard in; empty: the run's only one."""
@@ -53,7 +53,7 @@ def read_votes(
 ) -> tuple[Vote, ...]:
     """Read a CSV of votes with a header line.
 
-    `presentation` is that of lines that name none; `problem` says what is wrong with a vote that reads well.
+    `presentation` is that of lines that name none; `problem` returns what is wrong with a vote whose format is right.
 
     Raises:
         UserError: unreadable, a column unknown or missing, a bad value, nothing in it; names file, line and column.
@@ -106,7 +106,7 @@ def vote_row(
 
 
 def numbered(rows: Iterable[Judgment]) -> tuple[Judgment, ...]:
-    """The rows, the second vote of a rater on one pair, presentation and condition told from the first."""
+    """The rows, with a second vote of a rater on one pair, presentation and condition numbered."""
     seen: Counter[tuple[str, ...]] = Counter()
     found = []
     for row in rows:
@@ -122,7 +122,7 @@ def raters_of(votes: Iterable[Vote]) -> tuple[RaterQuality, ...]:
 
 
 def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple[Judgment, ...]:
-    """The votes as rows, without quality checks and (unless told otherwise) without excluded raters."""
+    """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
     return numbered(
         vote_row(

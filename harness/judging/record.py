@@ -1,7 +1,7 @@
-"""How a batch was asked, kept beside the verdicts it made: seed, design, what is missing and why, and when it was ended.
+"""Record of a batch, stored beside its verdicts: seed, design, what is missing and why, and when it was ended.
 
-A row says what was answered. That a question was put and got no answer, or was left out because it was enough, stands
-nowhere in the rows; without it nobody could tell a complete board from what a failing endpoint left of one.
+A row holds an answer. The rows do not show that a question was asked and got no answer, or was left out because the batch
+ended early; without that a complete board and the rest that a failing endpoint left would be the same.
 """
 
 import re
@@ -27,7 +27,7 @@ class _Strict(BaseModel):
 
 
 class StopLook(_Strict):
-    """One planned look: after how many contexts and verdicts, with bands of which level, and what they told apart."""
+    """One planned interim analysis: the contexts and verdicts so far, the level of the bands, and the gaps found."""
 
     contexts: int
     verdicts: int
@@ -44,15 +44,16 @@ class Stop(_Strict):
     unasked: int
 
     def in_words(self) -> str:
-        """One sentence for whoever reads a rating made of these verdicts."""
+        """One sentence for readers of a rating made of these verdicts."""
         last = self.looks[-1] if self.looks else None
         if last is None or not last.apart:
-            return f"Judging was to end once the {self.goal} was told apart; it never was, and every question was asked."
+            return f"Judging was to end once the {self.goal} was separated; it never was, and every question was asked."
         if not self.unasked:
-            return f"Judging was to end once the {self.goal} was told apart; it was, with every question asked."
+            return f"Judging was to end once the {self.goal} was separated; it was, with every question asked."
         return (
-            f"Judging ended early, after {last.contexts} contexts, when the {self.goal} was told apart "
-            f"(look {len(self.looks)}, bands of {last.level:.1%}); see docs/statistics.md on intervals after such an end."
+            f"Judging ended early, after {last.contexts} contexts, when the {self.goal} was separated "
+            f"(interim analysis {len(self.looks)}, bands of {last.level:.1%}); see docs/statistics.md on intervals after "
+            "such an end."
         )
 
 
@@ -62,7 +63,7 @@ class JudgingRecord(_Strict):
     judge: str
     presentation: Presentation
     condition: str = ""
-    """The line condition; empty in a record from before conditions were judged apart."""
+    """The line condition; empty in a record from before conditions were judged separately."""
     seed: int
     design: dict[str, Any]
     comparisons: int
@@ -95,13 +96,13 @@ def record_of(
 
 
 def stop_of(rule: UntilSeparated, unasked: int) -> Stop:
-    """What the rule saw."""
+    """The record of a rule and of what it found."""
     looks = [StopLook.model_validate(asdict(look) | {"gaps": [asdict(g) for g in look.gaps]}) for look in rule.looks]
     return Stop(goal=rule.goal, looks=looks, unasked=unasked)
 
 
 def write_record(run: Path, record: JudgingRecord) -> None:
-    """Keep it in the run's folder, in place of an earlier one of this judge, presentation and condition."""
+    """Store it in the run's folder, in place of an earlier one of this judge, presentation and condition."""
     judge = re.sub(r"[^a-zA-Z0-9.@+-]", "-", record.judge)
     path = run / FOLDER / f"{judge}.{record.presentation}.{plain_name(record.condition) or 'any'}.json"
     path.parent.mkdir(exist_ok=True)

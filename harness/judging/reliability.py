@@ -1,8 +1,8 @@
-"""How often a judge is right at each strength that it states: its reliability curve, as a table.
+"""Reliability curve of a judge, as a table: how often it is right at each strength that it states.
 
-A strength is worth what it tells of being right. A judge that states 5 and is right no more often than at 4 says nothing with
-it, and a rating that weighs by strength believes it all the same. Judges that know their own odds are read by the
-probability that these amount to, all others by their strength 1 to 5 (DeGroot and Fienberg 1983, "The comparison and evaluation
+A strength is useful only if it predicts being right. A judge that states 5 and is right no more often than at 4 adds nothing
+by it, but a rating that weighs by strength counts it all the same. Judges that know their own odds are grouped by the
+probability that these odds give, all others by their strength 1 to 5 (DeGroot and Fienberg 1983, "The comparison and evaluation
 of forecasters").
 """
 
@@ -14,11 +14,11 @@ from harness.judging.judge import Verdict
 from harness.store.judgment import Reliability
 
 BINS: Final = ((0.5, 0.6), (0.6, 0.75), (0.75, 0.9), (0.9, 1.01))
-"""Of the probability that the chosen reply is better, from and to (exclusive): few, so that each holds enough verdicts."""
+"""Bands of the probability that the chosen reply is better, from and to (exclusive): few, so that each has enough verdicts."""
 
 
 def reliability(said: Sequence[tuple[Verdict, bool]]) -> tuple[Reliability, ...]:
-    """The curve of verdicts and whether each was right; levels that no verdict is at are left out."""
+    """The curve of verdicts, each with True if it was right; levels that no verdict is at are left out."""
     groups: dict[tuple[float, str], list[tuple[float | None, bool]]] = {}
     for verdict, right in said:
         if verdict.log_odds is None:

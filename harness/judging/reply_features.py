@@ -1,11 +1,11 @@
-"""One reply in its conversation as one vector: what it does, what it means, how its sentences lie, and whether it fits.
+"""One reply in its conversation as one vector: its acts, its meaning, its sentences, its fit and its length.
 
 Six blocks. Discourse acts are counted (`harness.judging.discourse`); the whole reply is embedded; so is each sentence, of
-which the mean and the greatest value per dimension are kept, because one dismissive sentence spoils a kind reply and a
-mean hides it. *Fit* says how near the reply lies to what the seeker said: whole to whole, sentence to sentence, and token
-to token. A kind reply to somebody else is told from a kind reply to this seeker mostly by that block: on origins left out
+which the mean and the greatest value per dimension are used, because one dismissive sentence spoils a kind reply and a
+mean hides it. *Fit* is how near the reply is to the seeker's words: whole to whole, sentence to sentence, and token
+to token. Mostly that block separates a kind reply to somebody else from a kind reply to this seeker: on origins left out
 of the fit, 71 % of such pairs were right with it and 64 % without (`benchmarks/judging_fit.py --blocks`). *Length* is
-counted because people's ratings rise with what a reply has room for; it saturates, so that nothing is won by talking on.
+counted because people's ratings rise with the room that a reply takes; it saturates, so that talking longer wins nothing.
 
 A vector belongs to one reply alone, so a difference of two is antisymmetric by construction.
 """
@@ -31,7 +31,7 @@ BLOCKS: tuple[tuple[str, int], ...] = (
 )
 SIZE = sum(size for _, size in BLOCKS)
 TURNS_KEPT_IN_MIND = 4
-"""Seeker's turns that a reply may refer to. Older ones are in few replies, and each costs a reading."""
+"""Seeker's turns that a reply may refer to. Older ones are in few replies, and each has to be encoded."""
 LENGTHS_WORDS = (30, 80, 160)
 """Where a reply's length saturates: a spoken reply, a long one, and a forum's."""
 
@@ -68,7 +68,7 @@ def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: Sente
 
 
 class _Seeker:
-    """What the seeker said, as vectors."""
+    """The seeker's words as vectors."""
 
     def __init__(self, last: Vectors, over_all: Vectors, sentences: Vectors, tokens: Vectors) -> None:
         self._last, self._over_all, self._sentences, self._tokens = last, over_all, sentences, tokens

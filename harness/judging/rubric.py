@@ -1,9 +1,9 @@
-"""The rubric: what each axis asks, in our own words, with contrasting examples, and the prompt that carries it.
+"""The rubric: the question of each axis, in our own words, with contrasting examples, and the prompt that contains it.
 
 The five axes are HEART's (sections 9.1 and 9.5); the sentences and the examples are written for this project. Each axis
-has one reply that has it and one that lacks it, about the same length, so that what the example teaches is the axis and
+has one reply that has it and one that lacks it, about the same length, so that the example teaches the axis and
 not the length. Replies and history are handed over as JSON strings inside a data block, because a reply is untrusted text:
-it may say "choose me", and a JSON string cannot close the block it stands in.
+it may say "choose me", and a JSON string cannot close the block around it.
 """
 
 import hashlib
@@ -83,7 +83,7 @@ CHECKLIST = (
 
 
 def system_prompt() -> str:
-    """The standing instructions of a judge."""
+    """The general instructions of a judge."""
     axes = "\n".join(
         f"- {axis.letter} ({axis.name}): {axis.asks}\n  Has it: “{axis.has_it}”\n  Lacks it: “{axis.lacks_it}”"
         for axis in AXES_TEXT
@@ -117,7 +117,7 @@ def _told(turns: Sequence[Turn]) -> list[dict[str, str]]:
 
 
 def rubric_hash() -> str:
-    """Changes whenever a word of the rubric or of the prompt does."""
+    """Hash that changes whenever a word of the rubric or of the prompt does."""
     return hashlib.sha256((RUBRIC_VERSION + system_prompt()).encode()).hexdigest()[:16]
 
 

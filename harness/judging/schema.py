@@ -1,7 +1,7 @@
 """The strict form of a judge's answer, and its only reader.
 
-A judge's reply is untrusted: the texts it read may have told it what to write. So the reader accepts exactly one JSON
-object of exactly this shape and nothing near it. Duplicate keys are refused, because two readers may each believe another
+A judge's reply is untrusted: the texts that it read may contain instructions. So the reader accepts exactly one JSON
+object of exactly this shape and nothing near it. Duplicate keys are refused, because two readers may each take a different
 one; so are trailing words, other types for numbers, and keys that were not asked for.
 """
 
@@ -92,7 +92,7 @@ def parse_answer(text: str) -> Verdict:
 
 
 def answer_schema() -> dict[str, Any]:
-    """The JSON schema given to servers with structured output: every key required, none besides."""
+    """The JSON schema given to servers with structured output: every key is required, no other is allowed."""
     mark = {
         "anyOf": [
             {"type": "null"},

@@ -1,7 +1,7 @@
-"""Meaning as numbers: all-MiniLM-L6-v2 sentence embeddings, on the CPU, without torch.
+"""Sentence embeddings by all-MiniLM-L6-v2, on the CPU, without torch.
 
 The weights come as a zip of safetensors (Apache-2.0); CTranslate2, which the recogniser brings anyway, runs such an encoder
-in int8 at a few milliseconds a reply. The file is laid out in CTranslate2's form once, beside the zip.
+in int8 at a few milliseconds a reply. The file is converted to CTranslate2's form once, beside the zip.
 """
 
 import json
@@ -23,9 +23,9 @@ from harness.models import made_files
 LAYOUT_VERSION = 1
 DIMENSIONS = 384
 LONGEST_TOKENS = 256
-"""What the model was trained to read; a reply meant to be spoken is far shorter."""
+"""Tokens that the model was trained to read; a reply meant to be spoken is far shorter."""
 BATCH_TOKENS = 1_024
-"""Read at once, padding included: 60 words and their sentences fit twice, and memory stays within a few megabytes."""
+"""Tokens read at once, padding included: 60 words and their sentences fit twice, and memory stays within a few megabytes."""
 _LAYERS, _HEADS = 6, 12
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 
@@ -46,7 +46,7 @@ class SentenceEncoder:
 
     @classmethod
     def load(cls, zip_path: Path, threads: int = 2) -> "SentenceEncoder":
-        """Load the encoder, laying it out first if that has not been done.
+        """Load the encoder, after converting it if that has not been done.
 
         Raises:
             UserError: the file is missing or damaged; or the `local` extra is not installed.
@@ -91,7 +91,7 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def _by_length(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The texts' places, shortest first, in batches of at most `BATCH_TOKENS` tokens with their padding."""
+    """Indices of the texts, shortest first, in batches of at most `BATCH_TOKENS` tokens with their padding."""
     batch: list[int] = []
     for n in sorted(range(len(lengths)), key=lambda place: lengths[place]):
         if batch and (len(batch) + 1) * lengths[n] > BATCH_TOKENS:
@@ -109,7 +109,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _lay_out(zip_path: Path, folder: Path) -> None:
-    """Write CTranslate2's form, then rename into place, so that a killed run leaves nothing half done."""
+    """Write CTranslate2's form, then rename into place, so that a killed run leaves no unfinished file."""
     scratch = Path(tempfile.mkdtemp(prefix=".ct2-", dir=folder.parent))
     try:
         try:

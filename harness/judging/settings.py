@@ -1,9 +1,9 @@
-"""Judges on file: one TOML per judge, shipped or the user's own.
+"""Settings of judges from files: one TOML per judge, shipped or the user's own.
 
-`local:NAME` and `local:FILE.gguf` need no file: such a judge is known by its model's bytes.
+`local:NAME` and `local:FILE.gguf` need no file: such a judge is identified by its model's bytes.
 
 A judge's identity is part of every verdict and of the cache key, so the file names id, family and version, and a file
-that says something this program would ignore is refused. Keys are named by environment variable and never held here.
+with a field that this program would ignore is refused. Keys are named by environment variable and never stored here.
 """
 
 import tomllib
@@ -34,11 +34,12 @@ class JudgeSettings(BaseModel):
     api: Literal["openai", "anthropic", "embedded", "local", "installed"] = "openai"
     base_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
     model: str = ""
-    """What the server calls it; for `local` a weight's name or the path of a GGUF file; for `installed` its entry point."""
+    """The model's name on the server; for `local` a weight's name or the path of a GGUF file; for `installed` its entry
+    point."""
     key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
     """Environment variable that holds the key; none for a local server."""
     structured: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """What the server can enforce. The answer is validated here in every case."""
+    """The format that the server can enforce. The answer is validated here in every case."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, Field(ge=64, le=32_000)] = 600
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -48,24 +49,24 @@ class JudgeSettings(BaseModel):
     attempts: Annotated[int, Field(ge=1, le=20)] = 5
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     threads: Annotated[int, Field(ge=1, le=256)] | None = None
-    """Of a local model; None takes every core that this process may use."""
+    """Threads of a local model; None takes every core that this process may use."""
     gpu_layers: Annotated[int, Field(ge=0, le=999)] = 0
-    """Of a local model: so many of its layers are put on a GPU, where llama.cpp was built for one."""
+    """Layers of a local model that are put on a GPU, where llama.cpp was built for one."""
     context_tokens: Annotated[int, Field(ge=512, le=1_000_000)] = 8_192
-    """What a local model can read at once: instructions, conversation and both replies."""
+    """Tokens that a local model can read at once: instructions, conversation and both replies."""
     price_in: Annotated[float, Field(ge=0)] | None = None
     """US dollars per million prompt tokens; null when not known, then the dry run prints no cost."""
     price_out: Annotated[float, Field(ge=0)] | None = None
 
     @property
     def runs_here(self) -> bool:
-        """Whether it costs this machine's time and no money."""
+        """True if it costs this machine's time and no money."""
         return self.api in ("embedded", "local")
 
     @property
     def orders_itself(self) -> bool:
-        """Whether its verdict cannot depend on the order shown, so that it is asked no audits of that. An installed judge says
-        so itself, once it is made; until then audits are reckoned with."""
+        """True if its verdict cannot depend on the order shown, so that no audits of that are asked. An installed judge states
+        it itself, once it is made; until then audits are counted."""
         return self.api in ("embedded", "local")
 
 
@@ -131,7 +132,7 @@ def _validated(given: dict[str, object], where: str) -> JudgeSettings:
 
 
 def _refuse_unlike(settings: JudgeSettings, where: str) -> None:
-    """Verdicts stand under the judge's own id, so a file that calls it otherwise would name a judge that never answers."""
+    """Refuse a file that gives another id: verdicts have the judge's own id, so the file's judge would never answer."""
     made = make_installed(settings.model, settings.extra)
     if (made.id, made.family) != (f"{settings.id}@{settings.version}", settings.family):
         raise UserError(

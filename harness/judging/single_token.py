@@ -1,12 +1,13 @@
-"""One letter instead of a written verdict: what is asked of a small local model, and how its probabilities are read.
+"""One letter instead of a written verdict: the question to a small local model, and the reading of its probabilities.
 
-A small model that writes a verdict in JSON loses its way in the form, and says how sure it is in a number that it never learnt
-to mean. The probability that it gives to the letters A and B is there in any case, for the price of one token. It leans on
-the place as well as on the reply, so both orders are asked and the log odds averaged: a lean that is the same in both
-cancels, and what is left belongs to the replies (the two orders of Zheng et al. 2023, "Judging LLM-as-a-Judge", in log odds).
+A small model that writes a verdict in JSON makes mistakes in the format, and states how sure it is in a number whose meaning it
+never learnt. The probability that it gives to the letters A and B is there in any case, for the price of one token. It depends
+on the place as well as on the reply, so both orders are asked and the log odds averaged: a position bias that is the same in
+both cancels, and the rest belongs to the replies (the two orders of Zheng et al. 2023, "Judging LLM-as-a-Judge", in log odds).
 
-The words stand in the order in which they change: instructions, conversation, replies, question. A server that keeps the
-prefix of its last prompt then reads the conversation once a context, the replies twice a pair, and only the question anew.
+The parts are in the order in which they change, the rarest first: instructions, conversation, replies, question. A server that
+caches the prefix of its last prompt then reads the conversation once per context, the replies twice per pair, and only the
+question anew.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ _ASKS: Final[Mapping[str, str]] = {
     **{axis.letter: f"Only as to {axis.name}, which reply is better? {axis.asks}" for axis in AXES_TEXT},
 }
 QUESTIONS: Final = tuple(_ASKS)
-"""What a pair is asked: the whole, then the five axes."""
+"""The questions about a pair: the whole, then the five axes."""
 
 
 class NoProbabilities(ValueError):
@@ -41,11 +42,11 @@ class NoProbabilities(ValueError):
 
 
 class NoLetter(ValueError):
-    """Neither letter is among the tokens that the model holds likely."""
+    """Neither letter is among the model's likely tokens."""
 
 
 def message(question: Question, asked: str) -> str:
-    """The one message that asks `asked` (of `QUESTIONS`) of a pair in the order in which it stands."""
+    """The one message that asks `asked` (of `QUESTIONS`) about a pair in its given order."""
     data: list[tuple[str, object]] = (
         [("conversation", _told(question.turns))]
         if question.second_turns is None
@@ -88,7 +89,7 @@ def both_orders(forward: float, backward: float) -> float:
 
 
 def prompt_hash() -> str:
-    """Changes whenever a word does that a local model is asked with."""
+    """Hash that changes whenever a word of a local model's prompt does."""
     words = [LETTERS_VERSION, RUBRIC_VERSION, _INSTRUCTIONS, *_ASKS.values(), str(LISTED)]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 

@@ -1,10 +1,10 @@
-"""Ending a batch early: when the systems asked about can be told apart, further verdicts only cost money.
+"""Early end of a batch: once the systems in question are separated, further verdicts only cost money.
 
-Looking again and again at a growing batch finds a difference sooner or later where there is none. So the looks are planned
-before the first question: at most five, after equal shares of whole contexts drawn by lot, none before sixteen contexts; and
-each look spends an equal part of the 5 % (at five looks every band is of 99 %). By Bonferroni's inequality the chance
-that a batch ends on a difference that is not there stays under 5 % however the looks depend on one another. Systems that
-never met in a chain of comparisons have no difference that verdicts could know, and are never called apart.
+Repeated analyses of a growing batch find a difference sooner or later where there is none. So the looks (interim analyses) are
+planned before the first question: at most five, after equal shares of whole contexts drawn at random, none before sixteen
+contexts; and each look spends an equal part of the 5 % (at five looks every band is of 99 %). By Bonferroni's inequality the
+chance that a batch ends on a difference that is not there stays under 5 % however the looks depend on one another. For systems
+that no chain of comparisons connects, verdicts show no difference, and they are never called separated.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from harness.ranking.separation import Gap, gaps
 from harness.store.judgment import Judgment, is_reference
 
 Goal = Literal["best", "order"]
-"""`best`: one system stands above every other. `order`: every two systems are told apart."""
+"""`best`: one system is above every other. `order`: every two systems are separated."""
 GOALS: tuple[Goal, ...] = ("best", "order")
 MOST_LOOKS = 5
 """More looks gain little (each spends of the same 5 %) and cost power at every one of them."""
@@ -29,14 +29,14 @@ ERROR = 0.05
 
 
 def planned_looks(contexts: int) -> tuple[int, ...]:
-    """After how many contexts the rows are looked at; the last is all of them."""
+    """Numbers of contexts after which the rows are analysed; the last is all of them."""
     count = max(1, min(MOST_LOOKS, contexts // FEWEST_CONTEXTS_A_LOOK))
     return tuple(round(contexts * (k + 1) / count) for k in range(count))
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What one look found. `apart`: the goal was reached."""
+    """Result of one interim analysis. `apart`: the goal was reached."""
 
     contexts: int
     verdicts: int
@@ -46,7 +46,7 @@ class Look:
 
 
 class UntilSeparated:
-    """The question whether it is enough, with a memory of its looks. Ask it once a look, in order."""
+    """The rule that ends a batch, with the results of its interim analyses. Call it once per analysis, in order."""
 
     def __init__(self, goal: Goal, systems: Sequence[str], looks: int) -> None:
         self.goal: Goal = goal
@@ -62,7 +62,7 @@ class UntilSeparated:
         return cls(goal, sorted({c.system for c in competing}), len(looks))
 
     def __call__(self, rows: Sequence[Judgment]) -> bool:
-        """Whether the rows so far tell apart what was asked."""
+        """True if the rows so far separate the systems in question."""
         main = [row for row in rows if row.purpose == "main"]
         if not main:
             return False
@@ -73,7 +73,7 @@ class UntilSeparated:
         return apart
 
     def _asked(self, found: Sequence[Gap]) -> list[Gap]:
-        """The gaps that must be apart. Which system is best is read off the same data, so all gaps share one band."""
+        """The gaps that must be separated. The best system is found from the same data, so all gaps share one band."""
         if self.goal == "order" or not found:
             return list(found)
         best = max(found, key=lambda gap: sum(gap.better == other.better for other in found)).better
@@ -81,7 +81,7 @@ class UntilSeparated:
 
 
 def pairs_in_question(systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Every two systems under test; where there is only one, it against each reference reply."""
+    """Every two systems under test; where there is only one, that system and each reference reply."""
     tested = sorted({s for s in systems if not is_reference(s)})
     if len(tested) > 1:
         return list(combinations(tested, 2))

@@ -1,7 +1,7 @@
-"""What each of the fifteen strategies means, with an example: the same words for a model and for the people who label.
+"""Meaning of each of the fifteen strategies, with an example: the same words for a model and for people who label.
 
-A labeller who knows only a name fills it with what the name means elsewhere, and two labellers then disagree on words, not on
-replies. Names are HEART's (section 9.10); definitions and examples are this project's own, each drawn against its nearest
+A labeller who knows only a name uses the meaning that it has elsewhere, and two labellers then disagree on words, not on
+replies. Names are HEART's (section 9.10); definitions and examples are this project's own, each contrasted with its nearest
 neighbour.
 """
 
@@ -14,7 +14,7 @@ from harness.ranking.strategies import STRATEGIES
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """One strategy: what a reply does that uses it, and words that do so."""
+    """One strategy: the act of a reply that uses it, and an example."""
 
     definition: str
     example: str
@@ -86,7 +86,7 @@ GUIDE: Final[Mapping[str, Meaning]] = {
 
 
 def in_a_line(strategy: str) -> str:
-    """The strategy as the prompt has it."""
+    """The strategy as in the prompt."""
     meaning = GUIDE[strategy]
     return f'{strategy}: {meaning.definition} (for instance "{meaning.example}")'
 

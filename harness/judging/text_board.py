@@ -1,4 +1,4 @@
-"""Judging completions of any origin, with no run behind them: check the judges, judge the pairs, hand back rows and sums.
+"""Judging of completions of any origin, without a run: check the judges, judge the pairs, return rows and sums.
 
 The same core as for a run, so that the whole board can be run on text alone (`harness judge --completions FILE.jsonl`).
 """
@@ -25,7 +25,7 @@ from harness.store.judgment import JudgeCheck, Judgment
 
 @dataclass(frozen=True, slots=True)
 class TextBoard:
-    """What judging a file of completions gave. Judges that failed the check stand in `checks` and were not asked."""
+    """Result of judging a file of completions. Judges that failed the check are in `checks` and were not asked."""
 
     judgments: tuple[Judgment, ...]
     checks: tuple[JudgeCheck, ...]
@@ -35,7 +35,7 @@ class TextBoard:
 
 @dataclass(frozen=True, slots=True)
 class TextJudging:
-    """Who judges a file, and how much is asked."""
+    """Settings for judging a file: the judges, and how much is asked."""
 
     judges: tuple[str, ...] = (DEFAULT_JUDGE,)
     seed: int = 1
@@ -75,7 +75,8 @@ def judge_completions(
 
 
 def dry_run(path: Path, contexts: Sequence[Context], how: TextJudging) -> tuple[Estimate, ...]:
-    """What `judge_completions` would ask, per judge, without asking; own-family exclusion and cache not counted."""
+    """The questions that `judge_completions` would ask, per judge, without asking; own-family exclusion and cache not
+    counted."""
     used, competing = _material(path, contexts, how)
     return tuple(
         estimate(used, competing, load_judge_settings(name), how.design, how.seed, may_end_early=how.until is not None)

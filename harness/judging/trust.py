@@ -1,13 +1,13 @@
-"""How far a judge may be believed, from what it did with pairs whose answers are known: every line drawn once, with its words.
+"""Trust in a judge, from its answers on pairs with known answers: every limit is set once, with its words.
 
-A judge is near chance where its accuracy cannot be told from guessing: the lower end of the interval reaches 50 %, or there
-are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still turns
-many pairs round. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
+A judge is near chance where its accuracy cannot be distinguished from guessing: the lower end of the interval reaches 50 %, or
+there are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still
+gets many pairs wrong. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
 
 The pairs with known answers that ship have one author, and a judge may have learnt that author's taste and nothing else. So
-they can only take trust away. What gives it is people's ratings by others
+they can only take trust away. Only people's ratings, collected by others, give it
 (`against_people`): a lower bound over 60 % there, and more than a rule without understanding reaches on the same pairs, with
-an interval of the difference above 0. Every check that was kept must say so.
+an interval of the difference above 0. Every stored check must show this.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,12 +31,12 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
     ),
     "unvalidated": (
         "Those pairs are the project's own, by one author. It is not validated against people: read its ratings as a hint "
-        "(harness judge --check --against FILE holds it against people's ratings)."
+        "(harness judge --check --against FILE compares it with people's ratings)."
     ),
     "weak": "That is better than guessing, and not good enough to be trusted alone: read its ratings as a hint.",
     "flips": "Its verdict changes with the order shown too often for trust: read its ratings as a hint.",
     "near_chance": (
-        "That cannot be told from chance (guessing gives 50 %): the ratings it made say little or nothing about which reply "
+        "That may be no better than chance (guessing gives 50 %): the ratings it made say little or nothing about which reply "
         "is better."
     ),
     "unchecked": "It left too many of the pairs with known answers unanswered, so it has not been checked.",
@@ -44,7 +44,7 @@ IN_WORDS: Final[Mapping[Trust, str]] = {
     "excluded": "That is no better than chance (guessing gives 50 %), so none of its verdicts is in a rating.",
 }
 BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "silent", "excluded"})
-"""Nothing shows that such a judge can tell a better reply from a worse one."""
+"""Nothing shows that such a judge can separate a better reply from a worse one."""
 
 
 def trust(
@@ -56,7 +56,7 @@ def trust(
     missing: int = 0,
     people: PeopleCheck | None = None,
 ) -> Trust:
-    """How far figures of a check carry; `answered` and `missing` count its pairs, `people` is the check against people
+    """The trust that figures of a check support; `answered` and `missing` count its pairs, `people` is the check against people
     that decides (`deciding`). A judge that answered nothing has no accuracy and no flip rate: None."""
     if not answered or accuracy is None or flip_rate is None:
         return "silent"
@@ -76,15 +76,15 @@ def trust(
 
 
 def agrees_with_people(check: PeopleCheck) -> bool:
-    """Whether a check against people's ratings earns trust."""
+    """True if a check against people's ratings earns trust."""
     if check.accuracy is None or check.accuracy_interval is None:
         return False
     return check.accuracy_interval[0] > TRUSTED_LOWER_BOUND and beats_rules(check) is True
 
 
 def beats_rules(check: PeopleCheck) -> bool | None:
-    """Whether a judge is right more often than every rule without understanding, on the same pairs; None where the pairs are
-    too few to tell. Judge and rule are compared pair by pair, because both are right on the easy ones."""
+    """True if a judge is right more often than every rule without understanding, on the same pairs; None where the pairs are
+    too few to decide. Judge and rule are compared pair by pair, because both are right on the easy ones."""
     bands = check.over_rules.values()
     if not check.over_rules or any(band is None for band in bands):
         return None
@@ -95,15 +95,15 @@ def beats_rules(check: PeopleCheck) -> bool | None:
 
 
 def deciding(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
-    """Of all checks of a judge against people the one on which trust hangs; None without any. Whoever could leave checks out
-    could try files until one fits, so every one must bear the judge out, and the first that does not decides."""
+    """Of all checks of a judge against people the one that decides trust; None without any. If checks could be left out, one
+    could try files until one fits, so every check must support the judge, and the first that does not decides."""
     telling = [check for check in checks if check.accuracy_interval is not None]
     last = (telling or list(checks))[-1] if checks else None
     return next((check for check in telling if not agrees_with_people(check)), last)
 
 
 def people_sentence(check: PeopleCheck) -> str:
-    """How far a judge agrees with people, in one line without its stop."""
+    """A judge's agreement with people, in one sentence without its full stop."""
     if check.one_reply_a_context:
         found = "none can be told" if check.board_correlation is None else f"{check.board_correlation:.2f}"
         return (
@@ -131,7 +131,7 @@ def _beside_rules(check: PeopleCheck) -> str:
 
 
 def people_details(check: PeopleCheck) -> list[str]:
-    """What else a check against people found, a line each."""
+    """Further results of a check against people, one line each."""
     if check.one_reply_a_context:
         return []
     lines = ["by the gap people saw (of the scale): " + ", ".join(f"{gap} {share(at)}" for gap, at in check.by_gap.items())]
@@ -157,7 +157,7 @@ def people_details(check: PeopleCheck) -> list[str]:
 
 
 def trust_in(check: JudgeCheck) -> Trust:
-    """How far a check that was kept carries."""
+    """The trust that a stored check supports."""
     return trust(
         check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
         people=check.validated_on_people,
@@ -171,7 +171,7 @@ def judge_sentence(
     flip_rate: float | None,
     pairs: int | None,
 ) -> str:
-    """How good a judge proved, in one line without its stop, to stand beside every Elo it produced."""
+    """A judge's results, in one sentence without its full stop, to be shown beside every Elo that it produced."""
     if pairs == 0:
         return f"{judge}: it never answered a pair with known answers"
     if accuracy is None:

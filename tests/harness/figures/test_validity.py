@@ -173,8 +173,9 @@ def test_of_a_run_that_watched_less_it_is_said(run: RunStore) -> None:
     here = [entry.model_copy(update={"runs_here": True}) for entry in run.manifest.agents]
     run.set_manifest(run.manifest.model_copy(update={"agents": here}))
     (told,) = (c.text for c in summarise(run).cautions if c.code == "unwatched")
-    assert "On 2 of 4 turns of a it was not measured" in told
-    assert "On 1 of 4 turns of a that was counted over all cores of the machine and without quotas" in told
+    assert "On 2 of 4 turns of a the time that others on its machine could have caused was not measured" in told
+    assert "On 1 of 4 turns of a the time that others could have caused was counted over all cores" in told
+    assert "and without quotas" in told
 
 
 def test_of_an_agent_elsewhere_nobody_expects_that(run: RunStore) -> None:

@@ -307,7 +307,7 @@ def test_latencies_of_machines_that_differ_are_kept_apart_until_told_otherwise(t
     assert all(cell.ttfa_ms.p50 is not None for cell in pooled.whole)
     assert len(pooled.by_machine) == 4
     (caution,) = [c for c in pooled.cautions if c.code == "machines_differ"]
-    assert caution.text.startswith("Latencies of 2 kinds of machine stand together here, as --pool-machines asked.")
+    assert caution.text.startswith("Latencies of 2 kinds of machine are pooled here, as --pool-machines asked.")
 
 
 def test_machines_that_are_alike_stand_together(shards: list[Path], tmp_path: Path) -> None:
