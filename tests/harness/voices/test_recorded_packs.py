@@ -232,6 +232,6 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     shown = harness_here("endpointing", run)
     assert shown.code == 0, shown.err
     again = harness_here("judge", run)
-    assert "they are timed, and nothing is judged" in again.err + again.out
+    assert "they are timed and not judged" in again.err + again.out
     asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
     assert (asked.code, "is a recording without text" in asked.err) == (2, True)
