@@ -85,7 +85,7 @@ def _turns(
     for before, (start, end) in zip(ends, spans, strict=False):
         if not before <= start < end <= len(caller):
             told = f"{start / rate_hz:g} to {end / rate_hz:g} s"
-            raise UserError(f"{path}: turn {told}: turns must be inside the file, in order, and must not overlap")
+            raise UserError(f"{path}: turn {told}: turns must be in the file, in order, and must not overlap")
         part = caller[start:end]
         first, last = first_sample(part, rate_hz), last_sample(part, rate_hz)
         if first is None or last is None:

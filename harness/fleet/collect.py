@@ -101,10 +101,10 @@ class Gathering:
     def _refuse_another_run(self, store: RunStore) -> None:
         fleet = store.manifest.fleet
         if fleet is None or fleet.shard is not None:
-            what = "a run that was not dealt" if fleet is None else "a shard"
+            what = "a run without shards" if fleet is None else "a shard"
             raise UserError(f"--resume: {self.folder} holds {what}; go on with it as it was begun, or choose another --out")
         differs = fleet.plan.difference(self._plan, f"in {self.folder}", "on this machine")
         if differs is None and fleet.of != self._of:
-            differs = f"it was dealt to {fleet.of} shards, and is now dealt to {self._of}"
+            differs = f"it was divided into {fleet.of} shards, and is now divided into {self._of}"
         if differs is not None:
             raise UserError(f"--resume: {self.folder} is of another plan: {differs}; choose another --out")

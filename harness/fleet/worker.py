@@ -1,8 +1,8 @@
 """The worker of a cluster: it plays a shard by `harness run --shard` in a separate process, and sends the results.
 
 The shard is played by the same command as on a machine without a cluster, so that no figure depends on how its
-machine was found. Its process is separate because it needs a main thread, signals and a working folder, and because all that a shard
-leaves in memory should end with it. The worker only reads the shard's folder, where a session exists once it is complete on
+machine was found. Its process is separate because it needs a main thread, signals and a working folder, and because what it
+leaves in memory should end with the shard. The worker only reads the shard's folder, where a session exists once it is whole on
 disk.
 
 A task that is cancelled, or whose machine asks it to end, stops its run as Ctrl-C would. If it is killed, the kernel

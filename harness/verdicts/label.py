@@ -91,7 +91,7 @@ def labelling_judge(name: str) -> JudgeSettings:
 
 
 async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
-    """Label each reply that this judge has not labelled; returns all its labels and the number of replies without a usable answer."""
+    """Label each reply that this judge has not labelled; returns all labels and the number of replies without usable answer."""
     path = _labels_path(found.folder, settings)
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
