@@ -1,8 +1,8 @@
-"""The run: caller, recording, timing, store, judging, ranking, the command line, and the library.
+"""The harness itself: caller, recording, timing, store, judging, ranking, the command line, and the library.
 
 Data flows one way: contexts → call → recording → timing → store → judging → ranking → report.
 
-The names below are the library (docs/python.md). Each is brought when it is first used, so that `import harness` costs nothing
+The names below are the library (docs/python.md). Each is imported at its first use, so that `import harness` costs nothing
 and a program that only rates verdicts loads no speech model.
 """
 

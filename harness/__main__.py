@@ -1,10 +1,10 @@
-"""`python -m harness` is the `harness` command. In a checkout, unlike in an installed package, the Python can be too old."""
+"""The `harness` command as `python -m harness`. In a checkout, unlike in an installed package, Python can be too old."""
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036 the one place that older ones read
+if sys.version_info < (3, 11):  # noqa: UP036 the one file that an older Python reads
     version = ".".join(map(str, sys.version_info[:2]))
-    print(f"harness: Python 3.11 or newer is needed, and this is {version}: python3.11 -m venv .venv", file=sys.stderr)
+    print(f"harness: Python 3.11 or newer is needed, this is {version}: python3.11 -m venv .venv", file=sys.stderr)
     sys.exit(2)
 
 from harness.cli import main

@@ -1,6 +1,6 @@
-"""The command line: one line for a user's mistake, an object for a program, a traceback only for who asks.
+"""The command line: errors are one line for a person, a JSON object for a program, and a traceback with `--debug`.
 
-Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent or a service failed (what was done is kept),
+Exit codes: 0 done, 1 a check missed, 2 the user's input is wrong, 3 the agent or a service failed (finished work is saved),
 4 a check cannot tell, 130 interrupted. With `--json`, standard output holds one object and nothing else, errors included.
 """
 
@@ -42,7 +42,7 @@ from harness.errors import AgentError, StorageError, UserError
 from harness.store.disk import storage_fault
 
 HOW_TO_BE_ALLOWED: Final = (
-    "let it be written, or name other folders: --out for the run, HEART_HARNESS_CACHE for what is kept between runs"
+    "change its permissions, or name other folders: --out for the run, HEART_HARNESS_CACHE for files shared by runs"
 )
 
 app = typer.Typer(
@@ -56,7 +56,7 @@ app = typer.Typer(
 @app.callback(invoke_without_command=True)
 def _root(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if debug:
         os.environ["HEART_HARNESS_DEBUG"] = "1"
@@ -95,18 +95,18 @@ for _old, _new in (("votes", add_votes.add_votes), ("retime", remeasure.remeasur
 
 def main() -> None:
     """Entry point of the `harness` command."""
-    # Everything said from here on passes the mask: progress, results, tracebacks, and what libraries print.
+    # From here on all output passes the mask: progress, results, tracebacks, and what libraries print.
     sys.stdout = cast(TextIO, RedactedOutput(sys.stdout))
     sys.stderr = cast(TextIO, RedactedOutput(sys.stderr))
     sys.exit(_run(sys.argv[1:]))
 
 
 def _run(arguments: list[str]) -> int:
-    # `--debug` is understood anywhere on the line: nobody remembers which side of the command it belongs to.
+    # `--debug` is accepted anywhere on the command line: nobody remembers on which side of the command it belongs.
     if "--debug" in arguments:
         arguments = ["--debug", *(a for a in arguments if a != "--debug")]
     as_json = "--json" in arguments
-    # Who types the bare name asks what there is, which is no mistake.
+    # The bare name is a request for help, not a mistake.
     arguments = arguments or ["--help"]
     try:
         outcome = app(args=arguments, prog_name="harness", standalone_mode=False)
@@ -121,7 +121,7 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail(130, "interrupted", "stopped", as_json)
     except BrokenPipeError:
-        # The reader of our output has gone (`| head`); there is nobody left to tell.
+        # The reader of our output has closed it (`| head`), so no message can reach it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except StorageError as error:
@@ -135,7 +135,7 @@ def _run(arguments: list[str]) -> int:
         if fault is None:
             raise
         _show_traceback_if_asked()
-        line = f"the disk could not be written ({fault}); what was finished is kept; make room and run the command again"
+        line = f"the disk could not be written ({fault}); finished work is saved; free some space and run the command again"
         return _fail(3, "storage", line, as_json)
     return outcome if isinstance(outcome, int) else 0
 

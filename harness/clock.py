@@ -1,7 +1,7 @@
 """One clock for everything that is timed: CLOCK_MONOTONIC, in integer nanoseconds.
 
-On Linux every process of a machine reads the same CLOCK_MONOTONIC, which is what makes an agent's marks and the caller's
-departures comparable without any synchronisation.
+On Linux every process of a machine reads the same CLOCK_MONOTONIC, so an agent's marks and the caller's
+departures are comparable without any synchronisation.
 """
 
 import time

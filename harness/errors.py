@@ -1,9 +1,9 @@
-"""The ways a run can fail that a user can mend.
+"""Errors of a run that a user can fix.
 
-Everything else is a bug and shows its traceback. These carry one line that says what is wrong, where, and how to
-mend it, because the command line prints that line alone: `UserError` leaves with exit code 2 (the input was wrong or
-something needed is missing), `AgentError` (the agent or a service under test failed) and `StorageError` (the disk did)
-with exit code 3.
+Every other exception is a bug and shows its traceback. These carry one line that says what is wrong, where, and how to
+fix it, because the command line prints only that line: `UserError` exits with code 2 (the input was wrong or
+something needed is missing), `AgentError` (the agent or a service under test failed) and `StorageError` (the disk failed)
+with code 3.
 """
 
 from __future__ import annotations
@@ -18,4 +18,4 @@ class AgentError(Exception):
 
 
 class StorageError(Exception):
-    """The disk is full, read-only or gone; what was finished is kept; the message is one line."""
+    """The disk is full, read-only or gone; finished work is saved; the message is one line."""

@@ -1,7 +1,7 @@
-"""Naming the command that installs what is missing, before anything has been started.
+"""Checks for optional packages before anything starts, with the command that installs them.
 
-The speech and language models come with an extra, so that who tests an own agent against an own judge installs little; so
-does the engine that draws pictures, which no page needs.
+The speech and language models are an extra, so that a user with an own agent and an own judge installs little. The engine
+that draws pictures is another, because no page needs it.
 """
 
 from collections.abc import Sequence
@@ -14,24 +14,24 @@ _LOCAL: Final = ("faster_whisper", "piper", "xllamacpp", "onnxruntime", "gguf", 
 
 
 def missing_modules(modules: Sequence[str] = _LOCAL) -> tuple[str, ...]:
-    """Which of the modules cannot be imported, without importing them."""
+    """The modules that are not installed, found without importing them."""
     return tuple(name for name in modules if find_spec(name) is None)
 
 
 def require_local(why: str, modules: Sequence[str] = _LOCAL) -> None:
-    """Refuse, with the command that mends it, when a package of the `local` extra is missing.
+    """Check that the packages of the `local` extra are installed.
 
     Raises:
-        UserError: names what needs the extra, what is missing, and the command.
+        UserError: a package is missing; names what needs it, the package, and the command that installs it.
     """
     _require("local", why, modules)
 
 
 def require_pictures(why: str) -> None:
-    """Refuse, with the command that mends it, when the package of the `pictures` extra is missing.
+    """Check that the package of the `pictures` extra is installed.
 
     Raises:
-        UserError: names what needs the extra, and the command.
+        UserError: it is missing; names what needs it, and the command that installs it.
     """
     _require("pictures", why, ("vl_convert",))
 

@@ -1,8 +1,8 @@
-"""What a person sees while a run goes on: the phase, the context, the agent, the last TTFA.
+"""Progress of a run for a person: the phase, the context, the agent, the last TTFA.
 
-Everything goes to standard error, so that standard output stays for results. On a terminal one live line moves; elsewhere
-(CI logs, pipes) each finished step is one plain line, and what is only counted or loaded says every ten seconds, after two
-minutes once a minute, how far it is and how much time is left, so that an overnight judging can be followed in its log.
+Everything goes to standard error, so that standard output has results only. On a terminal one live line is updated; elsewhere
+(CI logs, pipes) each finished step is one plain line, and a phase that counts or loads reports every ten seconds, after two
+minutes once a minute, its progress and the time left, so that an overnight judging can be followed in its log.
 Nothing is drawn by the process that paces audio.
 """
 
@@ -19,14 +19,14 @@ from rich.prompt import Confirm
 SOON_EVERY_S: Final = 10.0
 SOON_S: Final = 120.0
 LINE_EVERY_S: Final = 60.0
-"""Of what is counted, where no live line moves: every `SOON_EVERY_S` in a phase's first `SOON_S`, when somebody may be waiting
-for it; then often enough to see that it goes on, 600 lines in a night."""
+"""Reports of a counted phase without a live line: every `SOON_EVERY_S` in its first `SOON_S`, when somebody may be waiting for
+it; then often enough to show that it continues, 600 lines in a night."""
 _TELLS_FROM: Final = 3
-"""Things counted before time left is said: the first is slow, because something is loaded for it."""
+"""Items counted before the time left is given: the first is slow, because something is loaded for it."""
 
 
 class RunProgress:
-    """A context manager that shows phases, one at a time. `quiet` shows nothing."""
+    """A context manager that shows phases, one at a time; with `quiet` it shows nothing."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
@@ -65,14 +65,14 @@ class RunProgress:
             self._line(name if total is None else f"{name} ({total})")
 
     def status(self, text: str) -> None:
-        """Say what is being done now; off a terminal not at every call."""
+        """Show the current activity; without a terminal not at every call."""
         if self._task is not None:
             self._bar.update(self._task, status=escape(text))
         if text and self._is_due():
             self._line(f"  {text}")
 
     def step(self, text: str = "", *, keep: bool = False) -> None:
-        """One step is done. With `keep` its text stays on screen as a line of its own."""
+        """Count one finished step. With `keep` its text stays on screen as a separate line."""
         self._done += 1
         if self._task is not None:
             self._bar.update(self._task, completed=self._done, status=escape(text))
@@ -84,7 +84,7 @@ class RunProgress:
             self._line(f"  {told}{f', {left}' if left else ''}")
 
     def count(self, done: int, total: int | None) -> None:
-        """Progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
+        """Show progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
         self._done, self._total = done, total
         now_s = time.monotonic()
         left = time_left(done, total, now_s - self._began_s)
@@ -94,11 +94,11 @@ class RunProgress:
             self._line(f"  {done}/{total}, {left}")
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays on screen."""
         self._line(text)
 
     def ask(self, question: str) -> bool:
-        """A question to a person who sits at the terminal; False where nobody does."""
+        """The answer of a person at the terminal to a yes-or-no question; False without a terminal."""
         if not self._live or not sys.stdin.isatty():
             return False
         self._bar.stop()
@@ -110,7 +110,7 @@ class RunProgress:
             self._bar.start()
 
     def _is_due(self) -> bool:
-        """Whether a line should say how far it is; where a live line moves, never."""
+        """True if a progress line is due; never with a live line."""
         now_s = time.monotonic()
         every_s = SOON_EVERY_S if now_s - self._began_s < SOON_S else LINE_EVERY_S
         if self._live or now_s - self._said_s < every_s:
@@ -119,13 +119,13 @@ class RunProgress:
         return True
 
     def _line(self, text: str) -> None:
-        # A line of its own in a log must be whole even when the reader tails it.
+        # A line in a log must be complete even when the reader tails it.
         self._console.print(text, markup=False, soft_wrap=True)
         sys.stderr.flush()
 
 
 def time_left(done: int, total: int | None, elapsed_s: float) -> str:
-    """How long the rest takes at the pace so far, in words; empty where that cannot be said."""
+    """The time left at the pace so far, in words; empty if it is unknown."""
     if total is None or done < _TELLS_FROM or done >= total:
         return ""
     left_s = elapsed_s / done * (total - done)

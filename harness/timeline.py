@@ -1,6 +1,6 @@
-"""One timeline in integer nanoseconds, and how samples lie on it.
+"""One timeline in integer nanoseconds, and the position of samples on it.
 
-Integers are kept until the last step because a float of seconds since boot loses nanoseconds after some weeks of uptime, and
+Values stay integers until the last step because a float of seconds since boot loses nanoseconds after some weeks of uptime, and
 because equality of integers can be tested.
 """
 
@@ -11,5 +11,5 @@ NS_PER_S: Final = 1_000_000_000
 
 
 def samples_to_ns(samples: int, rate_hz: int) -> int:
-    """How long so many samples last, rounded to the nearest nanosecond."""
+    """The duration of this many samples, rounded to the nearest nanosecond."""
     return (samples * NS_PER_S + rate_hz // 2) // rate_hz

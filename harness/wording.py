@@ -1,6 +1,6 @@
-"""Figures in words: one place decides how many digits a number deserves and how it stands in a sentence.
+"""Figures as text: the digits of each number and its form in a sentence.
 
-The terminal, the page and every caution print through here, so that one figure never reads as two. A dash means "not known":
+The terminal, the page and every caution use these functions, so a figure reads the same everywhere. A dash means "not known":
 nothing here turns a missing figure into a zero.
 """
 
@@ -11,7 +11,7 @@ UNKNOWN_TEXT: Final = "—"
 
 
 def command(*words: object) -> str:
-    """A command of this program, as a shell takes it: what the reader may copy."""
+    """A command of this program with its words quoted for a shell, ready to copy."""
     return shlex.join(["harness", *map(str, words)])
 
 
@@ -25,7 +25,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def of_it_others(owed_ms: float | None) -> str:
-    """`at most 22 ms of it others'`: what stands beside a latency; nothing where that is under 1 ms, or was not measured."""
+    """`at most 22 ms of it others'`: the part of a latency owed to other programs; empty below 1 ms or if not measured."""
     return f"at most {milliseconds(owed_ms)} of it others'" if owed_ms is not None and owed_ms >= 1 else ""
 
 
@@ -35,7 +35,7 @@ def share(value: float | None) -> str:
 
 
 def share_band(interval: tuple[float, float] | None) -> str:
-    """`61–84 %`, or nothing where there is no interval."""
+    """`61–84 %`; empty if there is no interval."""
     return f"{100 * interval[0]:.0f}–{100 * interval[1]:.0f} %" if interval else ""
 
 

@@ -1,1 +1,1 @@
-"""One short call to an agent, and the report of what a run could measure of it."""
+"""A short test call to an agent, and a report of what a run can measure."""

@@ -1,7 +1,7 @@
-"""One short call to an agent, to learn whether its profile works and what a run will be able to measure of it.
+"""A short test call to an agent, to find out if its profile works and which figures a run can measure.
 
-The call is a run's call in small: the agent is started as a run starts it, given a history if it takes one, let to greet,
-spoken to, interrupted, and measured by the same methods. So what holds here holds there. Nothing is kept but the agent's log.
+The call is a small version of a run's call: the agent is started as a run starts it, gets a history if it takes one, greets, is
+spoken to, interrupted, and measured by the same methods. So the result is valid for a run. Only the agent's log is saved.
 """
 
 import tempfile
@@ -40,31 +40,31 @@ HISTORY = (
     Message("assistant", "I am sorry to hear that. What keeps you awake?"),
 )
 INTO_REPLY_MS = 700.0
-"""How far into the reply the caller interrupts: late enough that the reply is one, early enough for a short one."""
+"""Time into the reply at which the caller interrupts: late enough to be sure of a reply, early enough for a short one."""
 _LIMITS = Limits(quiet_s=1.5, no_reply_s=15.0, total_s=20.0)
 _VOICE = "clear"
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one call brought. `recording` is None where the agent could not be called at all."""
+    """The result of one call. `recording` is None if the agent could not be called at all."""
 
     outcome: SessionOutcome
     recording: Recording | None = None
     timing: TurnTiming | None = None
     history_given: bool = False
     log: str = ""
-    """What the agent logged during the call, its last lines."""
+    """The last lines of the agent's log from the call."""
     reply: str | None = None
-    """Of a text system: what it wrote."""
+    """The reply of a text model."""
 
 
 async def try_agent(profile: AgentProfile, logs: Path, progress: RunProgress) -> Trial:
-    """Start the agent, call it once (or ask it, if it is one that writes), stop it. `logs` is a folder for its output.
+    """Start the agent, call it once (or send a request to a text model), and stop it. `logs` is a folder for its output.
 
     Raises:
-        AgentError: it cannot be started, or does not answer where its profile says.
-        UserError: something that speaking needs is not installed.
+        AgentError: it cannot be started, or does not answer at its profile's address.
+        UserError: a package for speech is not installed.
     """
     weights = {name: models.resolve(name) for name in profile.weights}
     if isinstance(profile, TextProfile):

@@ -1,7 +1,7 @@
-"""What a trial call says to people: does the profile work, what will be measured, what stays unknown, and what would mend that.
+"""The report of a test call: does the profile work, which figures will be measured, and what do the others need.
 
-Each line is a plain consequence of the recording. A figure that cannot be had is said to be so *before* a night of calls is
-spent, with the one line of profile or bot that would bring it.
+Each line follows directly from the recording. A figure that cannot be measured is reported *before* a night of calls is
+spent, with the one line of profile or bot that would add it.
 """
 
 import re
@@ -22,10 +22,10 @@ from harness.timing.falling_silent import SILENT_S
 from harness.timing.figures import IN_FULL, TurnTiming
 
 Verdict = Literal["ok", "failed", "not so", "unknown"]
-"""`not so`: it works without; `unknown`: the call could not tell."""
+"""`not so`: the agent works without it; `unknown`: the call does not show it."""
 HEARD_SHARE: Final = 0.4
-"""Of the words that were spoken, how many must come back in a transcript: a choice, over what chance brings and under what a
-weak recogniser manages on a clean line."""
+"""Share of the spoken words that a transcript must contain: a choice, above chance and below what a weak recogniser reaches
+on a clean line."""
 
 _BRINGS_TTFT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -52,12 +52,12 @@ _BRINGS_HISTORY: Final[Mapping[str, str]] = MappingProxyType(
         "raw-pcm": 'accepts_history = true once it takes "history" in the start message',
     }
 )
-_NO_WAY: Final = "nothing that this wire carries"
+_NO_WAY: Final = "not possible with this protocol"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at."""
+    """One check, with its result."""
 
     name: str
     verdict: Verdict
@@ -66,7 +66,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Measurable:
-    """One figure of a run: whether it will be there, and what would bring it if not."""
+    """One figure of a run: if it will be measured, and what it needs if not."""
 
     figure: str
     there: bool
@@ -75,7 +75,7 @@ class Measurable:
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """`works`: a run with this profile will have answers to measure."""
+    """The report. `works`: a run with this profile will have answers to measure."""
 
     works: bool
     checks: tuple[Check, ...]
@@ -83,7 +83,7 @@ class TrialReport:
     log: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As programs read it."""
+        """The report as JSON."""
         return {
             "works": self.works,
             "checks": [asdict(check) for check in self.checks],
@@ -93,11 +93,11 @@ class TrialReport:
 
 
 def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:
-    """What a trial found."""
+    """The report of a test call."""
     if trial.reply is not None:
         ttft_ms = trial.timing.ttft_ms if trial.timing else None
         answered = Check("answers", "ok", f'"{_short(trial.reply)}", first token after {ttft_ms:,.0f} ms')
-        heard = Measurable("TTFA", False, "it writes, so there is nothing to hear")
+        heard = Measurable("TTFA", False, "a text model has no sound")
         return TrialReport(True, (Check("reached", "ok"), answered), (Measurable("TTFT", True), heard))
     checks = tuple(_checks(profile, trial))
     works = not any(check.verdict == "failed" for check in checks)
@@ -115,10 +115,10 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
         yield Check("called", "failed", outcome.detail or "the call left no recording")
         return
     if trial.history_given:
-        yield Check("history", "ok", "given and acknowledged: played seeded")
+        yield Check("history", "ok", "given and acknowledged: use --mode seeded (default)")
     else:
-        yield Check("history", "not so", "it takes none: played with --mode replay")
-    heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing came"
+        yield Check("history", "not so", "not accepted: use --mode replay")
+    heard = f"{recording.agent_rate_hz:,} Hz" if len(recording.agent_pcm) else "nothing"
     yield Check("sound", "ok" if len(recording.agent_pcm) else "failed", f"sent {recording.caller.rate_hz:,} Hz, got {heard}")
     if timing.line is not None:
         yield Check("line", "ok" if timing.line.lost_share <= MUCH_LOST else "not so", in_words(timing.line))
@@ -127,19 +127,19 @@ def _checks(profile: AgentProfile, trial: Trial) -> Iterator[Check]:
     yield _hears_us(understood(recording))
     yield _interruption(recording, timing)
     names = sorted({mark.name for mark in recording.marks})
-    yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks came")
+    yield Check("says of itself", "ok" if names else "not so", f"{len(names)} kinds of marks" if names else "no marks received")
 
 
 def _greeting(profile: AgentProfile, timing: TurnTiming) -> Check:
     found = timing.greeting
     if found is None and profile.speaks_first is None and timing.cut_in:
-        late = f"none came within {FIND_OUT_S:g} s; if what it said while the caller spoke is one, set greets = true"
+        late = f"none within {FIND_OUT_S:g} s; if its speech during the caller's turn is one, set greets = true"
         return Check("greeting", "unknown", late)
     if found is None:
         missed = profile.speaks_first is True
-        return Check("greeting", "unknown" if missed else "not so", "greets = true, but none came" if missed else "none came")
-    said = "" if profile.speaks_first else "; greets = true in the profile saves finding out"
-    over = ", and the caller had to begin over it" if found.talked_over else ""
+        return Check("greeting", "unknown" if missed else "not so", "greets = true, but none was heard" if missed else "none")
+    said = "" if profile.speaks_first else "; greets = true in the profile saves this wait"
+    over = ", and the caller had to begin during it" if found.talked_over else ""
     return Check("greeting", "ok", f"after {found.latency_ms:,.0f} ms, {found.length_ms / 1000:.1f} s long{over}{said}")
 
 
@@ -147,11 +147,11 @@ def _answer(trial: Trial, timing: TurnTiming) -> Check:
     if trial.outcome.failure_kind is not None:
         return Check("answers", "failed", f"{trial.outcome.failure_kind}: {trial.outcome.detail}")
     if timing.no_reply:
-        return Check("answers", "failed", "nothing vocal within 15 s: does it hear the caller, and are its keys set?")
+        return Check("answers", "failed", "no speech within 15 s: does it hear the caller, and are its keys set?")
     if timing.signed_ms is not None:
         return Check("answers", "ok", f"began {-timing.signed_ms:,.0f} ms before the caller had finished")
     if timing.ttfa_ms is None:
-        return Check("answers", "unknown", f"what came cannot be timed: {timing.left_out}")
+        return Check("answers", "unknown", f"the reply cannot be timed: {timing.left_out}")
     return Check("answers", "ok", f"TTFA {timing.ttfa_ms:,.0f} ms in this one call")
 
 
@@ -161,7 +161,7 @@ def _hears_us(came_back: str | None) -> Check:
     spoken, came = _words(WORDS_SPOKEN), _words(came_back)
     back = sum(word in came for word in spoken)
     enough = back >= HEARD_SHARE * len(spoken)
-    detail = f'{back} of {len(spoken)} words came back: "{_short(came_back)}"'
+    detail = f'{back} of {len(spoken)} words in its transcript: "{_short(came_back)}"'
     return Check("hears us", "ok" if enough else "unknown", detail)
 
 
@@ -169,15 +169,15 @@ def _interruption(recording: Recording, timing: TurnTiming) -> Check:
     if timing.yield_ms is None:
         label = timing.labels[0] if timing.labels else "its reply was too short to be interrupted"
         return Check("yields", "unknown", label)
-    silent = f"silent {timing.yield_ms:,.0f} ms after the caller spoke into its reply"
+    silent = f"silent {timing.yield_ms:,.0f} ms after the caller interrupted"
     if _took_back(recording, timing.yield_ms):
         return Check("yields", "ok", silent)
-    # An agent that sends in real time can stop without a word; so can one that had no more to say.
-    return Check("yields", "unknown", f"{silent}, but it took nothing back: the reply may simply have ended")
+    # An agent that sends in real time can stop without a mark; so can one whose reply is over.
+    return Check("yields", "unknown", f"{silent}, but it withdrew no sound: the reply may simply have ended")
 
 
 def _took_back(recording: Recording, yield_ms: float) -> bool:
-    """Whether the agent dropped sound between the interruption and the end of its reply."""
+    """True if the agent dropped sound between the interruption and the end of its reply."""
     caller = recording.caller
     spoken = next((turn for turn in caller.turns if turn.kind == "barge_in"), None)
     if spoken is None:

@@ -1,4 +1,4 @@
-"""What Python programs call: the steps of the command line as functions, under the names that `harness` exports.
+"""The Python library: the steps of the command line as functions, under the names that `harness` exports.
 
-Nothing is computed here. Each function opens, calls what the command of the same purpose calls, and hands back its objects.
+Nothing is computed here. Each function opens its inputs, calls what the matching command calls, and returns the objects.
 """

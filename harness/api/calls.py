@@ -1,7 +1,7 @@
-"""Timing a call that somebody else recorded: two channels on one clock are all that the method needs.
+"""Timing of a call that was recorded elsewhere: the method needs only two channels on one clock.
 
-A stereo file holds what was said and heard on one timeline, but not when messages arrived. So the agent's channel is taken as
-heard: its onset is exact, and what only arrivals or marks could tell (TTFT, the stages) stays unknown instead of being guessed.
+A stereo file has both sides of a call on one timeline, but no arrival times of messages. So the agent's channel is taken as
+heard: its onset is exact, and figures that need arrivals or marks (TTFT, the stages) stay unknown instead of being guessed.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
 
 _T0_NS: Final = 10**9
-"""When a file's first sample was spoken: any instant would do, because all figures are differences."""
+"""The instant of a file's first sample. Any instant would do, because all figures are differences."""
 _LEAST_RATE_HZ: Final = 8_000
-"""Telephone speech; below it the detector of voices has too little to hear."""
+"""The rate of telephone speech; below it the speech detector does not work reliably."""
 
 
 def measure_recording(
@@ -32,16 +32,16 @@ def measure_recording(
 
     Args:
         call: a recording of a run (`Run.recording`), or a sound file with the caller left and the agent right, of any rate
-            from 8 kHz that libsndfile reads. Both channels must be of one clock: a recording of the line, not of a room.
-        turns: where the caller's turns begin and end, in seconds; None: all that the caller says is one turn. Only of a file.
+            from 8 kHz that libsndfile reads. Both channels must share one clock: a recording of the line, not of a room.
+        turns: start and end of each caller turn, in seconds; None: all the caller's speech is one turn. Only for a file.
 
     Raises:
-        UserError: the file cannot be read, has not two channels, the caller says nothing in a turn, or the detector of voices
+        UserError: the file cannot be read or does not have two channels, the caller is silent in a turn, or the speech detector
             is not installed (extra `local`).
     """
     if isinstance(call, Recording):
         if turns is not None:
-            raise UserError("turns: a recording of a run knows its own turns; leave them out")
+            raise UserError("turns: a recording of a run has its own turns; leave them out")
         return measure_turns(call)
     return measure_turns(_of_file(Path(call), turns))
 
@@ -52,7 +52,7 @@ def _of_file(path: Path, turns: Sequence[tuple[float, float]] | None) -> Recordi
     except (OSError, soundfile.LibsndfileError) as error:
         raise UserError(f"{path}: cannot be read as sound ({' '.join(str(error).split())})") from error
     if samples.shape[1] != 2:
-        raise UserError(f"{path}: has {samples.shape[1]} channels; give two: the caller left, the agent right")
+        raise UserError(f"{path}: has {samples.shape[1]} channels; two are needed: the caller left, the agent right")
     if rate_hz < _LEAST_RATE_HZ:
         raise UserError(f"{path}: is at {rate_hz} Hz; {_LEAST_RATE_HZ} Hz is the least")
     caller = np.ascontiguousarray(samples[:, 0])
@@ -85,7 +85,7 @@ def _turns(
     for before, (start, end) in zip(ends, spans, strict=False):
         if not before <= start < end <= len(caller):
             told = f"{start / rate_hz:g} to {end / rate_hz:g} s"
-            raise UserError(f"{path}: turn {told}: turns must lie in the file, in order, and not overlap")
+            raise UserError(f"{path}: turn {told}: turns must be in the file, in order, and must not overlap")
         part = caller[start:end]
         first, last = first_sample(part, rate_hz), last_sample(part, rate_hz)
         if first is None or last is None:

@@ -1,7 +1,7 @@
-"""Calling what runs an event loop from where one runs already: a notebook, an async program.
+"""Calls that need an event loop, made from a thread that already runs one: a notebook, an async program.
 
-Calls to agents and judges run in a loop of their own, and Python allows one loop a thread. So where a loop is running, the work
-goes to a thread of its own and the caller waits: a notebook's cell blocks, as it would for any other computation.
+Calls to agents and judges run in their own loop, and Python allows one loop per thread. So if a loop is running, the work
+goes to a new thread and the caller waits: a notebook's cell blocks, as it would for any other computation.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 def outside_any_loop(work: Callable[[], _T]) -> _T:
-    """What `work` gives; done in a thread of its own where an event loop runs in this one."""
+    """The result of `work`, run in a new thread if an event loop runs in this one."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Writing the page from a program: `harness report` for runs that are open already."""
+"""The report page written from a program: `harness report` for runs that are already open."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,17 +16,17 @@ def write_report(
     exports: str | Path | None = None,
     bundle: bool = False,
 ) -> Path:
-    """Write the page of one run, or of several together, and return where it is.
+    """Write the page of one or several runs, and return its path.
 
     Args:
-        out: the page itself when it ends in `.html`, else a folder; None: into the (first) run's folder.
+        out: the page's file if the name ends in `.html`, otherwise a folder; None: the (first) run's folder.
         baseline: an earlier run to compare with, pair by pair.
-        exports: a folder for pictures, tables and a summary in Markdown.
-        bundle: put the sound into the page, so that one file can be sent.
+        exports: a folder for charts, tables and a summary in Markdown.
+        bundle: include the sound in the page, so that one file can be shared.
 
     Raises:
-        UserError: the runs cannot be put together, or the place cannot be written.
-        StorageError: the disk takes no more.
+        UserError: the runs cannot share a page, or `out` cannot be written.
+        StorageError: the disk is full.
     """
     opened = [runs] if isinstance(runs, Run) else list(runs)
     if not opened:

@@ -1,4 +1,4 @@
-"""Playing agents from a program, and opening runs that were played: what `harness run` and its folder are to Python."""
+"""Runs from a program: `harness run` as a function, and access to the folder of a finished run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from harness.store.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run on disk, opened: its figures and everything that they were made of. Use as `with load_run(…) as run:`."""
+    """An open run: its figures and the data behind them. Use as `with load_run(…) as run:`."""
 
     store: RunStore
     summary: RunSummary
@@ -33,21 +33,21 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where the run lies."""
+        """The run's folder."""
         return self.store.folder
 
     @property
     def sessions(self) -> list[Session]:
-        """Every call, with the timings of its turns (`turn_timings`) and its words."""
+        """All calls, with the timings of their turns (`turn_timings`) and their transcripts."""
         return self.store.sessions()
 
     @property
     def judgments(self) -> list[Judgment]:
-        """Every verdict: of judges, and of people who listened."""
+        """All verdicts, of judges and of people in listening tests."""
         return [*self.store.judgments(), *human_rows(self.store)]
 
     def cell(self, agent: str, condition: str | None = None) -> Cell:
-        """The figures of one agent; `condition` where the run was played over several lines.
+        """The figures of one agent; `condition` is needed if the run has several line conditions.
 
         Raises:
             KeyError: the run has no such agent or condition.
@@ -58,19 +58,19 @@ class Run:
         raise KeyError(f"{self.folder} has no agent {agent!r}" + (f" in condition {condition!r}" if condition else ""))
 
     def recording(self, session: Session) -> Recording:
-        """Both sides of one call, sample by sample, with the instants of every message."""
+        """Both sides of one call, sample by sample, with the time of each message."""
         return self.store.recording(session)
 
     def check(self, budgets: str | Path) -> CheckResult:
-        """Hold the run to a budgets file, as `harness check` does.
+        """The verdicts of a budgets file on the run, as `harness check` gives them.
 
         Raises:
-            UserError: the file is wrong, or limits what this run cannot have.
+            UserError: the file is wrong, or limits a figure that this run cannot have.
         """
         return check_run(self.store, read_budgets(Path(budgets)), votes=human_rows(self.store))
 
     def close(self) -> None:
-        """Let the folder go. Safe to call twice."""
+        """Close the folder. Safe to call twice."""
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -88,21 +88,21 @@ def run_agents(
     progress: bool = False,
     **options: Any,
 ) -> Run:
-    """Speak a pack's contexts to agents, time, transcribe, judge and rank: `harness run` without its page.
+    """Play a pack's contexts to agents, then time, transcribe, judge and rank: `harness run` without its page.
 
     Args:
-        agents: names of profiles that ship, or paths of `.toml` files; or an `Experiment`, which says everything.
+        agents: names of shipped profiles, or paths of `.toml` files; or an `Experiment` with all settings.
         out: the run's folder; None: a new one under `runs/`.
-        resume: go on with the run in `out`; no finished call is played again.
-        progress: say on standard error how far it is.
-        options: fields of `Experiment` by name, as in `limit=2, judges=()`; no judges judge nothing.
+        resume: continue the run in `out`; no finished call is played again.
+        progress: print progress to standard error.
+        options: fields of `Experiment` by name, as in `limit=2, judges=()`; without judges nothing is judged.
 
-    A failed call does not raise: it stands in `summary.failures` by name.
+    A failed call does not raise: it is listed in `summary.failures`.
 
     Raises:
-        UserError: something in the words above is wrong; nothing has been started.
-        AgentError: an agent could not start; finished calls are kept.
-        StorageError: the disk takes no more; finished calls are kept.
+        UserError: an argument is wrong; nothing has been started.
+        AgentError: an agent could not start; finished calls are saved.
+        StorageError: the disk is full; finished calls are saved.
     """
     named = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if isinstance(agents, Experiment):
@@ -115,7 +115,7 @@ def run_agents(
     def play() -> tuple[Path, RunSummary]:
         with RunProgress(quiet=not progress) as shown:
             store, summary = run_all(request, shown, human_rows)
-        # SQLite ties a connection to its thread, and this may be another than the caller's.
+        # SQLite ties a connection to its thread, which may differ from the caller's.
         store.close()
         return store.folder, summary
 
@@ -124,10 +124,10 @@ def run_agents(
 
 
 def load_run(folder: str | Path) -> Run:
-    """Open a run that was played before; one of an older harness is brought up to date.
+    """A finished run, opened; one of an older harness is converted first.
 
     Raises:
-        UserError: there is no run, it is damaged, or it is of a newer harness.
+        UserError: there is no run, it is damaged, or a newer harness wrote it.
     """
     store = RunStore.open(Path(folder))
     return Run(store, summarise(store, human_rows(store)))

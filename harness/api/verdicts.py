@@ -1,4 +1,4 @@
-"""Judging and rating from a program: replies of any origin in, verdicts and ratings out."""
+"""Judging and rating from a program: verdicts on replies of any origin, and ratings from verdicts."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -35,21 +35,21 @@ def judge_pairs(
     cache: str | Path | None = None,
     progress: bool = False,
 ) -> JudgingOutcome:
-    """Judge every pair of replies to the same context, blind, in an order drawn by lot.
+    """Judge each pair of replies to the same context, blind, in random order.
 
     Args:
         contexts: the conversations, such as `harness.scenarios.pack.load_pack("heart-mini").contexts`.
-        completions: one reply of each system to each context; `harness.judging.reference_completions(contexts)` puts the
-            contexts' own references up too.
-        judges: names as of `harness judge --judge`, or judges that you made, not yet entered.
-        design: which pairs are asked, and how often; None: every pair once, with the audits.
-        cache: a file that keeps every answer, so that none is asked for twice.
+        completions: one reply of each system to each context; `harness.judging.reference_completions(contexts)` adds the
+            contexts' own references.
+        judges: names as for `harness judge --judge`, or your own judges, not yet entered.
+        design: the pairs to ask and how often; None: every pair once, with the audits.
+        cache: a file that stores every answer, so that no question is asked twice.
 
-    Questions that got no answer are in `missing` by name; nothing is guessed. Judges are not checked on pairs with known
+    Questions without an answer are listed in `missing`; nothing is guessed. Judges are not checked on pairs with known
     answers here: `harness.judging.check_judge` does that, and a rating is worth what its judge is.
 
     Raises:
-        UserError: no such judge, or its weights cannot be had.
+        UserError: the judge does not exist, or its weights cannot be downloaded.
     """
     asked = (judges,) if isinstance(judges, str) or not isinstance(judges, Sequence) else tuple(judges)
 
@@ -78,10 +78,10 @@ def rank_judgments(
     """Rate systems from verdicts: Elo with 95 % intervals by a bootstrap over conversations (docs/statistics.md).
 
     Args:
-        judgments: rows, a `.jsonl` or `.csv` file of them, or the folder of a run (then with its latencies beside).
-        presentation: which, where the rows hold several; they never share a rating.
-        condition: which line condition, where there are several.
-        seed: of the bootstrap; None: the run's own, 0 for rows and files.
+        judgments: rows, a `.jsonl` or `.csv` file of them, or the folder of a run (then with its latencies).
+        presentation: which one to rate, if the rows have several; they never share a rating.
+        condition: which line condition to rate, if there are several.
+        seed: seed of the bootstrap; None: the run's own, 0 for rows and files.
 
     Raises:
         UserError: no rows, an unreadable file, or several presentations or conditions with none chosen.

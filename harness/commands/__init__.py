@@ -1,1 +1,1 @@
-"""One file a command: reads options, calls the library, prints. Nothing is computed here."""
+"""The commands, one file each: a command reads its options, calls the library and prints. It computes nothing itself."""

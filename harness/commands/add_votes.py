@@ -1,4 +1,4 @@
-"""`harness add-votes`: people's votes of a run, from CSV; who counts, and why somebody does not."""
+"""`harness add-votes`: people's votes on a run's replies, read from CSV, and which raters count."""
 
 import json
 from collections import Counter
@@ -20,25 +20,28 @@ def add_votes(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     add: Annotated[
         list[Path] | None,
-        typer.Option("--add", metavar="FILE", show_default="none", help="CSV of votes to take in; may be repeated."),
+        typer.Option("--add", metavar="FILE", show_default="none", help="CSV file of votes to add; may be repeated."),
     ] = None,
     presentation: Annotated[
-        str, typer.Option(help=f"What raters met, where a file does not say: one of {', '.join(_PRESENTATIONS)}.")
+        str,
+        typer.Option(
+            help=f"Presentation of the replies, for a file that does not name it: one of {', '.join(_PRESENTATIONS)}."
+        ),
     ] = "written",
     condition: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             show_default="the run's only one",
-            help="Over which line the replies were heard, where a file does not say and the run has several.",
+            help="Line condition of the replies, for a file that does not name it when the run has several.",
         ),
     ] = None,
     keep_excluded: Annotated[
-        bool, typer.Option("--keep-excluded", help="Count the excluded raters too; without it they are out again.")
+        bool, typer.Option("--keep-excluded", help="Count excluded raters too. Without this option they are excluded again.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Take in people's votes, and say which raters count."""
+    """Add people's votes to a run, and print which raters count and why others do not."""
     from harness.store.run_store import RunStore
     from harness.verdicts.votes import add_votes, count_votes
 
@@ -51,7 +54,7 @@ def add_votes(
             add_votes(store, path, chosen, condition)
         found = count_votes(store, keep_excluded=keep_excluded)
     if not found.raters:
-        raise UserError(f"{run}: holds no votes from files yet; take some in with --add FILE.csv")
+        raise UserError(f"{run}: has no votes from files yet; add some with --add FILE.csv")
     counted = Counter(row.presentation for row in found.rows)
     if as_json:
         raters = [
@@ -74,11 +77,11 @@ def add_votes(
         table.add_column(name)
     for q in found.raters:
         seconds = "–" if q.median_s is None else f"{q.median_s:.0f}"
-        state = "yes" if not q.excluded else f"{'kept, though' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
+        state = "yes" if not q.excluded else f"{'yes, although' if keep_excluded else 'no:'} {'; '.join(q.reasons)}"
         table.add_row(q.rater, str(q.answers), f"{q.failed} of {q.checks}", seconds, state)
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
     console.print(
-        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); rank them: {command('rank', run)}"
+        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); to rank them: {command('rank', run)}"
     )

@@ -1,4 +1,4 @@
-"""`harness agents`: the profiles that ship, one in full, a new one to start from, and whether one works."""
+"""`harness agents`: list the shipped profiles, print one, write a new one, and test one with a call."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from harness.progress import RunProgress
 if TYPE_CHECKING:
     from harness.agent_check.report import TrialReport
 
-app = typer.Typer(invoke_without_command=True, help="List agents, show one, write a new profile, or try one.")
+app = typer.Typer(invoke_without_command=True, help="List agents, show one, write a new profile, or test one with a call.")
 
 
 @app.callback()
@@ -28,7 +28,7 @@ def agents(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """List the profiles that ship."""
+    """List the shipped profiles."""
     if context.invoked_subcommand is not None:
         return
     profiles = [load_profile(name) for name in shipped_profiles()]
@@ -44,7 +44,7 @@ def agents(
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml file.")]) -> None:
-    """Print a profile as a run keeps it: what is not plain as a hash; one that ships as it is written."""
+    """Print a profile as a run stores it: possible secrets as hashes. A shipped profile is printed in full."""
     try:
         print(load_profile(name).shown_text, end="")
     except ProfileError as error:
@@ -54,29 +54,35 @@ def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml 
 @app.command("new")
 def new(
     kind: Annotated[
-        str, typer.Argument(help="What it speaks: pipecat-eval, pipecat, webrtc, twilio, openai-realtime, raw-pcm, text, …")
+        str,
+        typer.Argument(help="Protocol of the agent: pipecat-eval, pipecat, webrtc, twilio, openai-realtime, raw-pcm, text, …"),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the kind with .toml", help="File to write; by default the kind with .toml."),
+        typer.Option(
+            metavar="FILE", show_default="the kind with .toml", help="Profile to write; default: the kind with .toml."
+        ),
     ] = None,
     url: Annotated[
-        str | None, typer.Option(metavar="URL", show_default="none", help="Where it already runs; else the harness starts it.")
+        str | None,
+        typer.Option(
+            metavar="URL", show_default="none", help="Address of a running agent. Without it the harness starts the agent."
+        ),
     ] = None,
-    command: Annotated[str, typer.Option(help='How it is started, as in "python bot.py --port {port}".')] = "",
+    command: Annotated[str, typer.Option(help='Command that starts the agent, as in "python bot.py --port {port}".')] = "",
 ) -> None:
     """Write a commented profile to start from."""
     if kind not in kinds_to_write():
         raise UserError(f"agents new {kind}: not a kind of agent; choose one of {', '.join(kinds_to_write())}")
     file = out or Path(f"{kind}.toml")
     if file.exists():
-        raise UserError(f"{file} is there already; give another file with --out")
+        raise UserError(f"{file} is there already; name another file with --out")
     try:
         words = shlex.split(command)
     except ValueError as error:
         raise UserError(f"--command: {error}; write it as in a shell") from error
     file.write_text(commented_profile(kind, url, words), encoding="utf-8")
-    print(f"{file} is written. Change what differs, then try it: harness agents try {shlex.quote(str(file))}")
+    print(f"{file} is written. Edit it for your agent, then test it: harness agents try {shlex.quote(str(file))}")
 
 
 @app.command("try")
@@ -84,7 +90,7 @@ def try_(
     name: Annotated[str, typer.Argument(metavar="PROFILE", help="A shipped profile or a .toml file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Call an agent once: does the profile work, what will a run measure, and what would bring the rest."""
+    """Test an agent with one call: does the profile work, and which figures can a run measure?"""
     from harness.agent_check.call import try_agent
     from harness.agent_check.report import report_of
 
@@ -101,11 +107,11 @@ def try_(
     if not found.works:
         if as_json:
             raise typer.Exit(3)
-        raise AgentError(f'agent "{profile.name}" does not work yet: see the line that says failed')
+        raise AgentError(f'agent "{profile.name}" does not work yet: see the line marked failed')
 
 
 def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
-    # What an agent says of itself is hostile text: shown as it came, never as markup.
+    # An agent's own messages are hostile text: printed as received, never as markup.
     console = Console(markup=False, highlight=False)
     for check in found.checks:
         console.print(f"{check.verdict:8} {check.name:16} {check.detail}", soft_wrap=True)
@@ -114,7 +120,7 @@ def _show(profile: AgentProfile, name: str, found: "TrialReport") -> None:
     for figure in found.figures:
         console.print(f"{'yes' if figure.there else '–':8} {figure.figure:32} {figure.detail}", soft_wrap=True)
     if found.log:
-        console.print(f"\nWhat it logged meanwhile:\n{found.log}", soft_wrap=True)
+        console.print(f"\nThe agent's log:\n{found.log}", soft_wrap=True)
     if found.works:
         mode = "" if profile.accepts_a_history else " --mode replay"
-        console.print(f"\nRun it: harness run --agent {shlex.quote(name)}{mode} --limit 4", soft_wrap=True)
+        console.print(f"\nTo run it: harness run --agent {shlex.quote(name)}{mode} --limit 4", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`harness calibrate`: how wrong this harness is on this machine."""
+"""`harness calibrate`: the measurement error of the harness on this machine."""
 
 import asyncio
 from typing import Annotated
@@ -10,15 +10,15 @@ from harness.progress import RunProgress
 
 
 def calibrate(
-    trials: Annotated[int, typer.Option(help="Calls to play; a 95th percentile needs 60 of them measured.")] = 64,
+    trials: Annotated[int, typer.Option(help="Number of calls; a 95th percentile needs 60 measured ones.")] = 64,
     at_once: Annotated[int, typer.Option(help="Calls at once.")] = 4,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", show_default="drawn", help="Seed of what is answered and when; drawn when left out."),
+        typer.Option(metavar="N", show_default="drawn", help="Seed of the replies and their delays; default: drawn."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Measure known sounds after known delays over a real socket; keep the errors for later runs to quote."""
+    """Measure replies of known sound and delay over a real socket, and save the errors for later runs to quote."""
     for name, value in (("--trials", trials), ("--at-once", at_once)):
         if value < 1:
             raise UserError(f"{name} {value}: must be at least 1")
@@ -33,7 +33,7 @@ def calibrate(
     error, pacing, arrival, lag = found.ttfa_error_ms, found.pacing_error_ms, found.arrival_error_ms, found.loop_lag_ms
     p95 = f"p95 {error.p95:.2f}, " if found.gives_p95 else ""
     print(f"TTFA error over {found.measured} calls: bias {error.bias:+.2f} ms, {p95}largest {error.max:.2f}")
-    print(f"frames left late by p99 {pacing.p99:.2f} ms (p99.9 {pacing.p999:.2f}, max {pacing.max:.2f})")
+    print(f"frames sent late by p99 {pacing.p99:.2f} ms (p99.9 {pacing.p999:.2f}, max {pacing.max:.2f})")
     print(f"frames arrived late by p99 {arrival.p99:.2f} ms (p99.9 {arrival.p999:.2f}, max {arrival.max:.2f})")
     print(f"event-loop lag p99 {lag.p99:.2f} ms, max {lag.max:.2f}; caller priority: {found.priority}")
     if found.independent is not None:

@@ -1,4 +1,4 @@
-"""`harness check`: hold a run, or agents that are played for it, to a budgets file. Exit 0 pass, 1 fail, 4 cannot tell."""
+"""`harness check`: compare a run's figures with the limits of a budgets file. Exit 0 pass, 1 fail, 4 cannot tell."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ CODES: Final = {"pass": 0, "fail": 1, "cannot tell": 4}
 
 @of_an_experiment({"pack", "limit", "mode", "conditions", "repeats"})
 def check(
-    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents to play.")] = None,
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help="Folder of a run; or name agents with --agent.")] = None,
     budgets: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="none: it must be named", help="YAML file of limits.")
     ] = None,
@@ -37,19 +37,24 @@ def check(
     ] = None,
     named: Named = NOTHING,
     judge: Annotated[
-        list[str] | None, typer.Option(help="Judge; may be repeated; default: none for a run without verdicts, else embedded.")
+        list[str] | None,
+        typer.Option(help="Judge; may be repeated. Default: none for a run without verdicts, otherwise embedded."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", show_default="a new one under runs/", help="Folder of the run that is played.")
+        Path | None, typer.Option(metavar="DIR", show_default="a new one under runs/", help="Folder of the new run.")
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", show_default="none", help="Run of the same conversations, for worse_than_baseline_by."),
+        typer.Option(
+            metavar="RUN", show_default="none", help="Earlier run of the same conversations, for worse_than_baseline_by."
+        ),
     ] = None,
-    until_clear: Annotated[bool, typer.Option("--until-clear", help="Play on until it can be told.")] = False,
+    until_clear: Annotated[
+        bool, typer.Option("--until-clear", help="Play more sessions until each limit passes or fails.")
+    ] = False,
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="MINUTES", show_default="one look", help="Time for --until-clear, in minutes.", min=0),
+        typer.Option(metavar="MINUTES", show_default="one check", help="Longest time for --until-clear, in minutes.", min=0),
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="not written", help="Write the verdicts as JUnit XML.")
@@ -59,21 +64,21 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Pass, fail or cannot tell: hold figures to limits. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
+    """Compare figures with limits: pass, fail or cannot tell. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
     from harness.commands.check_files import junit as as_junit
     from harness.commands.check_files import refuse_unwritable, told, write
     from harness.commands.check_files import summary as as_markdown
     from harness.gate.budgets import read_budgets
 
     if budgets is None:
-        raise UserError("--budgets: name the file of limits; docs/gate.md has one to start from")
+        raise UserError("--budgets: name the file of limits; docs/gate.md has an example")
     if (run is None) == (not agent):
         raise UserError("check: name either the folder of a run, or agents to play with --agent")
     if until_clear != (minutes is not None):
-        raise UserError("--until-clear and --minutes go together: say for how long more may be played")
+        raise UserError("--until-clear and --minutes go together; give both")
     extra = [flag(name) for name in named] + (["--out"] if out is not None else [])
     if run is not None and extra:
-        raise UserError(f"{extra[0]}: the run in {run} has been played; leave it out")
+        raise UserError(f"{extra[0]}: has no effect on the finished run {run}; leave it out")
     for option, path in (("--junit", junit), ("--summary", summary)):
         if path is not None:
             refuse_unwritable(path, option)
@@ -105,7 +110,7 @@ def _checked(
     judge: list[str] | None,
     progress: RunProgress,
 ) -> "tuple[CheckResult, str, Path | None]":
-    """Open or play the run, look as often as was asked, and write the page of what was played."""
+    """Open or play the run, check it once or until clear, and write its report."""
     from harness.gate.check import check_run
     from harness.gate.extend_run import play_until_clear
     from harness.reports.listening.results import human_rows
@@ -144,7 +149,7 @@ def _request(asked: "Budgets", named: Named, judge: list[str] | None, out: Path 
 
 
 def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore | None", progress: RunProgress) -> "RunStore":
-    """Play, once it is known that the limits can hold for what will be played."""
+    """Play the run, after a check that its limits apply to what will be played."""
     from harness.gate.budgets import limits_for
     from harness.gate.check import refuse_other_conversations
     from harness.reports.listening.results import human_rows
@@ -162,12 +167,12 @@ def _played(request: "RunRequest | None", asked: "Budgets", baseline: "RunStore 
 
 
 def _judges_of(store: "RunStore") -> tuple[str, ...]:
-    """Who judges what is played on: nobody, where nobody has judged."""
+    """The judges of the sessions that are added: those of the run, none if it has no verdicts."""
     return ("embedded",) if any(row.source == "judge" for row in store.judgments()) else ("none",)
 
 
 def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | None:
-    """The page of the run; written where sessions were played, else the one that is there."""
+    """The report of the run: a new one if sessions were played, otherwise the existing one or None."""
     page = store.folder / "report.html"
     if again:
         from harness.figures.summarise import summarise
@@ -175,7 +180,9 @@ def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | No
         from harness.reports.write import write_joint_report
 
         progress.phase("Writing the report")
-        with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):
+        with storage_named(
+            store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
+        ):
             summary = write_joint_report([(store, summarise(store, human_rows(store)))], store.folder).summary
             (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     return page if page.exists() else None

@@ -1,9 +1,9 @@
-"""What a check leaves for machines and people: JUnit XML for CI systems, Markdown for a pull request.
+"""Output files of a check: JUnit XML for CI systems, Markdown for a pull request.
 
-Names of agents, conditions and figures are whatever somebody wrote into a file, so they are hostile text: XML is built by a
+Names of agents, conditions and figures come from a user's file, so they are hostile text: XML is built by a
 library and stripped of what XML cannot hold, and Markdown is escaped until no name can open a tag, a link or a table cell.
 
-JUnit as Jenkins, GitLab and GitHub actions read it (the schema of Apache Ant's junitreport): a limit that cannot be told is
+JUnit as Jenkins, GitLab and GitHub actions read it (the schema of Apache Ant's junitreport): a limit that "cannot tell" is
 `skipped`, because it is neither a pass nor a failure.
 """
 
@@ -29,19 +29,19 @@ NOT_THE_AGENTS_FAULT: Final = (
     "The harness or its machine was at fault, not the agent, so no figure of this run decides anything"
 )
 HOW_TO_MEND: Final = (
-    "quiet the machine (harness doctor says what holds it) and play again, or let check play those sessions again "
+    "stop other programs (harness doctor lists them) and play again, or let check play those sessions again "
     "with --until-clear --minutes M"
 )
 
 
 def refuse_unwritable(path: Path, option: str) -> None:
-    """Raises UserError where a file could not be written later, so that nothing is played in vain."""
+    """Check before playing that a file can be written. Raises UserError if not."""
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(f"{option} {path}: cannot be written; name a file in a folder that exists")
 
 
 def shown_value(figure: str, value: float) -> str:
-    """A figure with its unit; a dash where a side has no bound."""
+    """A figure with its unit; a dash for an infinite value."""
     if math.isinf(value):
         return "> 15 s" if value > 0 and unit_of(figure) == "ms" else UNKNOWN_TEXT
     match unit_of(figure):
@@ -54,7 +54,7 @@ def shown_value(figure: str, value: float) -> str:
 
 
 def shown_interval(checked: Checked) -> str:
-    """`412 ms to 488 ms`, one-sided where one side has no bound, or a dash."""
+    """`412 ms to 488 ms`; one bound if the other is infinite, a dash if both are."""
     decision, figure = checked.decision, checked.asked.limit.figure
     if decision is None or all(math.isinf(end) for end in decision.interval):
         return UNKNOWN_TEXT
@@ -67,21 +67,23 @@ def shown_interval(checked: Checked) -> str:
 
 
 def reason(checked: Checked) -> str:
-    """Why a limit came to its verdict, in one sentence."""
+    """The reason for a limit's verdict, in one sentence."""
     decision, limit = checked.decision, checked.asked.limit
     if checked.invalid:
         value = UNKNOWN_TEXT if decision is None else shown_value(limit.figure, decision.value)
-        return f"The run is invalid through no fault of the agent, so its figure decides nothing (seen: {value})."
+        return f"The run is invalid through no fault of the agent, so its figure decides nothing (measured: {value})."
     if decision is None:
-        return f"The run has no such figure here, and the file says: missing: {limit.missing}."
+        return f"The run does not have this figure, and the budgets file has missing: {limit.missing}."
     seen = f"{shown_value(limit.figure, decision.value)}, interval {shown_interval(checked)}"
     if checked.verdict == "pass":
-        return f"The whole interval keeps the limit ({seen})."
+        return f"The whole interval is within the limit ({seen})."
     if checked.verdict == "fail":
-        return f"The whole interval misses the limit ({seen})."
+        return f"The whole interval is outside the limit ({seen})."
     if decision.more_needed is None:
-        return f"The interval holds the limit ({seen}); it is too near, or too little is known, to say how many more."
-    return f"The interval holds the limit ({seen}); about {counted(decision.more_needed, 'more conversation')} would settle it."
+        return f"The interval contains the limit ({seen}); how many more would settle it is not known."
+    return (
+        f"The interval contains the limit ({seen}); about {counted(decision.more_needed, 'more conversation')} would settle it."
+    )
 
 
 def junit(result: CheckResult, page: Path | None) -> bytes:
@@ -117,7 +119,7 @@ def junit(result: CheckResult, page: Path | None) -> bytes:
 
 
 def summary(result: CheckResult, page: Path | None, ended: str = "") -> str:
-    """The check as Markdown, for a comment on a pull request or a job's summary."""
+    """The check as Markdown, for a pull request's comment or a CI job's summary."""
     lines = [f"### {SIGNS[result.verdict]}: voice agent gate", ""]
     lines += [f"{_escaped(line)}  " for line in told(result, ended)]
     lines += ["", "| verdict | agent | condition | limit | value | interval |", "|---|---|---|---|---|---|"]
@@ -135,7 +137,7 @@ def summary(result: CheckResult, page: Path | None, ended: str = "") -> str:
 
 
 def told(result: CheckResult, ended: str = "") -> list[str]:
-    """The verdict on the whole in plain sentences."""
+    """The overall verdict in plain sentences."""
     count = {name: sum(c.verdict == name for c in result.checked) for name in SIGNS}
     said = ", ".join(f"{n} {name}" for name, n in count.items() if n)
     looked = f", look {result.look}" if result.look is not None else ""
@@ -148,12 +150,12 @@ def told(result: CheckResult, ended: str = "") -> list[str]:
     if result.verdict == "cannot tell" and result.more_needed is not None:
         lines.append(f"About {counted(result.more_needed, 'more conversation')} would settle it, if they are like these.")
     if ended:
-        lines.append(f"No more were played: {ended}.")
+        lines.append(f"No more sessions were played: {ended}.")
     return lines
 
 
 def write(path: Path, data: bytes) -> None:
-    """Raises UserError where the file cannot be written."""
+    """Write a file. Raises UserError if that fails."""
     try:
         path.write_bytes(data)
     except OSError as error:
@@ -161,7 +163,7 @@ def write(path: Path, data: bytes) -> None:
 
 
 def printable(text: str) -> str:
-    """Without the characters that XML cannot hold and that move a terminal's cursor; each is shown as a mark."""
+    """The text with each character that XML forbids, or that moves a terminal's cursor, replaced by a mark."""
     return _NOT_IN_XML.sub("�", text)
 
 

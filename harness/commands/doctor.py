@@ -1,5 +1,5 @@
-"""`harness doctor`: what of this machine is fine, what will disturb a measurement, and how to mend it; with `--leaks`, whether
-a finished run holds a secret. Exit 1 on trouble."""
+"""`harness doctor`: a check of this machine before a measurement, with a remedy for each problem. With `--leaks`: a search for
+secrets in a finished run. Exit 1 if something is found."""
 
 import json
 import os
@@ -22,11 +22,11 @@ def doctor(
         Path | None, typer.Argument(metavar="[RUN]", show_default=False, help="Folder of a finished run, with --leaks.")
     ] = None,
     look_for_leaks: Annotated[
-        bool, typer.Option("--leaks", help="Look for secrets in a finished run, before it is sent to anyone.")
+        bool, typer.Option("--leaks", help="Search a finished run for secrets before you share it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Look at this machine before it measures anything; takes a few seconds. Exit codes: 0 well, 1 something will disturb."""
+    """Check this machine before a measurement; takes a few seconds. Exit codes: 0 no problem, 1 a problem."""
     if look_for_leaks != (run is not None):
         raise UserError("--leaks and the folder of a run belong together: harness doctor RUN --leaks")
     if run is not None:
@@ -34,7 +34,7 @@ def doctor(
     from harness.doctor import LOOKS, examine
 
     with RunProgress() as progress:
-        progress.phase("Looking at this machine", len(LOOKS))
+        progress.phase("Checking this machine", len(LOOKS))
         found = examine(tell=progress.status)
     trouble = [f for f in found if f.is_trouble]
     if as_json:
@@ -46,7 +46,11 @@ def doctor(
         console.print(f"{SIGNS[f.state]:9} {f.part:{width}}  {f.seen}", soft_wrap=True)
         if f.mend and f.state != "fine":
             console.print(f"{'':9} {'':{width}}  → {f.mend}", soft_wrap=True)
-    told = f"{counted(len(trouble), 'thing')} to mend before figures are quoted." if trouble else "Well: measure."
+    told = (
+        f"{counted(len(trouble), 'thing')} to fix before figures are quoted."
+        if trouble
+        else "No problem found: ready to measure."
+    )
     console.print(f"\n{told}", soft_wrap=True)
     return 1 if trouble else 0
 
@@ -61,6 +65,6 @@ def _leaks(run: Path, as_json: bool) -> int:
     console = Console(markup=False, highlight=False)
     for leak in found:
         console.print(f"{run / leak.file}, {leak.place}: {leak.what}", soft_wrap=True)
-    told = f"{counted(len(found), 'place')} to look at before this run is sent to anyone." if found else "No secret was found."
+    told = f"{counted(len(found), 'place')} to check before this run is shared." if found else "No secret was found."
     console.print(told, soft_wrap=True)
     return 1 if found else 0

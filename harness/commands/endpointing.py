@@ -1,4 +1,4 @@
-"""`harness endpointing`: how the agents of a run tell the end of a turn from the pauses inside it."""
+"""`harness endpointing`: how well a run's agents distinguish the end of a turn from a pause inside it."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def endpointing(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Show which pauses of the caller each agent cut, and how long it left dead air after the true ends."""
+    """Print, for each agent, the caller's pauses that it cut and the silence that it left after true ends of turns."""
     from harness.figures.endpointing import endpointing_of
     from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
     from harness.store.run_store import RunStore

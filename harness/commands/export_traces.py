@@ -1,4 +1,4 @@
-"""`harness export-traces`: send a run as spans (OpenTelemetry) to where its user looks at traces, or write them into a file."""
+"""`harness export-traces`: a run as OpenTelemetry spans, sent to a receiver or written into a file."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
 AT_ONCE: Final = 512
-"""Spans a message, as OpenTelemetry's own exporters send."""
+"""Spans in one message, as OpenTelemetry's own exporters send."""
 _TIMEOUT_S: Final = 10.0
 
 
@@ -18,21 +18,19 @@ def export_traces(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     to: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", show_default="none", help="Address of an OTLP receiver over HTTP, as http://localhost:4318."
-        ),
+        typer.Option(metavar="URL", show_default="none", help="OTLP receiver over HTTP, for example http://localhost:4318."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="none", help="File to write: one OTLP message (protobuf).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Export a run as spans: calls, turns, waits and their stages. Nothing that was said is in them."""
+    """Export a run as spans: calls, turns, waits and their stages. They contain no spoken text."""
     from harness.store.run_store import RunStore
     from harness.traces.export import as_request, spans_of
 
     if (to is None) == (out is None):
-        raise UserError("harness export-traces: give --to ADDRESS (a receiver) or --out FILE, one of the two")
+        raise UserError("harness export-traces: give either --to ADDRESS (a receiver) or --out FILE")
     if to is not None and not to.startswith(("http://", "https://")):
         raise UserError(f"--to {to}: an OTLP receiver over HTTP begins with http:// or https://, as in http://localhost:4318")
     found = spans_of(RunStore.open(run))
@@ -52,7 +50,7 @@ def export_traces(
     if as_json:
         print(json.dumps({"schema": 1, "run": str(run), "calls": calls, "spans": len(found), "to": place}, indent=2))
     else:
-        print(f"{len(found)} spans of {calls} call(s) went to {place}")
+        print(f"{len(found)} spans of {calls} call(s) sent to {place}")
     return 0
 
 

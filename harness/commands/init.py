@@ -1,4 +1,4 @@
-"""`harness init`: asks what you have, and writes the profile, the limits and the CI jobs to begin with."""
+"""`harness init`: a first profile, budgets file and CI job, written from a few answers."""
 
 import json
 import shlex
@@ -15,56 +15,56 @@ from harness.init.files import BUDGETS
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the files go.")] = Path("."),
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Folder for the files.")] = Path("."),
     kind: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             show_default="asked",
-            help="What your agent speaks (as in `harness agents new`), or an agent that ships.",
+            help="Protocol of your agent (see `harness agents new`), or the name of a shipped agent.",
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default="asked, else my-agent", help="What to call your agent; default: my-agent."),
+        typer.Option(metavar="NAME", show_default="asked, or my-agent", help="Name of your agent; default: my-agent."),
     ] = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", show_default="asked", help="Where it already runs.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", show_default="asked", help="Address of a running agent.")] = None,
     command: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", show_default="asked", help='How it is started, as in "python bot.py --port {port}".'),
+        typer.Option(
+            metavar="COMMAND", show_default="asked", help='Command that starts the agent, as in "python bot.py --port {port}".'
+        ),
     ] = None,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", help="Median TTFA to hold it to, in ms (TTFT for a model asked in text); default: 500."),
+        typer.Option(metavar="MS", help="Limit for the median TTFA in ms (TTFT for a text model); default: 500."),
     ] = None,
     pack: Annotated[str | None, typer.Option(help="Pack that CI plays; default: heart-open.")] = None,
     ci: Annotated[
         str | None,
         typer.Option(
             metavar="github|gitlab|both|none",
-            show_default="asked, else both",
+            show_default="asked, or both",
             help=f"CI to write a job for: {', '.join(CIS)}; default: both.",
         ),
     ] = None,
-    install: Annotated[str, typer.Option(help="What pip installs in CI: a requirement, a path or an address.")] = INSTALL,
+    install: Annotated[str, typer.Option(help="Package that CI installs with pip: a requirement, a path or a URL.")] = INSTALL,
     as_json: Annotated[bool, typer.Option("--json", help="Ask nothing; print one JSON object.")] = False,
 ) -> None:
-    """Ask what you have, and write a profile, a budgets file and CI jobs. What options answer is not asked."""
+    """Write a profile, a budgets file and CI jobs from a few answers. An option answers its question in advance."""
     asks = _somebody_is_there() and not as_json
     if kind is None:
         if not asks:
-            raise UserError("init: say what your agent speaks, as in --kind pipecat-eval (docs/agents.md has all kinds)")
+            raise UserError("init: name your agent's protocol, as in --kind pipecat-eval (docs/agents.md has all kinds)")
         kind = _ask_kind()
-    known = Answers(kind, ci=_known_ci(ci))  # what is wrong with it is said before more is asked
+    known = Answers(kind, ci=_known_ci(ci))  # a mistake in it is reported before the next question
     if asks and not known.ships:
-        name = name if name is not None else _ask("What do you call your agent?", "my-agent")
+        name = name if name is not None else _ask("Name of your agent?", "my-agent")
         if url is None and command is None:
-            url = _ask("Where does it run already (ws://…)? Leave empty if the harness shall start it", "") or None
-            command = None if url else _ask("How is it started? {port} becomes a free port", "python bot.py --port {port}")
+            url = _ask("Address of the running agent (ws://…)? Leave empty to let the harness start it", "") or None
+            command = None if url else _ask("Command that starts it? {port} becomes a free port", "python bot.py --port {port}")
     if asks:
-        budget_ttfa = (
-            budget_ttfa if budget_ttfa is not None else _ask_ms("Within how many ms must half of its turns be answered?")
-        )
+        budget_ttfa = budget_ttfa if budget_ttfa is not None else _ask_ms("Limit for the median TTFA, in ms?")
         ci = ci if ci is not None else _ask(f"CI to write a job for ({', '.join(CIS)})", "both")
     answers = Answers(
         kind, name or "my-agent", url, _words(command), budget_ttfa if budget_ttfa is not None else 500.0, pack or "heart-open",
@@ -79,10 +79,10 @@ def init(
     for path in written:
         print(f"written  {path}")
     there = "" if folder == Path(".") else f"cd {shlex.quote(str(folder))} && "
-    print(f"\nDoes the profile work?   {there}harness agents try {shlex.quote(answers.agent)}")
+    print(f"\nTest the profile:   {there}harness agents try {shlex.quote(answers.agent)}")
     mode = "" if answers.profile.accepts_a_history else " --mode replay"
     check = f"harness check --agent {shlex.quote(answers.agent)}{mode} --budgets {BUDGETS} --judge none"
-    print(f"Does it keep the limits? {there}{check}")
+    print(f"Check the limits: {there}{check}")
 
 
 def _somebody_is_there() -> bool:
@@ -102,8 +102,8 @@ def _ask_ms(question: str) -> float:
 def _ask_kind() -> str:
     from harness.agents.new_profile import kinds_to_write
 
-    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; or polaris-like, which ships, to see how it goes.", err=True)
-    return _ask("What does your agent speak?", "pipecat-eval")
+    typer.echo(f"Kinds of agent: {', '.join(kinds_to_write())}; or polaris-like, a shipped agent, for a first try.", err=True)
+    return _ask("Protocol of your agent?", "pipecat-eval")
 
 
 def _words(command: str | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`harness judge`: judge a finished run (or a file of completions); verdicts of earlier judges stay."""
+"""`harness judge`: verdicts of judges on a finished run or a file of completions. Earlier verdicts are preserved."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the line asks for, once checked."""
+    """The checked options of the command."""
 
     judges: tuple[str, ...]
     design: "Design"
@@ -47,7 +47,7 @@ class _Found:
     stop: "Stop | None" = None
     heard_wer: dict[str, float | None] = field(default_factory=dict)
     failed: "Sequence[StepFailure]" = ()
-    """Sessions that could not be judged, through no fault of their agents."""
+    """Sessions that could not be judged, for a reason outside their agents."""
     written_to: Path | None = None
 
 
@@ -68,18 +68,18 @@ def judge(
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only put the judges through pairs with known answers; needs no run.")
+        bool, typer.Option("--check", help="Only test the judges on pairs with known answers; needs no run.")
     ] = False,
     against: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
             show_default="no ratings by people",
-            help="With --check: replies that people rated (.csv, .jsonl or a published folder); kept for later runs.",
+            help="With --check: replies rated by people (.csv, .jsonl or a published folder); the result is saved.",
         ),
     ] = None,
     scale: Annotated[str, typer.Option(help="With --against: lowest and highest score of the file.")] = "1-5",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be asked, and what it costs.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of questions and their cost.")] = False,
     reads: Annotated[
         str, typer.Option(metavar="heard|written", help="What judges read: heard (the audio's transcript) or written.")
     ] = "heard",
@@ -88,29 +88,31 @@ def judge(
         typer.Option(
             metavar="N",
             show_default="every pair",
-            help="Ask a balanced part: so many pairs over all contexts; by default every pair.",
+            help="Number of pairs to judge, balanced over all contexts; default: every pair.",
         ),
     ] = None,
-    replicates: Annotated[int, typer.Option(metavar="N", help="Verdicts a pair by each judge, each in an order by lot.")] = 1,
+    replicates: Annotated[
+        int, typer.Option(metavar="N", help="Verdicts of each judge on each pair, each in random order.")
+    ] = 1,
     until_separated: Annotated[
         str | None,
         typer.Option(
             metavar="best|order",
             show_default="ask all",
-            help="End early once told apart: best (one above all others) or order (every two).",
+            help="Stop when intervals separate: best (one agent above all others) or order (every two agents).",
         ),
     ] = None,
     keep_excluded: Annotated[
-        bool, typer.Option("--keep-excluded", help="Ask judges too that got half of the known answers wrong.")
+        bool, typer.Option("--keep-excluded", help="Also ask judges that failed half of the known answers.")
     ] = False,
     completions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="the run", help="Judge the texts of this JSON Lines file, with no run."),
+        typer.Option(metavar="FILE", show_default="the run", help="Judge the texts of this JSON Lines file instead of a run."),
     ] = None,
-    pack: Annotated[str, typer.Option(help="With --completions: the pack they answer.")] = "heart-mini",
+    pack: Annotated[str, typer.Option(help="With --completions: the pack that they answer.")] = "heart-mini",
     out: Annotated[
         Path | None,
-        typer.Option(help="With --completions: the judgments go here (.jsonl or .csv); by default beside the file."),
+        typer.Option(help="With --completions: output file (.jsonl or .csv); default: beside the input."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of pairs and orders.")] = 1,
     shard: Annotated[
@@ -118,7 +120,7 @@ def judge(
         typer.Option(
             metavar="I/N",
             show_default="all questions",
-            help="Put only the I-th of N parts of the questions, as in 2/4; then judge RUN as a whole.",
+            help="Ask only the I-th of N parts of the questions, as in 2/4; afterwards judge RUN as a whole.",
         ),
     ] = None,
     ray: asked_for.Ray = None,
@@ -128,7 +130,7 @@ def judge(
     ray_memory_gib: asked_for.RayMemory = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Judge replies pairwise, blind."""
+    """Compare replies in pairs, without showing the judge which agent gave which."""
     from harness.judging.design import Design
     from harness.judging.text_board import as_object
     from harness.verdicts.judge import load_judges
@@ -142,7 +144,7 @@ def judge(
         if value is not None and value < 1:
             raise UserError(f"{option} {value}: must be at least 1")
     if run is not None and completions is not None:
-        raise UserError(f"{run} and --completions {completions}: one of them at a time")
+        raise UserError(f"{run} and --completions {completions}: name only one of them")
     something_else = check or dry_run or until_separated is not None
     part = _shard(shard, run, something_else)
     where = asked_for.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
@@ -153,7 +155,9 @@ def judge(
     design = Design(cells=pairs, replicates=replicates)
     asked = _Asked(names, design, seed, _goal(until_separated), keep_excluded, dry_run, part)
     if against is not None and (not check or run is not None or dry_run):
-        raise UserError("--against: holds judges against people's ratings with --check, without a run and without --dry-run")
+        raise UserError(
+            "--against: compares judges with people's ratings; use it with --check, without a run and without --dry-run"
+        )
     if against is not None:
         return _against_people(against, _scale(scale), asked, as_json)
     if check and not dry_run:
@@ -203,7 +207,7 @@ def _ask_on_cluster(run: Path, asked: _Asked, reads: str, where: "OnCluster") ->
     from harness.fleet.judging import ask_on_cluster
     from harness.store.run_store import RunStore
 
-    RunStore.open(run).close()  # so that a folder without a run is said to be one here
+    RunStore.open(run).close()  # reports a folder without a run before the cluster starts
     line = [word for name in asked.judges for word in ("--judge", name)]
     line += ["--reads", reads, "--replicates", str(asked.design.replicates), "--seed", str(asked.seed)]
     line += ["--pairs", str(asked.design.cells)] if asked.design.cells is not None else []
@@ -250,7 +254,7 @@ def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_js
             print(f"{check.missing} pairs were not answered")
         earlier = [before for before in kept(check.fingerprint, validations_folder()) if before != check]
         for before in earlier:
-            print(f"kept of this judge, and counts too: {people_sentence(before)}.")
+            print(f"stored for this judge, and counts too: {people_sentence(before)}.")
     return 3 if any(check.missing for check in checks) else 0
 
 
@@ -337,7 +341,7 @@ def _say(found: _Found, told: dict[str, object]) -> None:
         print(found.stop.in_words())
     for agent, share in found.heard_wer.items():
         if share is not None:
-            print(f"{agent}: heard otherwise than written: {share:.1%} of words")
+            print(f"{agent}: {share:.1%} of words heard differ from those written")
     if found.written_to is not None:
         print(f"judgments: {found.written_to}")
 
@@ -348,7 +352,7 @@ def _costs(plan: "Estimate", bound: str) -> str:
 
 
 def _known_of(judge: str) -> str:
-    """What is known of a judge before it is asked anything."""
+    """The known accuracy of a judge, before it is asked anything."""
     from harness.judging.embedded import held_out_record
     from harness.judging.settings import load_judge_settings
 

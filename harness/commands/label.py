@@ -1,4 +1,4 @@
-"""`harness label`: support strategies and reasons, labelled by a judge, and what people say of those labels."""
+"""`harness label`: support strategies and reasons labelled by a judge, and a comparison of these labels with people's."""
 
 import asyncio
 import json
@@ -14,14 +14,14 @@ from harness.store.judgment import Presentation
 if TYPE_CHECKING:
     from harness.judging.label_sheets import TwoLabellers
 
-app = typer.Typer(no_args_is_help=True, help="Label support strategies and reasons, and check who labels.")
+app = typer.Typer(no_args_is_help=True, help="Label support strategies and reasons, and measure the labeller.")
 Target = Annotated[Path, typer.Argument(help="Folder of a run, or a JSON Lines file of completions.")]
-Pack = Annotated[str, typer.Option(help="For a file of completions: the pack they answer.")]
-Reads = Annotated[str, typer.Option(help="Of a run: heard (the audio's transcript) or written replies.")]
+Pack = Annotated[str, typer.Option(help="For a file of completions: the pack that they answer.")]
+Reads = Annotated[str, typer.Option(help="For a run: heard (the audio's transcript) or written replies.")]
 Condition = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", show_default="the run's only one", help="Of a run of several line conditions: the one to label."
+        metavar="NAME", show_default="the run's only one", help="For a run with several line conditions: the one to label."
     ),
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
@@ -39,7 +39,7 @@ def strategies(
     condition: Condition = None,
     as_json: JsonFlag = False,
 ) -> int:
-    """Label the fifteen strategies in every reply; what is called present must be quoted."""
+    """Label the fifteen strategies in every reply. A strategy counts as present only with a quote from the reply."""
     from harness.ranking.strategies import usage
     from harness.verdicts.label import label_replies, labelling_judge, material
 
@@ -84,7 +84,7 @@ def reasons(
     judge: Annotated[str, typer.Option(help="Judge behind an endpoint: a shipped name or a .toml file.")],
     as_json: JsonFlag = False,
 ) -> int:
-    """Code why replies were preferred, by the codebook; what is mentioned must be quoted."""
+    """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
     from harness.store import judgment_files as files
     from harness.store.run_store import RunStore
     from harness.verdicts.label import FOLDER, code_reasons, labelling_judge
@@ -97,7 +97,7 @@ def reasons(
     if as_json:
         print(json.dumps({"schema": 1, "reasons": coded, "missing": missing, "kappa_with_rules": kappa}, indent=2))
     else:
-        agreed = "cannot be told" if kappa is None else f"{kappa:.2f}"
+        agreed = "not computable" if kappa is None else f"{kappa:.2f}"
         print(f"{coded} reasons coded, {missing} without a usable answer; agreement with the rules, kappa: {agreed}")
     return 3 if missing else 0
 
@@ -105,14 +105,14 @@ def reasons(
 @app.command("export")
 def export(
     target: Target,
-    out: Annotated[Path, typer.Option(help="Folder for the two sheets; new or empty.")],
-    size: Annotated[int, typer.Option(help="Replies in the sample, spread over systems and subsets.")] = 60,
+    out: Annotated[Path, typer.Option(help="New or empty folder for the two sheets.")],
+    size: Annotated[int, typer.Option(help="Number of replies in the sample, spread over systems and subsets.")] = 60,
     seed: Annotated[int, typer.Option(help="Seed of the sample and of the sheets' orders.")] = 1,
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
     condition: Condition = None,
 ) -> None:
-    """Write a blinded sample as two sheets, one for each of two people."""
+    """Write a blinded sample of replies as two sheets, one for each of two people."""
     from harness.judging.label_sheets import labelling_sheet, sample_for_people, sheet_key
     from harness.judging.strategy_guide import for_people
     from harness.verdicts.label import material, write_key
@@ -132,7 +132,7 @@ def export(
     (out / "strategies.md").write_text(for_people(), encoding="utf-8")
     print(
         f"{len(sample)} replies in {out / SHEETS[0]} and {out / SHEETS[1]}: one person each marks strategies with 1 and "
-        f"`done` with 1 ({out / 'strategies.md'} says what each means); then: harness label score {target} {out}"
+        f"`done` with 1 ({out / 'strategies.md'} explains them); then: harness label score {target} {out}"
     )
 
 
@@ -145,7 +145,7 @@ def score(
     condition: Condition = None,
     as_json: JsonFlag = False,
 ) -> int:
-    """Compare two people's sheets, then every judge's labels with what the two settled on."""
+    """Compare two people's sheets, then each judge's labels with the labels on which the two agreed."""
     from harness.judging.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet
     from harness.ranking.strategies import check_labeller
     from harness.verdicts.label import labels_by_judge, material, read_key
@@ -188,14 +188,14 @@ def _say_two(
         }
         print(json.dumps(told, indent=2))
         return
-    kappa = "cannot be told" if both.kappa is None else f"{both.kappa:.2f}"
+    kappa = "not computable" if both.kappa is None else f"{both.kappa:.2f}"
     print(f"{both.items} replies by two people: they disagree on {len(both.disagreed)} cells, kappa {kappa}")
     if to_settle is not None:
-        print(f"settle them together in {to_settle} (column `present`, 1 or 0), then run this again")
+        print(f"agree on them in {to_settle} (column `present`, 1 or 0), then run this command again")
     elif not measured:
         print("no judge has labelled these replies yet: harness label strategies")
     for name, (f1, replies) in measured.items():
-        value = "cannot be told (nobody saw a strategy)" if f1 is None else f"{f1:.2f}"
+        value = "not computable (neither person marked a strategy)" if f1 is None else f"{f1:.2f}"
         print(f"{name}: macro-F1 {value} against the two people's consensus, on {replies} replies")
 
 

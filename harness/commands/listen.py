@@ -1,4 +1,4 @@
-"""`harness listen`: serve a blinded listening test of a run's replies to people."""
+"""`harness listen`: a blinded listening test of a run's replies, served to people in their browsers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 def listen(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     design: Annotated[
-        str, typer.Option(metavar="ab|acr", help="ab: which of two is better. acr: five points for each.")
+        str, typer.Option(metavar="ab|acr", help="ab: choose the better of two replies. acr: rate each reply on five points.")
     ] = "ab",
-    medium: Annotated[str, typer.Option(metavar="sound|text", help="sound or text.")] = "sound",
+    medium: Annotated[str, typer.Option(metavar="sound|text", help="Presentation of the replies: sound or text.")] = "sound",
     delays: Annotated[
         str,
-        typer.Option(metavar="without|with|both", help="without, with, or both: whether replies come after their real delay."),
+        typer.Option(metavar="without|with|both", help="Play replies without their real delay, with it, or both."),
     ] = "without",
     condition: Annotated[
         str,
         typer.Option(
             metavar="NAME",
             show_default="the run's only one",
-            help="Of a run of several line conditions: whose replies are compared.",
+            help="For a run with several line conditions: the one whose replies are compared.",
         ),
     ] = "",
-    items: Annotated[int, typer.Option(help="Items a rater, without practice and checks.")] = 20,
+    items: Annotated[int, typer.Option(help="Items per rater, not counting practice and checks.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of every random order.")] = 1,
     host: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             show_default="this machine alone",
-            help="Address to listen on: this machine alone; with --public every address.",
+            help="Address to listen on; default: this machine only, with --public every address.",
         ),
     ] = None,
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65_535)] = 8_177,
-    public: Annotated[bool, typer.Option("--public", help="Reachable by others; every rater needs a link.")] = False,
+    public: Annotated[bool, typer.Option("--public", help="Let other machines connect; every rater needs a link.")] = False,
     url: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
             show_default="none",
-            help="Address that raters reach it at, with --public: https://listening.example.org.",
+            help="With --public: the address that raters open, for example https://listening.example.org.",
         ),
     ] = None,
     tls_cert: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="no https", help="Certificate (PEM, with its chain), to speak https."),
+        typer.Option(metavar="FILE", show_default="no https", help="Certificate for https (PEM, with its chain)."),
     ] = None,
     tls_key: Annotated[
         Path | None,
@@ -64,28 +64,28 @@ def listen(
         typer.Option(
             metavar="ADDRESS",
             show_default="none",
-            help="IP address of a proxy in front, whose forwarded headers count. Can be repeated.",
+            help="IP address of a reverse proxy whose forwarded headers are trusted; may be repeated.",
         ),
     ] = None,
-    raters: Annotated[int, typer.Option(help="Links to make for raters, with --public.", min=0, max=10_000)] = 10,
+    raters: Annotated[int, typer.Option(help="With --public: number of links for raters.", min=0, max=10_000)] = 10,
     contributors: Annotated[
-        int, typer.Option(help="Links to make for people who give replies, with --public.", min=0, max=10_000)
+        int, typer.Option(help="With --public: number of links for people who record replies.", min=0, max=10_000)
     ] = 0,
     expires: Annotated[
-        str, typer.Option(metavar="12h|7d|2w|never", help="How long these links work: 12h, 7d, 2w, or never.")
+        str, typer.Option(metavar="12h|7d|2w|never", help="Lifetime of these links: 12h, 7d, 2w, or never.")
     ] = "30d",
     revoke: Annotated[
         str | None,
         typer.Option(
-            metavar="ID|all", show_default="none", help="Serve nothing: only end a link, by the id printed with it, or all."
+            metavar="ID|all", show_default="none", help="Only end a link (the id printed with it) or all; serve nothing."
         ),
     ] = None,
-    links: Annotated[bool, typer.Option("--links", help="Serve nothing: only list the links that were given out.")] = False,
+    links: Annotated[bool, typer.Option("--links", help="Only list the links that exist; serve nothing.")] = False,
     take_in: Annotated[
-        bool, typer.Option("--take-in", help="Serve nothing: only make people's replies references of the run.")
+        bool, typer.Option("--take-in", help="Only add people's replies to the run as references; serve nothing.")
     ] = False,
 ) -> None:
-    """Serve a listening test until Ctrl-C; answers given are kept, and people's own replies become references."""
+    """Serve a listening test until Ctrl-C. Answers are saved; replies that people recorded become references."""
     from pydantic import ValidationError
 
     from harness.reports.listening.design import ListeningDesign
@@ -131,7 +131,7 @@ def listen(
 
 
 def _take_in(store: "RunStore", progress: RunProgress) -> None:
-    """Spoken replies get their words from the run's own transcriber; all become references that judges can be asked about."""
+    """Add people's replies to the run as references for judges; spoken ones are transcribed by the run's transcriber."""
     from harness import models
     from harness.extras import require_local
     from harness.measuring.transcribe import TRANSCRIBER, Transcribe
@@ -149,8 +149,6 @@ def _take_in(store: "RunStore", progress: RunProgress) -> None:
             progress.note(f"{waiting} spoken replies have no words yet: {error}")
     count = take_in(store, transcribe)
     if transcribe is not None and (mute := untranscribed(store)):
-        progress.note(f"{mute} spoken replies stay without words: nothing could be made out in them.")
+        progress.note(f"{mute} spoken replies have no words: the transcriber heard none.")
     if count:
-        progress.note(
-            f"{count} replies by people are references of this run; have them judged with: {command('judge', store.folder)}"
-        )
+        progress.note(f"{count} replies by people are references of this run; to judge them: {command('judge', store.folder)}")

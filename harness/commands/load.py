@@ -1,4 +1,4 @@
-"""`harness load`: how many callers at once an agent, or this machine, stands."""
+"""`harness load`: the number of simultaneous callers that an agent, or this machine, can serve."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 def load(
     agent: Annotated[str, typer.Option(help="A shipped profile or a .toml file.")],
-    callers: Annotated[str, typer.Option(help="Callers at once, step by step; auto: as many as hold.")] = "1,2,5,10",
-    pack: Annotated[str, typer.Option(help="Its first context is what everybody says.")] = "heart-mini",
+    callers: Annotated[str, typer.Option(help="Simultaneous callers in each step; auto: search for the limit.")] = "1,2,5,10",
+    pack: Annotated[str, typer.Option(help="Pack whose first context every caller speaks.")] = "heart-mini",
     rounds: Annotated[
-        int | None, typer.Option(help="Play each step so often; by default once, with auto as often as a p95 needs.", min=1)
+        int | None, typer.Option(help="Times to play each step; default: once, with auto as often as a p95 needs.", min=1)
     ] = None,
     budget_ms: Annotated[
-        float | None, typer.Option(help="TTFA that a step must keep at p95; by default none, with auto 500.", min=1)
+        float | None, typer.Option(help="Limit for the p95 of TTFA in each step, in ms; default: none, with auto 500.", min=1)
     ] = None,
     minutes: Annotated[
         float | None,
@@ -32,15 +32,13 @@ def load(
             metavar="M",
             show_default="each step as often as --rounds says",
             min=0,
-            help="Play one number of callers again and again for so long, and say what drifts.",
+            help="Repeat one number of callers for this many minutes, and report figures that drift.",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for figures, chart and log; by default a new one under runs/.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for figures, chart and log; default: a new one under runs/.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Play more and more calls at once until the agent or the pacer leaves its bounds; draw where."""
+    """Increase the number of simultaneous calls until the agent or the pacer exceeds its bounds; draw a chart."""
     from harness.commands.table import milliseconds
     from harness.experiment import BUDGET_MS
     from harness.load.agent import LoadRequest, load_agent, parse_callers, soak_agent
@@ -110,12 +108,12 @@ def _tell_soak(found: "SoakResult", folder: Path, as_json: bool) -> None:
     for drift in found.drifts:
         print(drift.in_words())
     if not found.drifts:
-        print(f"fewer than {FEWEST_WAVES} waves say nothing of a drift; give it more --minutes")
+        print(f"fewer than {FEWEST_WAVES} waves cannot show a drift; allow more --minutes")
     print(f"figures {folder / 'soak.json'}")
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON has no NaN; a figure of a step in which nothing was played is null."""
+    """The value with null for NaN, which JSON does not have: the figure of a step in which nothing was played."""
     if isinstance(value, dict):
         return {k: _without_nan(v) for k, v in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""`harness merge`: lay the shards of one plan together into one run."""
+"""`harness merge`: the shards of one plan, merged into one run."""
 
 import json
 from pathlib import Path
@@ -11,18 +11,16 @@ from harness.progress import RunProgress
 
 def merge(
     shards: Annotated[list[Path], typer.Argument(help="Folders of shards, in any order.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Folder of the run: a new one, or one that shards were merged into before.")
-    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the merged run: a new one, or that of an earlier merge.")],
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on without what is not played; a later merge adds it.")
+        bool, typer.Option("--allow-missing", help="Merge even if sessions are missing; a later merge adds them.")
     ] = False,
     pool_machines: Annotated[
-        bool, typer.Option("--pool-machines", help="Lay latencies of differing machines together; the run says so.")
+        bool, typer.Option("--pool-machines", help="Pool latencies of different machines; the report mentions it.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Lay the shards of one plan together, to be judged, ranked and reported once."""
+    """Merge the shards of one plan into one run, to be judged, ranked and reported once."""
     from harness.shards.merge import merge as lay_together
     from harness.wording import counted
 
@@ -39,7 +37,7 @@ def merge(
         shards_of = sorted(number for name in names for number in found.fleet.machines[name].shards)
         print(f"{counted(len(names), 'machine')} ({kind}): shards {', '.join(map(str, shards_of))}")
     if found.fleet.apart:
-        print("machines differ, so no latency is pooled over them; --pool-machines would")
+        print("machines differ, so their latencies are not pooled; to pool them: --pool-machines")
     if found.left:
-        print(f"{counted(found.left, 'session')} of the plan not played yet; merge their shards into the same --out")
-    print(f"now: harness judge {out}, then harness report {out}")
+        print(f"{counted(found.left, 'session')} of the plan not played yet; merge their shards later into the same --out")
+    print(f"next: harness judge {out}, then harness report {out}")

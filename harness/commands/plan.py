@@ -1,4 +1,4 @@
-"""`harness plan`: fix a run once, so that many machines can play parts of it."""
+"""`harness plan`: a run fixed in a file, so that many machines can play parts of it."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from harness.experiment import FREE, Experiment
 
 @asked.of_an_experiment(Experiment.model_fields.keys() - FREE)
 def plan(
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the plan is written.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="File for the plan.")],
     named: asked.Named = asked.NOTHING,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
@@ -33,15 +33,13 @@ def plan(
         told = {"schema": 1, "plan": str(out), "id": found.id, "contexts": len(found.contexts), "calls": len(keys)}
         print(json.dumps({**told, "hours": round(hours, 3), "megabytes": round(megabytes, 1)}, indent=2))
         return
-    print(f"plan {found.id}: {len(keys):,} calls, about {hours:,.1f} hours on one line and {megabytes:,.0f} MB")
-    print(
-        f"play a part of it:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)"
-    )
-    print("lay them together:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
+    print(f"plan {found.id}: {len(keys):,} calls, about {hours:,.1f} hours at one call at a time and {megabytes:,.0f} MB")
+    print(f"play a part:  harness run --plan {shlex.quote(str(out))} --shard 1/N --out DIR   (1/N to N/N, on any machines)")
+    print("merge the parts:  harness merge DIR… --out RUN, then harness judge RUN and harness report RUN")
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all: another machine may be waiting for the file."""
+    """Write a file completely or not at all: another machine may be waiting for it."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         unfinished.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`harness play`: hear sessions of a run on the speakers."""
+"""`harness play`: sessions of a run, played on the loudspeakers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,8 @@ def play(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
     context: Annotated[str | None, typer.Option(metavar="ID", show_default="all", help="Only this context.")] = None,
     agents: Annotated[
-        str | None, typer.Option(metavar="NAMES", show_default="all", help="Only these agents, comma-separated, in this order.")
+        str | None,
+        typer.Option(metavar="NAMES", show_default="all", help="Only these agents, separated by commas, in this order."),
     ] = None,
 ) -> None:
     """Play recorded sessions with a moving timeline."""

@@ -1,4 +1,4 @@
-"""The options that say what is to be played and where, the same words for every command that plays, plans or asks."""
+"""Options of an experiment and of a cluster, shared by all commands that play, plan or judge."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.fleet.run import OnCluster
 
 Named = Mapping[str, object]
-"""Those fields of an experiment that the user named."""
+"""The fields of an experiment that the user named."""
 NOTHING: Final[Named] = MappingProxyType({})
 Returned = TypeVar("Returned")
 
@@ -24,25 +24,23 @@ Ray = Annotated[
     typer.Option(
         metavar="ADDRESS",
         show_default="this machine alone",
-        help="On a Ray cluster: auto, its HOST:PORT, or local for one of this machine alone.",
+        help="Ray cluster to run on: auto, its HOST:PORT, or local for a cluster on this machine alone.",
     ),
 ]
-RayShards = Annotated[
-    int | None, typer.Option(help="With --ray: in so many parts; by default as many as can be at work at once.", min=1)
-]
+RayShards = Annotated[int | None, typer.Option(help="With --ray: number of parts; default: as many as can run at once.", min=1)]
 RayCpus = Annotated[
     float | None,
     typer.Option(
-        metavar="N", show_default="the agents' threads", help="With --ray: CPUs that a part takes of its node.", min=0.01
+        metavar="N", show_default="the agents' threads", help="With --ray: CPUs of a node that each part uses.", min=0.01
     ),
 ]
 RayGpus = Annotated[
-    float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs that a part takes of its node.", min=0)
+    float | None, typer.Option(metavar="N", show_default="0", help="With --ray: GPUs of a node that each part uses.", min=0)
 ]
 RayMemory = Annotated[
     float | None,
     typer.Option(
-        metavar="GIB", show_default="not declared", help="With --ray: memory that a part takes of its node, in GiB.", min=0
+        metavar="GIB", show_default="not declared", help="With --ray: memory of a node that each part uses, in GiB.", min=0
     ),
 ]
 
@@ -50,14 +48,14 @@ RayMemory = Annotated[
 def of_an_experiment(
     asked: Collection[str] = frozenset(Experiment.model_fields),
 ) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
-    """A decorator that gives a command, in the place of its parameter `named`, an option for each of these fields."""
+    """A decorator that replaces a command's parameter `named` by one option for each of these fields."""
     fields = {_parameter(name): (name, option) for name, option in options() if name in asked}
 
     def decorated(command: Callable[..., Returned]) -> Callable[..., Returned]:
         @wraps(command)
         def filled(**values: Any) -> Returned:
             given = {name: values.pop(parameter, None) for parameter, (name, _) in fields.items()}
-            # Of an option that may be repeated, none is an empty list.
+            # An option that may be repeated is an empty list when it is not given.
             return command(named={name: value for name, value in given.items() if value not in (None, [])}, **values)
 
         parameters: list[inspect.Parameter] = []
@@ -87,7 +85,7 @@ def _as_parameter(name: str, option: Option) -> inspect.Parameter:
 
 
 def _typed(annotation: Any) -> Any:
-    """What the command line reads: a list for what may be repeated, a word for one of several (the record checks it)."""
+    """The type of a field on the command line: a list if it may be repeated, `str` for a choice (the record checks it)."""
     if isinstance(annotation, UnionType):
         return get_args(annotation)[0]
     if get_origin(annotation) is tuple:
@@ -98,10 +96,10 @@ def _typed(annotation: Any) -> Any:
 def cluster(
     address: str | None, shards: int | None, cpus: float | None, gpus: float | None, memory_gib: float | None
 ) -> "OnCluster | None":
-    """The cluster that the line names; None where it names none.
+    """The cluster that the options name; None if they name none.
 
     Raises:
-        UserError: something is asked of a cluster, and none is named.
+    UserError: an option for a cluster is given, but no cluster is named.
     """
     given = {"shards": shards, "cpus": cpus, "gpus": gpus, "memory-gib": memory_gib}
     if address is None:

@@ -1,4 +1,4 @@
-"""`harness rank`: ratings, agreement and the joint figure, of a run or of a file of judgments."""
+"""`harness rank`: ratings, agreement and the joint figure of a run or of a file of judgments."""
 
 import json
 from pathlib import Path
@@ -18,24 +18,24 @@ def rank(
     target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
     presentation: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default="the only one there is", help=f"Only one of: {', '.join(_PRESENTATIONS)}."),
+        typer.Option(metavar="NAME", show_default="the run's only one", help=f"One of: {', '.join(_PRESENTATIONS)}."),
     ] = None,
     condition: Annotated[
         str | None,
-        typer.Option(metavar="NAME", show_default="the run's only one", help="Line condition, where there are several."),
+        typer.Option(metavar="NAME", show_default="the run's only one", help="Line condition, if the run has several."),
     ] = None,
     method: Annotated[str, typer.Option(help=f"One of: {', '.join(_METHODS)}.")] = "ordinal",
-    draws: Annotated[int, typer.Option(help="Bootstrap draws.")] = 1000,
-    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's own, 0 for a file.")] = None,
+    draws: Annotated[int, typer.Option(help="Number of bootstrap draws.")] = 1000,
+    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap; default: the run's seed, 0 for a file.")] = None,
     scores: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", show_default="none", help="CSV of what is known elsewhere: system, family, and columns of numbers."
+            metavar="FILE", show_default="none", help="CSV of scores from elsewhere: system, family, and numeric columns."
         ),
     ] = None,
     keep_excluded: Annotated[
         bool,
-        typer.Option("--keep-excluded", help="Rank judges and listening-test raters too that failed their checks."),
+        typer.Option("--keep-excluded", help="Also count judges and listening-test raters that failed their checks."),
     ] = False,
     as_csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", show_default="not written", help="Write the board to a CSV file.")
@@ -81,7 +81,7 @@ def rank(
 
 
 def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
-    """People's votes from the listening tests of a run."""
+    """People's votes from a run's listening tests; empty for a file of judgments."""
     if not target.is_dir():
         return []
     from harness.reports.listening.results import human_rows

@@ -1,4 +1,4 @@
-"""`harness remeasure`: measure the recordings of old runs again by the present method, and say what changed."""
+"""`harness remeasure`: an old run's recordings measured again by the current method, and which figures changed."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`harness report`: the joint report of one finished run or several, written again from what their stores hold."""
+"""`harness report`: the joint report of one or several finished runs, written again from their stores."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,27 +20,27 @@ def report(
         typer.Option(
             metavar="DIR|FILE",
             show_default="the (first) run's folder",
-            help="Where the page goes; by default into the (first) run's folder.",
+            help="File for the report; default: in the (first) run's folder.",
         ),
     ] = None,
     export: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", show_default="not written", help="Folder for pictures, tables and a Markdown summary."),
+        typer.Option(metavar="DIR", show_default="not written", help="Folder for charts, tables and a Markdown summary."),
     ] = None,
     bundle: Annotated[
-        bool, typer.Option("--bundle", help="Put the sound into the page, so that one file can be sent.")
+        bool, typer.Option("--bundle", help="Include the sound in the page, so that one file can be shared.")
     ] = False,
     budget_ttfa: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="Count against another TTFA from now on, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="New TTFA budget of the run, in ms."),
     ] = None,
     budget_ttft: Annotated[
         float | None,
-        typer.Option(metavar="MS", show_default="as the run says", help="Count against another TTFT from now on, in ms."),
+        typer.Option(metavar="MS", show_default="as the run says", help="New TTFT budget of the run, in ms."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Write the report of one run, or of several together, and print its figures."""
+    """Write the report of one or several runs, and print its figures."""
     from harness.commands.table import print_summary
     from harness.figures.summarise import summarise
     from harness.reports.listening.results import human_rows

@@ -1,4 +1,4 @@
-"""`harness run`: play, time, transcribe, judge, rank, report; of a shard the first three."""
+"""`harness run`: play, time, transcribe, judge, rank and report. A shard ends after the first three steps."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,9 +24,7 @@ def run(
     named: asked.Named,
     plan: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", show_default="what the other options say", help="Play what `harness plan` fixed in this file."
-        ),
+        typer.Option(metavar="FILE", show_default="the other options", help="Play the plan in this file (see `harness plan`)."),
     ] = None,
     shard: Annotated[
         str | None,
@@ -40,30 +38,30 @@ def run(
     elsewhere: Annotated[
         Path | None,
         typer.Option(
-            show_default="none", hidden=True, help="With --shard: ids of sessions that are kept elsewhere, a line each."
+            show_default="none", hidden=True, help="With --shard: file of ids of sessions stored elsewhere, one per line."
         ),
     ] = None,
     wait_for_quiet: Annotated[
         float | None,
         typer.Option(
             metavar="SECONDS",
-            show_default="at a terminal ask, else go on",
-            help="Wait at most so many seconds until other programs rest; 0: do not ask.",
+            show_default="ask at a terminal, otherwise continue",
+            help="Longest wait for other programs to become idle, in seconds; 0: do not ask.",
             min=0,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", show_default="a new one under runs/", help="Folder of the run; by default a new one under runs/."
+            metavar="DIR", show_default="a new one under runs/", help="Folder of the run; default: a new one under runs/."
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out; with --plan begin it where there is none.")
+        bool, typer.Option("--resume", help="Continue the run in --out; with --plan start it if there is none.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Speak contexts to agents and report how fast and how kindly they answer."""
+    """Call agents, speak contexts to them, and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary
     from harness.reports.listening.results import human_rows
     from harness.run.phases import run as run_all
@@ -82,7 +80,9 @@ def run(
             store, summary = run_on_cluster(request, where, progress, human_rows)
         else:
             store, summary = run_all(request, progress, human_rows)
-        with storage_named(store.folder, lambda: f"every session is kept; make room, then: {command('report', store.folder)}"):
+        with storage_named(
+            store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
+        ):
             if request.share.shard is None:
                 progress.phase("Writing the report")
                 from harness.reports.write import write_joint_report
@@ -109,7 +109,7 @@ def _request(
     *,
     on_cluster: bool = False,
 ) -> "RunRequest":
-    """What the line asks for. Raises UserError: options that do not go together, or a plan's file that is none."""
+    """The plan of the run. Raises UserError if options contradict each other or the plan's file is not one."""
     from harness.run.fixed_plan import read_plan
     from harness.run.phases import RunRequest, asked_before
     from harness.shards.split import Share, parse_shard
@@ -119,7 +119,7 @@ def _request(
         raise UserError("--resume: name the run's folder with --out")
     settled = next((flag(name) for name in named if name not in FREE), None)
     if plan is not None and settled is not None:
-        raise UserError(f"{settled}: the plan says what is played; leave it out, or leave out --plan")
+        raise UserError(f"{settled}: already set by the plan; leave it out, or leave out --plan")
     fixed = read_plan(plan) if plan is not None else None
     share = Share(parse_shard(shard) if shard is not None else None, str(plan or ""))
     resume = resume and (fixed is None or (out is not None and (out / DATABASE).exists()))
@@ -130,14 +130,14 @@ def _request(
         from harness.fleet.run import asked_of_gathered
 
         if settled is not None:
-            raise UserError(f"--resume: {out} says what is played; leave out {settled}")
+            raise UserError(f"--resume: {settled} is already set by the run in {out}; leave it out")
         began = asked_of_gathered(out)
     elif resume and out is not None:
         began, share_before = asked_before(out)
         share = replace(share_before, shard=share.shard or share_before.shard)
     experiment = began.with_named({"judges": (NO_JUDGE,) if share.shard else Experiment().judges, **named})
     if share.shard is not None and experiment.judges != (NO_JUDGE,):
-        raise UserError(f"--judge {experiment.judges[0]}: a shard is judged once it is merged with the others; leave it out")
+        raise UserError(f"--judge {experiment.judges[0]}: a shard is judged after it is merged with the others; leave it out")
     return RunRequest(experiment, share, out=out, resume=resume, fixed=fixed, wait_for_quiet_s=wait_for_quiet)
 
 

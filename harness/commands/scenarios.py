@@ -1,4 +1,4 @@
-"""`harness scenarios`: the packs that ship, what is in one, whether it holds up, and building one from ESConv."""
+"""`harness scenarios`: list, show and check packs of contexts, and build one from ESConv."""
 
 import json
 import os
@@ -33,7 +33,7 @@ app.command("import")(import_contexts)
 
 @app.command("list")
 def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
-    """List the packs that ship."""
+    """List the shipped packs."""
     if as_json:
         from harness.scenarios.check import list_packs as rows_of
 
@@ -50,7 +50,7 @@ def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 @app.command("show")
 def show(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
-    context: Annotated[str | None, typer.Argument(help="One context by id; all in brief when left out.")] = None,
+    context: Annotated[str | None, typer.Argument(help="Id of one context; default: all, in brief.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
     """Show a pack's contexts, or one conversation in full."""
@@ -112,26 +112,28 @@ def check(
     ] = False,
     turn_taking: Annotated[
         bool,
-        typer.Option("--turn-taking", help="Also say what gives the end of a turn away (renders; minutes)."),
+        typer.Option("--turn-taking", help="Also measure cues to the end of a turn (renders speech; minutes)."),
     ] = False,
     every_turn: Annotated[
-        bool, typer.Option("--every-turn", help="With --listen or --turn-taking: earlier seeker turns too, as in a replay.")
+        bool, typer.Option("--every-turn", help="With --listen or --turn-taking: include earlier seeker turns, as in a replay.")
     ] = False,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="not drawn", help="With --turn-taking: draw it into this .svg or .png file."),
+        typer.Option(
+            metavar="FILE", show_default="not drawn", help="With --turn-taking: a chart, written to this .svg or .png file."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> int:
-    """Count a pack and hold it to the screens; exit 1 when something is wrong with it."""
+    """Count a pack's contents and check it against the screens. Exit 1 if it has a problem."""
     from harness.commands import turn_taking as tell_ends
     from harness.scenarios.check import check_pack
     from harness.voices.choice import open_voices
 
     if every_turn and not (listen or turn_taking):
-        raise UserError("--every-turn: says what --listen and --turn-taking listen to; add one of them")
+        raise UserError("--every-turn: applies to --listen and --turn-taking; add one of them")
     if picture and not turn_taking:
-        raise UserError("--picture: draws what --turn-taking finds; add --turn-taking")
+        raise UserError("--picture: draws the result of --turn-taking; add --turn-taking")
     if picture:
         tell_ends.refuse_picture(picture)
     loaded = _load(pack)
@@ -183,7 +185,7 @@ def _counted(counts: Mapping[str, Any], voices: "Voices") -> Iterator[str]:
 
 
 def _heard(heard: "PackAcoustics") -> Iterator[str]:
-    yield f"{heard.wer:.1%} of the callers' words not understood by the harness's own transcriber; most wrong:"
+    yield f"{heard.wer:.1%} of the callers' words misheard by the harness's own transcriber; the worst turns:"
     for turn in sorted(heard.turns, key=lambda turn: -turn.wer)[:3]:
         yield f"  {turn.place}: {turn.wer:.0%} of {turn.words} words; heard: {turn.heard}"
     for told in heard.emotions:
@@ -209,10 +211,10 @@ def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
 @app.command("pauses")
 def pauses(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
-    out: Annotated[Path, typer.Option(help="Where to write it: a file, or a folder for a folder; it must not exist yet.")],
-    seed: Annotated[int, typer.Option(help="Seed of number, place and length.")] = 0,
+    out: Annotated[Path, typer.Option(help="New pack: a file, or a folder if PACK is a folder; it must not exist yet.")],
+    seed: Annotated[int, typer.Option(help="Seed for the number, place and length of pauses.")] = 0,
 ) -> None:
-    """Write a pack anew with its pauses drawn as people pause; nothing else in it changes."""
+    """Write a copy of a pack with pauses drawn from people's pause lengths; nothing else changes."""
     from harness.scenarios.mark_pack import write_people_pauses
 
     if seed < 0:
@@ -228,12 +230,12 @@ def pauses(
 
 @app.command("build")
 def build(
-    source: Annotated[str, typer.Argument(help="What to build from: esconv.")],
+    source: Annotated[str, typer.Argument(help="Data set to build from: esconv.")],
     path: Annotated[Path, typer.Argument(help="ESConv.json, or the folder with its JSON Lines splits.")],
-    out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removals.")],
+    out: Annotated[Path, typer.Option(help="Folder for the pack, its report and the list of removed items.")],
     seed: Annotated[int, typer.Option(help="Seed of every choice.")] = 0,
-    regular: Annotated[int, typer.Option(help="How many regular items.")] = 280,
-    pauses: Annotated[str, typer.Option(help="Pauses to mark in what seekers say: none, or people.")] = "none",
+    regular: Annotated[int, typer.Option(help="Number of regular items.")] = 280,
+    pauses: Annotated[str, typer.Option(help="Pauses to mark in seekers' turns: none, or people.")] = "none",
     llm: Annotated[
         str | None,
         typer.Option(
@@ -249,14 +251,14 @@ def build(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Build the paper's set from ESConv, as you have it."""
+    """Build the paper's set from your copy of ESConv."""
     from harness.scenarios.esconv import EsconvError, build_to
     from harness.scenarios.llm import LlmError, endpoint
 
     if source != "esconv":
-        raise UserError(f"{source}: cannot be built from; there is: esconv")
+        raise UserError(f"{source}: unknown data set; choose esconv")
     if pauses not in ("none", "people"):
-        raise UserError(f"--pauses {pauses}: there are: none, people")
+        raise UserError(f"--pauses {pauses}: unknown; choose none or people")
     if regular < 1:
         raise UserError(f"--regular {regular}: must be at least 1")
     key = os.environ.get(key_env) if key_env else "none"

@@ -1,4 +1,4 @@
-"""`harness scenarios hear`: a pack's callers on one page, to be judged by ear."""
+"""`harness scenarios hear`: a page on which you can hear a pack's callers."""
 
 from __future__ import annotations
 
@@ -36,16 +36,14 @@ _IN_WORDS = {
 
 def hear(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("callers.html"),
+    out: Annotated[Path, typer.Option(help="File for the page.")] = Path("callers.html"),
     voice: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", show_default="all that ship", help="A voice; may be repeated. All that ship when left out."
-        ),
+        typer.Option(metavar="NAME", show_default="all that ship", help="Voice; may be repeated. Default: all shipped voices."),
     ] = None,
-    turns: Annotated[int, typer.Option(help="How many turns each voice says.")] = 10,
+    turns: Annotated[int, typer.Option(help="Number of turns that each voice speaks.")] = 10,
 ) -> None:
-    """Write one page with sounds inside, on which each voice says some turns of a pack."""
+    """Write a page, sound included, on which each voice speaks some turns of a pack."""
     from harness.audio.speech_voices import CALLER_VOICES
     from harness.reports.callers import callers_page
     from harness.voices.choice import open_voices
@@ -62,13 +60,13 @@ def hear(
     names = list(dict.fromkeys(voice or CALLER_VOICES))
     unknown = [name for name in names if not voices.knows(name)]
     if unknown:
-        raise UserError(f"--voice {unknown[0]}: is no voice here; there are {', '.join([*CALLER_VOICES, *voices.services])}")
+        raise UserError(f"--voice {unknown[0]}: unknown voice; choose one of {', '.join([*CALLER_VOICES, *voices.services])}")
     spoken = list(islice(_last_turns_first(loaded), turns))
     with RunProgress() as progress:
         progress.phase("Rendering the callers", len(names) * len(spoken))
         voices.prepare([(turn, n) for n in names for _, _, turn in spoken], lambda: progress.step("rendered"))
         shown = [_voice(voices, name, spoken) for name in names]
-    # Written whole or not at all.
+    # Written completely or not at all.
     aside = out.with_name(out.name + ".part")
     aside.write_text(callers_page(loaded.name, shown, _NOTE), encoding="utf-8")
     aside.replace(out)
@@ -76,13 +74,13 @@ def hear(
 
 
 _NOTE = (
-    "Each voice says the same turns. Made by programs: no person was recorded, unless a turn has a recording of its own, which "
-    "is played as it is. Emotions are rendered, and nobody has judged yet whether they are heard as they were meant."
+    "Each voice speaks the same turns. The speech is synthetic; only a turn with its own recording was spoken by a person and "
+    "is played unchanged. Emotions are rendered; no listener has judged yet whether they are recognised."
 )
 
 
 def _last_turns_first(pack: Pack) -> list[tuple[Context, int, Turn]]:
-    """Seeker turns, those that a seeded run plays before the earlier ones."""
+    """The seeker turns of a pack: first the last turns, which a seeded run plays, then the earlier ones."""
     seekers = [(c, k, t) for c in pack.contexts for k, t in enumerate(c.turns) if t.role == "seeker"]
     return sorted(seekers, key=lambda found: found[2] is not found[0].spoken)
 

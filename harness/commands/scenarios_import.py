@@ -1,4 +1,4 @@
-"""`harness scenarios import`: packs from others' texts and recordings, and a line for all that is left behind."""
+"""`harness scenarios import`: packs made from others' texts and recordings, with a note on everything that is left out."""
 
 import json
 from collections.abc import Callable
@@ -17,23 +17,19 @@ if TYPE_CHECKING:
 OF_TEXTS = ("jsonl", "pipecat")
 OF_SOUND = ("recordings", "eot-bench")
 SURE_OF_LANGUAGE = 0.5
-"""Below this no language is more likely than all others together, and nothing is refused for it."""
+"""Least probability of a language to refuse a turn: below it, no language is likelier than all others together."""
 
 
 def import_contexts(
-    kind: Annotated[str, typer.Argument(help="What to read: jsonl, pipecat (its eval scenarios), recordings, or eot-bench.")],
-    path: Annotated[
-        Path, typer.Argument(help="The JSON Lines file, the scenario YAML, the folder of recordings, or eot-bench's rows.")
-    ],
-    out: Annotated[
-        Path, typer.Option(help="The pack to write, a folder for sound and a file for texts; it must not exist yet.")
-    ],
+    kind: Annotated[str, typer.Argument(help="Kind of source: jsonl, pipecat (its eval scenarios), recordings, or eot-bench.")],
+    path: Annotated[Path, typer.Argument(help="JSON Lines file, scenario YAML, folder of recordings, or eot-bench's rows.")],
+    out: Annotated[Path, typer.Option(help="New pack: a folder for sound, a file for texts; it must not exist yet.")],
     caller_channel: Annotated[
         int | None,
         typer.Option(
             metavar="1|2",
             show_default="files of one channel",
-            help="recordings: the files are calls of two channels, with the caller on this one (1 or 2).",
+            help="recordings: channel of the caller in files of two channels (1 or 2).",
         ),
     ] = None,
     language: Annotated[
@@ -41,15 +37,15 @@ def import_contexts(
         typer.Option(
             metavar="CODE",
             show_default="en for eot-bench, else any",
-            help="eot-bench: whose rows to take (en). recordings: refuse what is spoken in another (listens to each file).",
+            help="eot-bench: language of the rows (en). recordings: refuse turns in another language (transcribes each).",
         ),
     ] = None,
     licence: Annotated[
-        str | None, typer.Option(metavar="NAME", show_default="none", help="recordings: the licence to write into the pack.")
+        str | None, typer.Option(metavar="NAME", show_default="none", help="recordings: licence to write into the pack.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
 ) -> None:
-    """Make a pack of conversations that others hold, and name what could not be carried over."""
+    """Make a pack from conversations in another format, and list what could not be converted."""
     from harness.scenarios.imports import ImportFault
 
     _refuse_misplaced(kind, caller_channel, language, licence)
@@ -69,7 +65,7 @@ def import_contexts(
         print(what)
     print(f"{len(imported.contexts)} contexts in {written}")
     if timed:
-        print(f"{timed} of them have no text: they are played for timing alone, and nothing is judged")
+        print(f"{timed} of them have no text: they are played for timing alone, and not judged")
 
 
 def _refuse_misplaced(kind: str, caller_channel: int | None, language: str | None, licence: str | None) -> None:
@@ -100,7 +96,7 @@ def _from_sound(
     from harness.voices.recorded_packs import pack_of_eot_bench, pack_of_recordings, write_pack
 
     if not path.exists():
-        raise UserError(f"{path}: is not there")
+        raise UserError(f"{path}: does not exist")
     if out.exists():
         raise UserError(f"{out}: exists already; give another name")
     with RunProgress() as progress:
@@ -121,7 +117,7 @@ def _from_sound(
 
 
 def _ear(wanted: str) -> "Callable[[Float32], str | None]":
-    """Says why a turn is not in the wanted language, as the harness's own transcriber hears it."""
+    """A check of a turn's language by the harness's own transcriber: the reason to refuse a turn, or None."""
     from harness import models
     from harness.audio.transcribe import Transcriber, TranscriberError
     from harness.measuring.transcribe import TRANSCRIBER

@@ -1,7 +1,7 @@
-"""Where results are printed: as wide as the terminal, and off a terminal as wide as they are.
+"""Console width: the terminal's, or unlimited when output is piped.
 
-A log or a file cannot be widened by who reads it, so nothing is folded or cut there. On a terminal names give way before
-numbers do, because a figure that is cut is another figure; a name that gave way stands in full below.
+A reader cannot widen a log or a file, so nothing is folded or cut there. On a terminal names are shortened before numbers,
+because a figure that is cut is another figure; a shortened name is printed in full below the table.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 WIDE: Final = 10_000
-"""Columns of a reader that is no terminal: more than any table here has."""
+"""Console width in columns when output is piped: more than any table here needs."""
 LEAST_NAME: Final = 12
-"""Columns that a name keeps; a terminal that is narrower still folds lines, and cuts no figure."""
+"""Least width of a name in columns; a narrower terminal folds lines instead of cutting a figure."""
 
 
 def screen() -> Console:
@@ -28,7 +28,7 @@ def screen() -> Console:
 
 
 def print_table(console: Console, table: Table, names: Sequence[str]) -> None:
-    """Print a table whose first column is `names`, shortened where the terminal has no room, and in full below it."""
+    """Print a table whose first column is `names`: shortened if the terminal is too narrow, then in full below it."""
     for column in table.columns:
         column.no_wrap = True
     before = console.width

@@ -1,4 +1,4 @@
-"""The table a run ends on: one line an agent, the same figures as the report's, and what weakens them in words below."""
+"""The summary table of a run: one row per agent with the report's figures, and cautions about them below."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -35,7 +35,7 @@ _COLUMNS = (
 
 
 def print_summary(summary: RunSummary, console: Console) -> None:
-    """Print the table, the cautions, and where the report is."""
+    """Print the table, the cautions, and the path of the report."""
     if not summary.valid:
         console.print(Text(f"INVALID RUN: {'; '.join(summary.invalid)}", style=_STYLE["bad"]), soft_wrap=True)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -84,11 +84,11 @@ def print_summary(summary: RunSummary, console: Console) -> None:
 
 
 def _print_events(summary: RunSummary, console: Console) -> None:
-    """What agents did at sounds beside their speech; nothing for a run without."""
+    """Print how agents reacted to sounds during their speech; nothing for a run without such sounds."""
     named = [(summary.name(cell), cell.events) for cell in summary.whole if cell.events]
     if not named:
         return
-    table = Table(title="Sounds beside the agent's speech", title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(title="Sounds during the agent's speech", title_justify="left", box=None, pad_edge=False, header_style="bold")
     for k, name in enumerate(HEAD):
         table.add_column(name, justify="right" if k > 3 else "left")
     for row in event_rows(named):
@@ -114,7 +114,7 @@ def _figures(agent: Cell) -> list[str]:
 
 
 def _substance(name: str, agent: Cell) -> str | None:
-    """What a good TTFA may be bought with: stock words first. None where nothing was heard."""
+    """The delay until the first word of substance, since stock words can buy a good TTFA; None if nothing was heard."""
     if agent.common_opening is None:
         return None
     alike, replies = agent.common_opening
@@ -125,7 +125,7 @@ def _substance(name: str, agent: Cell) -> str | None:
 
 
 def _others(name: str, agent: Cell) -> str | None:
-    """What of the table's latencies others could at most have caused; None where that is nothing, or not known."""
+    """The share of latencies that other programs could at most have caused; None if it is zero or unknown."""
     figures = (("TTFA", agent.ttfa_ms), ("TTFT", agent.ttft_ms))
     known = [(figure, found, of_it_others(found.p50_others_ms)) for figure, found in figures]
     parts = [f"{figure} {milliseconds(found, 'p50')} ms, {words}" for figure, found, words in known if words]
@@ -133,7 +133,7 @@ def _others(name: str, agent: Cell) -> str | None:
 
 
 def milliseconds(figures: Quantiles, which: str) -> str:
-    """A percentile for people: "512", "> 15 s" where it falls on a turn without reply, a dash where it is not known."""
+    """A percentile as text: "512", "> 15 s" if it falls on a turn without reply, a dash if it is unknown."""
     if getattr(figures, f"{which}_over_limit"):
         return OVER_LIMIT_TEXT
     value = getattr(figures, which)
@@ -153,5 +153,5 @@ def _interval(interval: tuple[float | None, float | None] | None) -> str:
 
 
 def cautions_for_people(summary: RunSummary) -> Iterator[Caution]:
-    """What weakens the figures above, and what a figure above rests on; what is true of every run stands on the page."""
+    """The cautions to print below the table: those that weaken its figures. Cautions true of every run are on the page only."""
     return (caution for caution in summary.cautions if caution.level != "note" or caution.code in _UNDER_A_FIGURE)

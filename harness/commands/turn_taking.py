@@ -1,4 +1,4 @@
-"""`harness scenarios check PACK --turn-taking`: its table in the terminal and its picture on disk."""
+"""The table and the chart of `harness scenarios check PACK --turn-taking`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
 
 
 def table(found: "TurnTaking") -> Iterator[str]:
-    """What the terminal shows: every figure with its interval, beside people's where people's is known."""
+    """The lines for the terminal: each figure with its interval, and people's figure if it is known."""
     from harness.ranking.sandwich import FEWEST_CONTEXTS
     from harness.reports.charts.pack_turn_taking import CUES
     from harness.scenarios.pause_law import PER_TURN, longer_than
@@ -38,7 +38,7 @@ def table(found: "TurnTaking") -> Iterator[str]:
     contexts_few = found.auc["words"].interval is None
     if contexts_few:
         yield f"  under {FEWEST_CONTEXTS} conversations: no interval is given, and every figure here is weak"
-    yield "  AUC of ends against pauses (0.5 says nothing)"
+    yield "  AUC of ends against pauses (0.5 is chance)"
     for cue, one in found.auc.items():
         people = {"words": "people 0.47 to 0.55"}.get(cue, "")
         yield f"    {CUES[cue]:<22}{_number(one.auc)} {_within(one.interval):<16}{people}".rstrip()
@@ -64,9 +64,9 @@ def table(found: "TurnTaking") -> Iterator[str]:
 
 
 def refuse_picture(picture: Path) -> None:
-    """Refuse a picture that cannot be drawn, before minutes are spent on what it shows.
+    """Refuse a picture that cannot be drawn, before minutes are spent on its figures.
 
-    Raises `UserError` for an ending that is no picture's, and where the extra that draws is not installed.
+    Raises `UserError` for a file name that ends in neither .svg nor .png, and if the extra for pictures is not installed.
     """
     if picture.suffix not in (".svg", ".png"):
         raise UserError(f"--picture {picture}: give a name that ends in .svg or .png")
@@ -74,7 +74,7 @@ def refuse_picture(picture: Path) -> None:
 
 
 def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
-    """Write the picture; its ending says whether as PNG or SVG.
+    """Write the picture as PNG or SVG, by the ending of its name.
 
     Raises `UserError` as `refuse_picture` does, and for a folder that cannot be written.
     """

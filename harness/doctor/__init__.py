@@ -1,7 +1,7 @@
-"""`harness doctor`: what of this machine is fine, what will disturb a measurement, and how to mend it.
+"""`harness doctor`: checks of this machine before a measurement, with a remedy for each problem.
 
-Each part of the machine is one look that takes no lasting hold of anything and gives one finding or several. A look that fails
-itself says so and stops no other. Where a bound is asked, it is the one that a run is held to.
+Each part of the machine has one check, which changes nothing and returns one or several findings. A check that fails
+reports that and does not stop the others. Bounds are the same as for a run.
 """
 
 from harness.doctor.checks import LOOKS, examine

@@ -1,4 +1,4 @@
-"""The looks, in the order in which they are told."""
+"""The checks of `harness doctor`, in the order of the report."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -28,13 +28,13 @@ LOOKS: Final[Mapping[str, Look]] = MappingProxyType(
 
 
 def examine(looks: Mapping[str, Look] = LOOKS, tell: Callable[[str], None] = lambda _: None) -> list[Finding]:
-    """All findings. `tell` hears which look is next."""
+    """All findings. `tell` is called with the name of each check before it."""
     found: list[Finding] = []
     for name, look in looks.items():
         tell(name)
         try:
             found += look()
-        except Exception as error:  # what is odd enough to break a look must not hide what the others see
+        except Exception as error:  # a machine that breaks one check must not hide the results of the others
             said = " ".join(str(error).split()) or type(error).__name__
-            found.append(Finding(name, "disturbs", f"could not be looked at ({said})", "report it, with --debug"))
+            found.append(Finding(name, "disturbs", f"could not be checked ({said})", "report it, with --debug"))
     return found

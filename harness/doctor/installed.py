@@ -1,4 +1,4 @@
-"""What is installed and kept: versions, models, the sound device, a GPU, and the calibration that runs quote."""
+"""Checks of installed parts: versions, models, the sound device, a GPU, and the calibration that runs quote."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -17,7 +17,7 @@ INSTALL_LOCAL: Final = f"pip install '{NAME}[local]'"
 
 
 def versions() -> list[Finding]:
-    """This program, Python, and packages that are missing or of a version that it was not made for."""
+    """Findings on this program, Python, and packages that are missing or have an unsuitable version."""
     here = f"{NAME} {version(NAME)}, Python {sys.version.split()[0]}"
     wrong, absent = [], []
     for line in requires(NAME) or ():
@@ -33,10 +33,10 @@ def versions() -> list[Finding]:
             wrong.append(f"{asked.name} {have} (needs {asked.specifier})")
     found = [Finding("versions", "fine", here)]
     if wrong:
-        mend = f"pip install --upgrade '{NAME}[local]', in an environment of its own"
+        mend = f"pip install --upgrade '{NAME}[local]', in a separate environment"
         found = [Finding("versions", "broken", f"{here}; {', '.join(wrong)}", mend)]
     if missing := missing_modules():
-        mend = f"{INSTALL_LOCAL}; without it only agents in text, and replies on file, can be judged"
+        mend = f"{INSTALL_LOCAL}; without it only text models and stored replies can be judged"
         found.append(Finding("extra local", "broken", f"missing: {', '.join(missing)}", mend))
     elif absent:
         found.append(Finding("packages", "broken", f"missing: {', '.join(sorted(set(absent)))}", INSTALL_LOCAL))
@@ -44,22 +44,22 @@ def versions() -> list[Finding]:
 
 
 def models() -> list[Finding]:
-    """Which weights lie in the cache, every byte of them checked."""
+    """Findings on the weights in the cache, each checked by its hash."""
     found = statuses()
     damaged = [s.weight.name for s in found if s.state == "damaged"]
     absent = [s.weight.name for s in found if s.state == "absent"]
     if damaged:
         mend = f"harness models fetch {' '.join(damaged)}"
         return [Finding("models", "broken", f"damaged: {', '.join(damaged)}", mend)]
-    ready = f"{len(found) - len(absent)} of {len(found)} lie in the cache, whole"
+    ready = f"{len(found) - len(absent)} of {len(found)} are in the cache, undamaged"
     if absent:
-        mend = "nothing, where there is a network: runs fetch what they need. Else, before it is gone: harness models fetch"
-        return [Finding("models", "without", f"{ready}; not there: {', '.join(absent)}", mend)]
+        mend = "nothing, with a network: runs download what they need. To work offline later: harness models fetch"
+        return [Finding("models", "without", f"{ready}; missing: {', '.join(absent)}", mend)]
     return [Finding("models", "fine", ready)]
 
 
 def sound() -> list[Finding]:
-    """Only `harness play` needs a device: calls are never played on one."""
+    """Findings on the sound device. Only `harness play` needs one: calls are never played on it."""
     try:
         import sounddevice
 
@@ -76,42 +76,42 @@ def sound() -> list[Finding]:
 
 
 def gpu() -> list[Finding]:
-    """Agents may use one; what is measured here needs none."""
+    """Findings on GPUs. Agents may use them; the measurement does not."""
     try:
         import pynvml
     except ModuleNotFoundError:
-        mend = f"nothing, without one; to have it beside the turns: pip install '{NAME}[gpu]'"
-        return [Finding("GPU", "without", "not looked for (nvidia-ml-py is not installed)", mend)]
+        mend = f"nothing, without a GPU; to sample it during turns: pip install '{NAME}[gpu]'"
+        return [Finding("GPU", "without", "not checked (nvidia-ml-py is not installed)", mend)]
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        return [Finding("GPU", "without", f"none ({error})", "nothing: agents that ship need none")]
+        return [Finding("GPU", "without", f"none ({error})", "nothing: shipped agents need none")]
     try:
         handles = [pynvml.nvmlDeviceGetHandleByIndex(k) for k in range(pynvml.nvmlDeviceGetCount())]
         names = [str(pynvml.nvmlDeviceGetName(h)) for h in handles]
         busy = [int(pynvml.nvmlDeviceGetUtilizationRates(h).gpu) for h in handles]
     except pynvml.NVMLError as error:
-        return [Finding("GPU", "without", f"does not tell of itself ({error})", "nothing; runs then leave out its columns")]
+        return [Finding("GPU", "without", f"gives no figures ({error})", "nothing; runs then leave out its columns")]
     finally:
         pynvml.nvmlShutdown()
     seen = ", ".join(f"{name} at {use} %" for name, use in zip(names, busy, strict=True)) or "none"
     if any(use > BUSY_GPU_PERCENT for use in busy):
-        return [Finding("GPU", "disturbs", seen, "end what else uses it, where agents under test run on it")]
+        return [Finding("GPU", "disturbs", seen, "end other programs that use it, if agents under test run on it")]
     return [Finding("GPU", "fine" if names else "without", seen)]
 
 
 BUSY_GPU_PERCENT: Final = 10
-"""A display takes a few percent; a choice."""
+"""Load of an idle GPU: a display takes a few percent. A choice."""
 
 
 def calibration() -> list[Finding]:
-    """Whether runs can quote how wrong the measurement itself is here."""
+    """Findings on the calibration: can runs quote their measurement error on this machine?"""
     found = newest()
     if found is None:
-        mend = "the first run makes a short one by itself; harness calibrate makes a long one"
+        mend = "the first run makes a short one itself; harness calibrate makes a long one"
         return [Finding("calibration", "without", "none of this machine yet", mend)]
     error = found.ttfa_error_ms
     seen = f"TTFA is off by {error.p50:.1f} ms at the median and {error.max:.1f} ms at most ({found.measured} trials)"
     if not found.gives_p95:
-        return [Finding("calibration", "fine", seen, "of few trials; harness calibrate makes a long one")]
+        return [Finding("calibration", "fine", seen, "from few trials; harness calibrate makes a long one")]
     return [Finding("calibration", "fine", seen)]

@@ -1,11 +1,11 @@
-"""Whether a finished run holds a secret, before it is sent to anyone: every file of it, read as whoever gets it can read it.
+"""Search of a finished run for secrets, before it is shared: every file, read as any recipient can read it.
 
-What is written is masked already; this is the second pair of eyes, on the files themselves, for what was stored by an older
-harness, put into the folder by hand or said by an agent that nobody expected to know it. It looks for all that this machine
-knows for a secret (variables, the profiles of the run where they still lie), and for what shows by its place or its shape. A
-finding names the place and the kind, never the secret.
+Output is masked when it is written; this is a second check, on the files themselves, for secrets stored by an older
+harness, copied into the folder by hand or spoken by an agent that was not expected to know them. It searches for secrets that
+this machine knows (variables, the run's profiles if they still exist), and for text that is a secret by its place or shape. A
+finding names the place and the kind, never the secret itself.
 
-Rules differ with what is read. Logs, tables and JSON are searched by every rule. In a page and in binary files only known
+Rules depend on the file. Logs, tables and JSON are searched by every rule. In a page and in binary files only known
 values and issuers' prefixes count: scripts are full of `key=` and pictures of random letters.
 """
 
@@ -35,14 +35,14 @@ _LINES: Final = (".log", ".json", ".jsonl", ".toml", ".csv", ".md", ".txt", ".ya
 _BLOCK: Final = re.compile(r"H4sI[A-Za-z0-9+/=]{20,}+")
 _WAVE_SOUND: Final = (b"fmt ", b"data", b"fact")
 _FLAC_WORDS: Final = (2, 4)
-"""Metadata blocks APPLICATION and VORBIS_COMMENT (RFC 9639, section 8); the others hold numbers and pictures."""
+"""Metadata blocks APPLICATION and VORBIS_COMMENT (RFC 9639, section 8); the others contain numbers and pictures."""
 PIECE_CHARACTERS: Final = 2_000_000
-"""Of one line at a time: a line of JSON can be a whole session."""
+"""Most characters of a line to search at once: a line of JSON can be a whole session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A place that holds a secret: the file within the run, where in it, and what kind it is."""
+    """A place with a secret: the file in the run, the place in it, and the kind of secret."""
 
     file: str
     place: str
@@ -58,10 +58,10 @@ class _Text:
 
 
 def leaks(run: Path, environment: Mapping[str, str]) -> Iterator[Leak]:
-    """Each place of a run that holds what looks like a secret, file by file.
+    """Each place of a run with a probable secret, file by file.
 
     Raises:
-        UserError: the folder is no run, or one of its files cannot be read.
+        UserError: the folder is not a run, or one of its files cannot be read.
     """
     known = _known(run, environment)
     for path in sorted(p for p in run.rglob("*") if p.is_file()):
@@ -69,12 +69,12 @@ def leaks(run: Path, environment: Mapping[str, str]) -> Iterator[Leak]:
             for text in _texts(path, str(path.relative_to(run))):
                 yield from (Leak(text.file, text.place, what) for what in _kinds(text, known))
         except (OSError, sqlite3.Error) as error:
-            raise UserError(f"{path}: cannot be read ({error}); nothing is known of what it holds") from error
+            raise UserError(f"{path}: cannot be read ({error}), so it may contain secrets") from error
 
 
 def _known(run: Path, environment: Mapping[str, str]) -> tuple[tuple[str, Redactor], ...]:
     if not (run / DATABASE).is_file():
-        raise UserError(f"{run}: is no run (it has no {DATABASE}); give the folder that --out named")
+        raise UserError(f"{run}: is not a run (it has no {DATABASE}); give the folder named with --out")
     named = [(f"the value of {name}", Redactor.of(in_environment({name: value}))) for name, value in environment.items()]
     for source in _profiles(run / DATABASE):
         if source.suffix == ".toml" and source.is_file():
@@ -85,7 +85,7 @@ def _known(run: Path, environment: Mapping[str, str]) -> tuple[tuple[str, Redact
 
 
 def _profiles(database: Path) -> list[Path]:
-    """Where the run's agents were described; read without bringing an older run up to date, because looking changes nothing."""
+    """The paths of the run's profiles, read without converting an older run, because a check changes nothing."""
     try:
         with closing(_opened(database)) as opened:
             manifest = json.loads(next(opened.execute("SELECT json FROM manifest"))[0])
@@ -95,7 +95,7 @@ def _profiles(database: Path) -> list[Path]:
 
 
 def _opened(database: Path) -> sqlite3.Connection:
-    """As it lies, with no file made beside it; only what a writer left in its log has to be read through SQLite's own."""
+    """The database, opened without making a file beside it; only with a write-ahead log must SQLite open it normally."""
     how = "mode=ro" if Path(f"{database}-wal").exists() else "immutable=1"
     return sqlite3.connect(f"{database.resolve().as_uri()}?{how}", uri=True)
 

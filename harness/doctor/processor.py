@@ -1,7 +1,7 @@
-"""The processor, its memory, who else uses them, and how punctually it wakes a sleeper: what latencies are made of.
+"""Checks of what latencies depend on: the processor, memory, other programs, and the punctuality of the clock.
 
-Cores are those that this process may use, because a container is often allowed fewer than the machine has. A quota (cgroup
-`cpu.max`) is named apart: it does not make agents slower on average, it stops them for tens of milliseconds at a time.
+Cores are those that this process may use, because a container often has fewer than the machine. A quota (cgroup
+`cpu.max`) is reported separately: it does not slow agents on average, it stops them for tens of milliseconds at a time.
 """
 
 import os
@@ -21,18 +21,18 @@ from harness.store.manifest import instruction_sets, machine_facts
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
 LEAST_CORES: Final = 2
-"""One for the agent, one for the caller: what every figure in docs/performance.md was measured on."""
+"""Fewest cores: one for the agent, one for the caller, as for every figure in docs/performance.md."""
 LEAST_FREE_GIB: Final = 1.5
-"""A choice: the models of an agent that ships are files of 60 to 150 MB each, and want room to work beside the caller."""
+"""Least free memory. A choice: a shipped agent's models are files of 60 to 150 MB each, and need room beside the caller."""
 LOOK_S: Final = 1.0
 TICK_S: Final = 0.02
 TICKS: Final = 60
-"""1.2 s of frames: a 98th percentile of them is the second worst, so the largest but one is asked."""
+"""Wake-ups to measure: 1.2 s of frames. Their 98th percentile is the second largest, so that one is used."""
 _CGROUPS: Final = (Path("/sys/fs/cgroup/cpu.max"),)
 
 
 def processor() -> list[Finding]:
-    """Cores, what they compute with, quotas, and whether they were slowed down."""
+    """Findings on cores, their kind, quotas, and throttling."""
     facts = machine_facts()
     cores = int(facts["cores"])
     seen = f"{counted_cores(cores)} of {facts['processor'] or 'an unnamed processor'}"
@@ -41,7 +41,7 @@ def processor() -> list[Finding]:
     found = [
         Finding("processor", "fine", seen)
         if cores >= LEAST_CORES
-        else Finding("processor", "disturbs", seen, f"give it {LEAST_CORES} cores: the caller and the agent share this one")
+        else Finding("processor", "disturbs", seen, f"use {LEAST_CORES} cores: the caller and the agent share this one")
     ]
     quota = _quota_cores()
     if quota is not None and quota < cores:
@@ -54,13 +54,13 @@ def processor() -> list[Finding]:
     if slowed := throttled():
         mhz = slowest_mhz()
         now = f", slowest core at {mhz:.0f} MHz" if mhz else ""
-        mend = "cool the machine, or wait; runs say which of their turns it slowed"
-        found.append(Finding("heat", "without", f"cores were slowed down {slowed} times since it started{now}", mend))
+        mend = "cool the machine, or wait; runs report which turns were slowed"
+        found.append(Finding("heat", "without", f"cores were throttled {slowed} times since boot{now}", mend))
     return found
 
 
 def memory() -> list[Finding]:
-    """What is free, and whether it swaps."""
+    """Findings on free memory and swapping."""
     free_gib = psutil.virtual_memory().available / 2**30
     seen = f"{free_gib:.1f} GiB free"
     if free_gib < LEAST_FREE_GIB:
@@ -69,20 +69,20 @@ def memory() -> list[Finding]:
 
 
 def pressure() -> list[Finding]:
-    """Who else works now."""
+    """Findings on other programs that run now."""
     work = other_work(LOOK_S)
     if work.too_much:
         mend = "end them, or wait: harness run --wait-for-quiet 600"
         return [Finding("other programs", "disturbs", work.in_words(), mend)]
     seen = f"{work.cores * 100:.0f} % of one core in the last second (up to {BUSY_CORES * 100:.0f} % is quiet)"
     if not (PROC / "pressure" / "cpu").exists():
-        mend = "nothing to do; contended turns are still found by what agents waited"
+        mend = "nothing to do; contended turns are still found by the agents' waiting times"
         return [Finding("other programs", "fine", seen), Finding("pressure counters", "without", "not in this kernel", mend)]
     return [Finding("other programs", "fine", seen)]
 
 
 def clock() -> list[Finding]:
-    """How late a thread that asked to be woken every 20 ms wakes, with the priority that this process has."""
+    """Findings on the clock: the delay of a thread that wakes every 20 ms, at this process's priority."""
     late_ms = []
     due = time.monotonic()
     for _ in range(TICKS):
@@ -94,7 +94,7 @@ def clock() -> list[Finding]:
     source = _text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
     found = []
     if second_ms > MAX_P99_ERROR_MS:
-        mend = f"quiet the machine; a run whose frames leave over {MAX_P99_ERROR_MS:g} ms late (p99) is invalid"
+        mend = f"stop other programs; a run whose frames leave over {MAX_P99_ERROR_MS:g} ms late (p99) is invalid"
         found.append(Finding("clock", "disturbs", seen, mend))
     else:
         found.append(Finding("clock", "fine", seen))
@@ -104,10 +104,10 @@ def clock() -> list[Finding]:
 
 
 def _priority() -> Finding:
-    """Whether the caller will be let run before the agents that occupy every core."""
+    """Finding on priority: may the caller run before agents that occupy every core?"""
     if os.geteuid() == 0 or _may_be_raised():
         return Finding("caller's priority", "fine", "may be raised above the agents'")
-    mend = "allow it (ulimit -r 20, docker: --cap-add=SYS_NICE); runs measure what it costs and say so"
+    mend = "allow it (ulimit -r 20, docker: --cap-add=SYS_NICE); runs measure and report the effect"
     return Finding("caller's priority", "without", "may not be raised above the agents'", mend)
 
 
@@ -133,7 +133,7 @@ def _quota_cores() -> float | None:
 
 
 def _is_intel_pstate() -> bool:
-    """Whose `powersave` is not slow: it is the name of its ordinary governor."""
+    """True for the driver whose `powersave` is not slow: it is the name of its ordinary governor."""
     return _text(CPUS / "cpu0/cpufreq/scaling_driver") == "intel_pstate"
 
 

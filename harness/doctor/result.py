@@ -1,16 +1,16 @@
-"""What a look at the machine comes to."""
+"""The results of checks of the machine."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 State = Literal["fine", "without", "disturbs", "broken"]
-"""`without`: something that only some uses need is not there. `disturbs`: figures measured here would be worse for it.
-`broken`: a run with the agents that ship could not be played."""
+"""`without`: a part is missing that only some uses need. `disturbs`: it would falsify figures measured here.
+`broken`: a run with the shipped agents could not be played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part of the machine: its state, what was seen, and how to mend it (empty where it is fine)."""
+    """One part of the machine: its state, the observation, and the remedy (empty if it is fine)."""
 
     part: str
     state: State
@@ -19,5 +19,5 @@ class Finding:
 
     @property
     def is_trouble(self) -> bool:
-        """Whether the doctor ends with 1 for it."""
+        """True if the doctor exits with 1 because of it."""
         return self.state in ("disturbs", "broken")

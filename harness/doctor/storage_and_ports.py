@@ -1,4 +1,4 @@
-"""Where runs are written, where weights are kept, and the ports and files that calls are made of."""
+"""Checks of the disks for runs and weights, and of the ports and open files that calls need."""
 
 import os
 import shutil
@@ -14,18 +14,18 @@ from harness.models.store import CACHE_VARIABLE, cache_folder
 from harness.run.disk_space import KEPT_BYTES_PER_S, MB
 
 LEAST_FREE_BYTES: Final = 1_000_000_000
-"""An overnight run: forty thousand seconds of calls at what `harness.run.disk_space` says that one second keeps."""
+"""Free space for an overnight run: forty thousand seconds of calls at the size per second of `harness.run.disk_space`."""
 SLOW_FLUSH_MS: Final = 500.0
-"""Every session is flushed before it counts; a choice, above what a loaded disk takes and below what is felt."""
+"""Slowest flush: each session is flushed before it counts. A choice: above a loaded disk's time, below what is felt."""
 LISTEN_PORT: Final = 8_177
 LEAST_FILES: Final = 1_024
 
 
 def disk() -> list[Finding]:
-    """Room and speed where runs go (this folder) and where weights are kept."""
+    """Findings on space and speed of the disk for runs (this folder) and of the disk for weights."""
     cache = cache_folder()
     found = [_place("disk, this folder", Path.cwd(), "run from another folder, or name one with --out")]
-    mend = f"set {CACHE_VARIABLE} to a folder with room"
+    mend = f"set {CACHE_VARIABLE} to a folder with free space"
     near = next(p for p in (cache, *cache.parents) if p.exists())
     found.append(_place(f"disk, cache {cache}", near, mend))
     return found
@@ -56,7 +56,7 @@ def _flush_ms(folder: Path) -> float:
 
 
 def ports() -> list[Finding]:
-    """Whether programs here can talk to each other, whether raters' page finds its port, and how many files may be open."""
+    """Findings on local connections, the port of the raters' page, proxies, and the number of open files."""
     found = []
     try:
         with socket.socket() as server, socket.socket() as client:
@@ -77,7 +77,7 @@ def ports() -> list[Finding]:
             found.append(Finding("port of harness listen", "without", f"{LISTEN_PORT} is taken", mend))
     proxies = [n for n in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy") if os.environ.get(n)]
     if proxies and not any("127.0.0.1" in os.environ.get(n, "") for n in ("NO_PROXY", "no_proxy")):
-        mend = "export NO_PROXY=127.0.0.1,localhost, or model servers here may be asked through the proxy"
+        mend = "export NO_PROXY=127.0.0.1,localhost, or requests to local model servers may go through the proxy"
         found.append(Finding("proxy", "disturbs", f"{', '.join(proxies)} is set without NO_PROXY for 127.0.0.1", mend))
     with suppress(ImportError):
         import resource

@@ -1,10 +1,10 @@
-"""Ray, as far as a run needs it: where the cluster is, what its nodes have, and streams of messages from tasks on them.
+"""The part of Ray that a run needs: connecting to a cluster, its nodes' resources, and streams of messages from tasks.
 
-Streams are Ray's generator tasks: each message is an object that its consumer fetches once and lets go, so a run of any length
-holds a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
-play calls again: what is left of a shard is known where its sessions arrive (`harness.fleet.scheduler`).
+Streams are Ray's generator tasks: each message is an object that its consumer fetches once and releases, so a run of any length
+has a few sessions in memory at a time. Ray's own retries stay off, because a task that is run again from its beginning would
+play calls again: the rest of a shard is known where its sessions arrive (`harness.fleet.scheduler`).
 
-Everything that Ray raises is turned into one line here, and nothing else imports it: it is an extra, and takes a second to
+Ray's exceptions are converted to one line here, and no other file imports it: it is an extra, and takes a second to
 load.
 """
 
@@ -20,23 +20,23 @@ from harness.extras import missing_modules
 from harness.fleet.messages import Job, Lost, Message, ShardJob
 
 LOCAL: Final = "local"
-"""Ray's own word for a cluster of this machine alone, which ends with the run."""
+"""Ray's word for a cluster of this machine alone, which ends with the run."""
 REACHED_WITHIN_S: Final = 3.0
-"""Ray itself tries an address for a minute before it says that nobody listens there."""
+"""Timeout for an address: Ray itself tries for a minute before it reports that nobody listens there."""
 GIB: Final = 2**30
 _CLIENT: Final = "ray://"
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one shard at work takes of a node: whole or part CPUs and GPUs, and memory in bytes (0: not said)."""
+    """Resources that a running shard uses: CPUs and GPUs (fractions allowed), and memory in bytes (0: not declared)."""
 
     cpus: float = 1.0
     gpus: float = 0.0
     memory_bytes: int = 0
 
     def in_words(self) -> str:
-        """`2 CPUs, 1 GPU and 4 GiB`."""
+        """The resources in words: `2 CPUs, 1 GPU and 4 GiB`."""
         words = [f"{self.cpus:g} CPU{'s' if self.cpus != 1 else ''}"]
         words += [f"{self.gpus:g} GPU{'s' if self.gpus != 1 else ''}"] if self.gpus else []
         words += [f"{self.memory_bytes / GIB:g} GiB"] if self.memory_bytes else []
@@ -54,7 +54,7 @@ class Node:
     memory_bytes: float
 
     def holds(self, needs: Needs) -> int:
-        """How many shards it can have at work at once."""
+        """The number of shards that the node can run at once."""
         fits = [self.cpus / needs.cpus] if needs.cpus else []
         fits += [self.gpus / needs.gpus] if needs.gpus else []
         fits += [self.memory_bytes / needs.memory_bytes] if needs.memory_bytes else []
@@ -62,7 +62,7 @@ class Node:
 
 
 class Stream:
-    """A task under way, as its consumer sees it."""
+    """A running task, as its consumer sees it."""
 
     def __init__(self, generator: Any) -> None:
         self.generator = generator
@@ -75,7 +75,7 @@ class RayCluster:
         self._ray = ray
 
     def nodes(self) -> list[Node]:
-        """Those that are alive."""
+        """The nodes that are alive."""
         found = []
         for node in self._ray.nodes():
             has = node["Resources"]
@@ -85,9 +85,9 @@ class RayCluster:
         return found
 
     def on_each(self, nodes: Sequence[Node], task: Callable[[ShardJob], str], job: ShardJob) -> dict[str, str]:
-        """Run a short task once on each of the nodes; returns the lines they gave, by node address, without the empty ones.
+        """Run a short task once on each node; returns the lines that they gave, by node address, without empty ones.
 
-        What breaks a task there (no harness on the node, another Python) is a line too.
+        An error in a task (no harness on the node, another Python) is a line too.
         """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -112,11 +112,11 @@ class RayCluster:
         return lines
 
     def share(self, value: bytes) -> Any:
-        """Keep a value on the cluster, for many tasks to be given."""
+        """Store a value on the cluster, for many tasks to use."""
         return self._ray.put(value)
 
     def begin(self, task: Callable[..., Iterator[Message]], job: Job, needs: Needs, *shared: Any) -> Stream:
-        """Queue a task on whichever node has what it needs; nodes are filled evenly."""
+        """Queue a task on a node with the resources that it needs; nodes are filled evenly."""
         asks = {"memory": needs.memory_bytes} if needs.memory_bytes else {}
         remote = self._ray.remote(task).options(
             num_cpus=needs.cpus, num_gpus=needs.gpus, **asks,
@@ -125,10 +125,10 @@ class RayCluster:
         return Stream(remote.remote(job, *shared))
 
     def messages(self, streams: Sequence[Stream], within_s: float) -> list[tuple[Stream, Message | Lost | None]]:
-        """What has come of these streams, at most one message each; None of one that has ended. Waits for the first so long.
+        """The new messages of these streams, at most one each; None for a stream that has ended. Waits this long for the first.
 
         Raises:
-            Exception: what a task raised; a defect of the harness.
+            Exception: raised by a task; a bug of the harness.
         """
         of = {stream.generator: stream for stream in streams}
         ready, _ = self._ray.wait(list(of), num_returns=1, timeout=within_s, fetch_local=False)
@@ -137,7 +137,7 @@ class RayCluster:
         return [(of[generator], self._next(generator)) for generator in ready]
 
     def cancel(self, streams: Sequence[Stream], within_s: float) -> None:
-        """Stop tasks as Ctrl-C would, and wait so long at most until they have ended."""
+        """Stop tasks as Ctrl-C would, and wait at most this long until they have ended."""
         for stream in streams:
             self._ray.cancel(stream.generator)
         waiting = [stream.generator.completed() for stream in streams]
@@ -151,7 +151,7 @@ class RayCluster:
         except StopIteration:
             return None
         except exceptions.RayTaskError as error:
-            # One that is cancelled ends as if it had failed of that.
+            # A cancelled task ends as if it had failed.
             if isinstance(error.cause, exceptions.TaskCancelledError | KeyboardInterrupt):
                 return Lost("it was cancelled")
             raise error.as_instanceof_cause() from error
@@ -165,7 +165,7 @@ def connected(address: str) -> Iterator[RayCluster]:
     """The cluster at an address: `auto` (the one that this machine is part of), `host:port`, or `local`.
 
     Raises:
-        UserError: Ray is not installed, or there is no cluster at the address, or one of another version.
+        UserError: Ray is not installed, or the address has no cluster, or one of another version.
     """
     if missing_modules(("ray",)):
         raise UserError(
@@ -176,7 +176,7 @@ def connected(address: str) -> Iterator[RayCluster]:
             f"--ray {address}: is the address of a Ray client; run this on a machine of the cluster, with --ray auto"
         )
     _refuse_nobody(address)
-    # A cluster that is started here tells nobody about it.
+    # A cluster that is started here sends no usage statistics.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
@@ -215,7 +215,7 @@ def _nobody(address: str) -> str:
 def _not_let_in(address: str) -> str:
     if address in ("auto", LOCAL):
         return _nobody(address)
-    return "what listens there is no Ray cluster, or one that refuses this machine's token; see `ray get-auth-token`"
+    return "no Ray cluster answers there, or it refuses this machine's token; see `ray get-auth-token`"
 
 
 def _last_line(error: BaseException) -> str:
@@ -224,10 +224,10 @@ def _last_line(error: BaseException) -> str:
 
 
 def refuse_without_room(nodes: Sequence[Node], needs: Needs) -> list[Node]:
-    """The nodes that can have a shard at work.
+    """The nodes that have room for a shard.
 
     Raises:
-        UserError: there is none; a task would wait for it without end.
+        UserError: there is none; a task would wait forever.
     """
     fit = [node for node in nodes if node.holds(needs)]
     if not fit:

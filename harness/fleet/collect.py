@@ -1,8 +1,8 @@
-"""The run folder of a cluster's run: takes in each session as it comes, from whichever machine played it.
+"""The run folder of a cluster's run, which receives each session as it arrives, from any machine.
 
-The same rules hold as for `harness merge`, applied one session at a time: one plan, every session once, machines kept apart,
-and contexts and machines written before the sessions that name them. So the folder is a merged run at any instant, and a head
-that is killed goes on from it.
+The rules are those of `harness merge`, applied one session at a time: one plan, every session once, machines separate,
+and contexts and machines written before the sessions that refer to them. So the folder is a merged run at any time, and a head
+that was killed continues from it.
 """
 
 import tempfile
@@ -22,22 +22,22 @@ from harness.store.session import Session
 
 
 class Gathering:
-    """A run folder under way. There is no run in it before the first session has come."""
+    """A run folder that is being filled. It has no run before the first session has arrived."""
 
     def __init__(self, folder: Path, plan: FixedPlan, of: int) -> None:
         self.folder = folder
         self.twice: list[str] = []
-        """Sessions that came a second time from another playing, and were left out."""
+        """Sessions that arrived a second time, from another call, and were left out."""
         self._plan = plan
         self._of = of
         self._store: RunStore | None = None
         self._have: dict[str, Session] = {}
 
     def __enter__(self) -> Self:
-        """Open what an earlier head left.
+        """Open the folder that an earlier head left.
 
         Raises:
-            UserError: the folder holds a run of another plan or dealing, or one that was not dealt.
+            UserError: the folder has a run of another plan or number of shards, or one without shards.
         """
         if (self.folder / DATABASE).exists():
             self._store = RunStore.open(self.folder, to_resume=True)
@@ -52,19 +52,19 @@ class Gathering:
 
     @property
     def store(self) -> RunStore | None:
-        """The run; None as long as nothing has come."""
+        """The run; None before the first session."""
         return self._store
 
     @property
     def finished(self) -> frozenset[str]:
-        """Ids of the sessions that are kept and must not be played again."""
+        """Ids of the sessions that are stored and must not be played again."""
         return frozenset(name for name, session in self._have.items() if session.status == "finished")
 
     def take(self, pack: bytes) -> int:
-        """Take in what a worker sent; returns how many sessions are kept that were not.
+        """Store what a worker sent; returns the number of new sessions.
 
         Raises:
-            UserError: it is of another plan, or cannot be read.
+            UserError: it belongs to another plan, or cannot be read.
         """
         with tempfile.TemporaryDirectory(prefix="heart-arriving-") as place:
             part = read_part(unpacked(pack, Path(place)), to_resume=True)
@@ -101,10 +101,10 @@ class Gathering:
     def _refuse_another_run(self, store: RunStore) -> None:
         fleet = store.manifest.fleet
         if fleet is None or fleet.shard is not None:
-            what = "a run that was not dealt" if fleet is None else "a shard"
+            what = "a run without shards" if fleet is None else "a shard"
             raise UserError(f"--resume: {self.folder} holds {what}; go on with it as it was begun, or choose another --out")
         differs = fleet.plan.difference(self._plan, f"in {self.folder}", "on this machine")
         if differs is None and fleet.of != self._of:
-            differs = f"it was dealt to {fleet.of} shards, and is now dealt to {self._of}"
+            differs = f"it was divided into {fleet.of} shards, and is now divided into {self._of}"
         if differs is not None:
             raise UserError(f"--resume: {self.folder} is of another plan: {differs}; choose another --out")

@@ -1,7 +1,7 @@
-"""`harness judge --ray`: the questions of a run put by many machines, their answers kept here the moment they come.
+"""`harness judge --ray`: the questions of a run asked by many machines, with each answer stored here on arrival.
 
-The shards are those of `harness judge --shard`: a question belongs to the shard that its key names, so none is put twice, and
-the answers lie where a shard on this machine would have kept them. Judging the run as a whole then takes them in. Only texts
+The shards are those of `harness judge --shard`: a question belongs to the shard that its key names, so none is asked twice, and
+the answers are where a shard on this machine would have stored them. Judging the run as a whole then reads them. Only texts
 travel.
 """
 
@@ -29,7 +29,7 @@ from harness.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class AnswersKept:
-    """The ledger of questions: shard → the file with its answers. How many there are to put is known to the shards alone."""
+    """The ledger of questions: shard → the file with its answers. Only the shards know the number of their questions."""
 
     answers: Mapping[int, VerdictCache]
     arguments: tuple[str, ...]
@@ -56,14 +56,14 @@ class AnswersKept:
 
 
 def ask_on_cluster(run: Path, arguments: Sequence[str], where: OnCluster, progress: RunProgress) -> None:
-    """Put the questions of a run on a cluster; the answers wait in the run's folder to be taken in.
+    """Ask the questions of a run on a cluster; the answers are stored in the run's folder, to be read later.
 
     Args:
-        arguments: of `harness judge`, without the run and without a shard.
+        arguments: options of `harness judge`, without the run and without a shard.
 
     Raises:
         UserError: there is no cluster, or the run is being judged by another process.
-        AgentError: a shard could not be judged; every answer that came is kept, and the same line goes on.
+        AgentError: a shard could not be judged; every answer so far is saved, and the same command continues.
     """
     needs = Needs(where.cpus or 1.0, where.gpus, where.memory_bytes)
     with connected(where.address) as cluster, sigterm_as_ctrl_c(), contextlib.ExitStack() as open_now:
@@ -80,4 +80,4 @@ def ask_on_cluster(run: Path, arguments: Sequence[str], where: OnCluster, progre
         outcome = give_out(cluster, judge_shard, ledger, needs, progress, of=of, shared=(cluster.share(packed_texts(run)),))
     if outcome.errors:
         number, line = next(iter(sorted(outcome.errors.items())))
-        raise AgentError(f"shard {number}/{of} could not be judged: {line}; every answer is kept, and the same line goes on")
+        raise AgentError(f"shard {number}/{of} could not be judged: {line}; every answer is saved; the same command continues")

@@ -1,19 +1,19 @@
-"""What a task is told and what it says back: plain data, because it travels between machines and Python processes."""
+"""Jobs and messages of tasks: plain data, because they travel between machines and Python processes."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class ShardJob:
-    """One shard, to be played once by whoever takes it. `plan`: the fixed plan as JSON."""
+    """One shard, to be played once by one worker. `plan`: the fixed plan as JSON."""
 
     plan: str
     shard: int
     of: int
     cwd: str
-    """Where paths of the plan begin, if the node has that folder."""
+    """Folder to which the plan's paths are relative, if the node has it."""
     elsewhere: tuple[str, ...] = ()
-    """Sessions that are kept already."""
+    """Sessions that are already stored."""
 
     @property
     def name(self) -> str:
@@ -23,8 +23,8 @@ class ShardJob:
 
 @dataclass(frozen=True, slots=True)
 class JudgeJob:
-    """One shard of a judging. `arguments`: of `harness judge`, without the run; `known`: answers that are kept, as rows (key,
-    verdict). The run itself is a pack beside the job, because it is the same for all shards."""
+    """One shard of a judging. `arguments`: options of `harness judge`, without the run; `known`: stored answers, as rows (key,
+    verdict). The run itself is sent separately as a pack, because it is the same for all shards."""
 
     arguments: tuple[str, ...]
     shard: int
@@ -50,7 +50,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A session is finished; `pack` holds it (`harness.fleet.shipping`)."""
+    """A finished session, in `pack` (`harness.fleet.shipping`)."""
 
     session: str
     pack: bytes
@@ -58,14 +58,14 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Answers of judges have come, as rows of (key, verdict)."""
+    """New answers of judges, as rows of (key, verdict)."""
 
     rows: tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotPlayedThere:
-    """A session that a shard left out, because its agent could not be kept alive."""
+    """A session that a shard left out, because its agent kept dying."""
 
     context: str
     agent: str
@@ -75,8 +75,8 @@ class NotPlayedThere:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The shard's process has ended. `error`: its one line, empty where it played to the end; `pack`: all but the recordings
-    that were sent before, None where it never began; `died`: it said no last word, so another may do what it left."""
+    """The end of a shard's process. `error`: its one-line message, empty if it played to the end; `pack`: everything but the
+    recordings sent before, None if it never began; `died`: it gave no reason, so another worker may play the rest."""
 
     error: str
     pack: bytes | None
@@ -86,7 +86,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The task is gone with its process or its machine; made where it was waited for."""
+    """The loss of a task with its process or machine; made by the side that waited for it."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""`harness` in a process of its own, as a worker of a cluster has it: started, listened to, and never left behind."""
+"""A `harness` command in its own process, for a worker of a cluster: started, read, and always ended."""
 
 import contextlib
 import json
@@ -13,13 +13,13 @@ from harness.fleet.messages import Said
 from harness.fleet.spawn import command
 
 ENDS_WITHIN_S: Final = 15.0
-"""A run that is stopped ends within five seconds (docs/faults.md); after this one that does not is killed."""
+"""Time to end before a kill: a run that is stopped ends within five seconds (docs/faults.md)."""
 _NOT_THE_AGENTS: Final = ("OMP_NUM_THREADS",)
 """Ray sets it to the CPUs of the task (Ray documentation, "Configuring Ray"), which would change agents that are measured."""
 
 
 class HarnessProcess:
-    """A command of the harness under way; leaving the block stops it, as Ctrl-C would."""
+    """A running command of the harness; leaving the block stops it, as Ctrl-C would."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._lines: queue.Queue[str] = queue.Queue()
@@ -57,13 +57,13 @@ class HarnessProcess:
             reader.join(1.0)
 
     def goes_on(self, within_s: float) -> bool:
-        """Whether it still runs after so long."""
+        """True if it still runs after this time."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(within_s)
         return self._process.returncode is None
 
     def said(self) -> Iterator[Said]:
-        """Its lines since the last time."""
+        """The lines that it printed since the last call."""
         with contextlib.suppress(queue.Empty):
             while True:
                 line = self._lines.get_nowait()
@@ -72,7 +72,7 @@ class HarnessProcess:
                     yield Said(line)
 
     def told(self) -> tuple[dict[str, Any] | None, str]:
-        """The object that it printed at its end, and the one line of what went wrong; None where it died without an object."""
+        """The object that it printed at its end (None if it died without one), and its one-line error."""
         for reader in self._readers:
             reader.join(ENDS_WITHIN_S)
         try:

@@ -1,8 +1,8 @@
-"""`harness run --ray`: the phases of a run, with its calls on a cluster and everything else here.
+"""`harness run --ray`: the phases of a run, with the calls on a cluster and everything else here.
 
-What can be wrong is found before a call: the plan on this machine, then on every node, with the weights that it needs there.
-What follows the calls reads the run folder, which cannot tell that its sessions came from a cluster; figures and words that a
-lost machine owed are worked out here.
+Errors are found before the first call: in the plan on this machine, then on every node, with the weights that it needs there.
+The later phases read the run folder, which does not differ from that of a local run; figures and transcripts that a
+lost machine did not deliver are computed here.
 """
 
 import asyncio
@@ -45,8 +45,8 @@ from harness.wording import command, counted
 
 @dataclass(frozen=True, slots=True)
 class OnCluster:
-    """Where, and with what. `shards`: how many; None: as many as can be at work at once. `cpus`: of each shard at work; None:
-    one, or as many as the busiest part of any agent has threads."""
+    """The cluster and the resources of a run. `shards`: their number; None: as many as can run at once. `cpus`: for each
+    running shard; None: one, or as many as the busiest part of any agent has threads."""
 
     address: str
     shards: int | None = None
@@ -56,10 +56,10 @@ class OnCluster:
 
 
 def asked_of_gathered(folder: Path) -> Experiment:
-    """What was asked of a run that a cluster began in `folder`.
+    """The settings of a run that a cluster began in `folder`.
 
     Raises:
-        UserError: there is none, or it was begun otherwise.
+        UserError: there is none, or it was begun without a cluster.
     """
     store = RunStore.open(folder, to_resume=True)
     try:
@@ -67,19 +67,19 @@ def asked_of_gathered(folder: Path) -> Experiment:
     finally:
         store.close()
     if fleet is None or fleet.shard is not None:
-        raise UserError(f"--resume: {folder} was not begun on a cluster; go on with it without --ray")
+        raise UserError(f"--resume: {folder} was not begun on a cluster; resume it without --ray")
     return fleet.plan.experiment
 
 
 def run_on_cluster(
     request: RunRequest, where: OnCluster, progress: RunProgress, votes: Votes = no_votes
 ) -> tuple[RunStore, RunSummary]:
-    """Play on a cluster; then time, transcribe, judge and rank here. The store stays open; the report is written by who calls.
+    """Play on a cluster; then time, transcribe, judge and rank here. The store stays open; the caller writes the report.
 
     Raises:
         UserError: the input is wrong, there is no cluster, or a node cannot play the plan; no call has been made.
         AgentError: nothing could be played.
-        StorageError: the disk has no room for the run, or takes no more; finished sessions are kept.
+        StorageError: the disk has no room for the run, or is full; finished sessions are saved.
     """
     plan = make_plan(request.options)
     here = fixed(plan)
@@ -90,7 +90,7 @@ def run_on_cluster(
     folder = request.out or default_folder(plan, request.runs_folder)
     earlier = _dealt_before(folder, request.resume)
     again = command("run", "--ray", where.address, "--resume", "--out", folder)
-    go_on = f"every session that arrived is kept; make room, then: {again}"
+    go_on = f"every session that arrived is saved; free some space, then: {again}"
     with connected(where.address) as cluster, sigterm_as_ctrl_c(), storage_named(folder, lambda: go_on):
         refuse_without_disk(plan, (), folder)
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,17 +114,17 @@ def run_on_cluster(
 
 
 def _dealt_before(folder: Path, resume: bool) -> int | None:
-    """How many shards the run in `folder` has; None where there is no run yet.
+    """The number of shards of the run in `folder`; None if there is no run yet.
 
     Raises:
-        UserError: something is there that is not to be gone on with.
+        UserError: the folder has something that cannot be resumed.
     """
     if not (folder / DATABASE).exists():
         if folder.exists() and not (folder.is_dir() and nothing_but_a_killed_start(folder)):
             raise UserError(f"--out {folder}: is not an empty directory; choose a new one")
         return None
     if not resume:
-        raise UserError(f"--out {folder}: holds another run; add --resume to go on with it, or choose another path")
+        raise UserError(f"--out {folder}: holds another run; add --resume to continue it, or choose another path")
     store = RunStore.open(folder, to_resume=True)
     try:
         fleet = store.manifest.fleet
@@ -146,7 +146,7 @@ def _gather(
     nodes = refuse_without_room(cluster.nodes(), needs)
     of = earlier or where.shards or min(len(plan.whole), sum(node.holds(needs) for node in nodes))
     if earlier is not None and where.shards not in (None, earlier):
-        raise UserError(f"--ray-shards {where.shards}: {folder} was dealt to {earlier} shards; leave it out")
+        raise UserError(f"--ray-shards {where.shards}: {folder} already has {earlier} shards; leave it out")
     dealt = deal(plan.whole, of, plan.options.mode)
     job = partial(_job, here, of)
     with Gathering(folder, here, of) as gathering:
@@ -173,8 +173,8 @@ def _refuse_unfit(lines: dict[str, str]) -> None:
 
 
 def _threads(plan: RunPlan) -> int:
-    """Processors that a shard keeps busy: its caller waits most of the time, all agents but the one that is called wait, and
-    the parts of that one compute one after another."""
+    """The number of processors that a shard keeps busy: its caller waits most of the time, only the agent in a call works, and
+    the parts of that agent compute one after another."""
     busy = [threads for profile in plan.profiles if profile.runs_here for threads in profile.threads.values()]
     return max([1, *busy])
 
@@ -183,11 +183,11 @@ def _first(outcome: Outcome) -> str:
     if outcome.errors:
         number, line = next(iter(sorted(outcome.errors.items())))
         return f"shard {number}: {line}"
-    return next((left.detail for left in outcome.not_played), "no shard said why")
+    return next((left.detail for left in outcome.not_played), "no shard gave a reason")
 
 
 def _with_unplayed(summary: RunSummary, plan: RunPlan, store: RunStore, outcome: Outcome, of: int) -> RunSummary:
-    """With the sessions that nobody played, each with the reason that its shard gave."""
+    """The summary with the sessions that were not played, each with the reason from its shard."""
     told = [
         Failure(context=left.context, agent=left.agent, condition=left.condition, kind="not_played", detail=left.detail)
         for left in outcome.not_played

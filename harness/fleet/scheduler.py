@@ -1,11 +1,11 @@
-"""Who does what: each shard is somebody's task until all of it is kept, whoever is lost on the way.
+"""The scheduler of a cluster's run: each shard is assigned to a task until all of it is stored, even if machines are lost.
 
-A machine that is lost takes with it what it was doing at that moment, a call or a question. What it had finished has arrived,
-so its shard is given to another machine with the names of that, and only the rest is done. A shard is given up when it was lost
-so often in a row without anything coming of it: then it is the shard that ends its machines, and not chance.
+A lost machine loses only its current work, a call or a question. Its finished work has already arrived,
+so its shard is given to another machine with a list of it, and only the rest is done. A shard is given up when it was lost
+several times in a row without a result: then the shard itself is the likely cause, not chance.
 
-A shard whose process gives a reason (an agent that cannot start, a weight that cannot be had) is not tried again: the reason is
-told, the other shards go on, and the run can be gone on with once it is mended.
+A shard whose process gives a reason (an agent that cannot start, a missing weight) is not tried again: the reason is
+reported, the other shards continue, and the run can be resumed once the cause is fixed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,18 +17,18 @@ from harness.fleet.messages import Answered, Ended, Job, Lost, Message, NotPlaye
 from harness.progress import RunProgress
 
 FRUITLESS: Final = 3
-"""Losses in a row without a result. Two can be one machine that takes a minute to be known as lost, and is given work again."""
+"""Losses in a row without a result. Two can be the same machine, which gets work again before its loss is known."""
 LOOK_S: Final = 1.0
-"""How long Ctrl-C may go unseen."""
+"""Longest wait before Ctrl-C is noticed."""
 ENDS_WITHIN_S: Final = 20.0
-"""A run that is stopped ends within five seconds, its worker a little later; then Ray ends what is left."""
+"""Time to stop: a run ends within five seconds, its worker a little later; then Ray ends the rest."""
 
 Task = Callable[..., Iterator[Message]]
-"""Of a job, and of what all jobs share."""
+"""Called with a job, and with the values that all jobs share."""
 
 
 class Cluster(Protocol):
-    """What is asked of a cluster (`harness.fleet.cluster.RayCluster`)."""
+    """The interface of a cluster (`harness.fleet.cluster.RayCluster`)."""
 
     def begin(self, task: Task, job: Job, needs: Needs, /, *shared: Any) -> Stream: ...
     def messages(self, streams: Sequence[Stream], within_s: float, /) -> list[tuple[Stream, Message | Lost | None]]: ...
@@ -36,32 +36,32 @@ class Cluster(Protocol):
 
 
 class Ledger(Protocol):
-    """What is kept of each shard, and so what is left of it."""
+    """The record of what is stored of each shard, and so of what is left."""
 
     def job(self, shard: int) -> Job:
-        """What the task of a shard is told now."""
+        """The current job of a shard's task."""
         ...
 
     def kept(self, shard: int) -> int:
-        """How much of it has arrived."""
+        """The number of results that have arrived."""
         ...
 
     def left(self, shard: int) -> str:
-        """What is left of it, in words; empty where nothing is."""
+        """The rest of the shard in words; empty if nothing is left."""
         ...
 
     def take(self, shard: int, result: Played | Answered) -> str:
-        """Keep what has arrived, and call it by name."""
+        """Store a result, and return its name."""
         ...
 
     def end(self, shard: int, end: Ended) -> None:
-        """Keep what came with its last message."""
+        """Store the contents of the last message."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the shards ended. `errors`: shard → its one line; `lost`: tasks that were lost on the way, made good or given up."""
+    """The result of the shards. `errors`: shard → its one-line error; `lost`: number of lost tasks, repeated or given up."""
 
     errors: Mapping[int, str]
     not_played: tuple[NotPlayedThere, ...]
@@ -72,7 +72,7 @@ class Outcome:
 class _Shard:
     number: int
     before: int = 0
-    """How much of it was kept when it was given out."""
+    """The number of results stored when it was assigned."""
     fruitless: int = 0
     over: bool = False
 
@@ -117,10 +117,10 @@ class _GivingOut:
             case None if shard.over:
                 del self.under_way[stream]
             case None:
-                self._lost(stream, shard, "it ended without a last word")
+                self._lost(stream, shard, "it ended without a message")
 
     def stop(self) -> None:
-        """Cancel what is under way, and keep what had been finished."""
+        """Cancel the running tasks, and store their finished work."""
         self.cluster.cancel(list(self.under_way), ENDS_WITHIN_S)
         while self.under_way:
             came = self.cluster.messages(list(self.under_way), 0.0)
@@ -148,7 +148,7 @@ class _GivingOut:
             self.give(shard)
 
     def _say(self, shard: _Shard, line: str) -> None:
-        # Steps are told with the place that they have in their shard; a phase only says what is being done.
+        # Steps are printed with their position in the shard; a phase only shows the current activity.
         if line.startswith("  "):
             self.progress.note(f"  shard {shard.number}/{self.of}: {line.strip()}")
         else:
@@ -165,13 +165,13 @@ def give_out(
     of: int,
     shared: tuple[Any, ...] = (),
 ) -> Outcome:
-    """Give out the shards of which something is left, until each is kept, has given a reason, or is given up.
+    """Assign the unfinished shards until each is stored, has given a reason, or is given up.
 
     Args:
-        shared: what every task is given beside its job.
+        shared: values for every task, in addition to its job.
 
     Raises:
-        KeyboardInterrupt: the tasks have been cancelled, and what had been finished is kept.
+        KeyboardInterrupt: the tasks have been cancelled, and finished work is saved.
     """
     giving = _GivingOut(cluster, task, ledger, needs, progress, of, shared)
     try:

@@ -1,4 +1,4 @@
-"""What is kept of a cluster's run, shard by shard: the sessions that its run folder holds (`harness.fleet.collect`)."""
+"""The ledger of a cluster's run: the sessions of each shard that its run folder has (`harness.fleet.collect`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from harness.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class SessionsKept:
-    """The ledger of calls. `shards`: number → the ids of its sessions; `told`: a shard's number, and the ids of those that are
-    kept → its job."""
+    """The ledger of calls. `shards`: number → the ids of its sessions; `told`: (a shard's number, the ids of its stored
+    sessions) → its job."""
 
     gathering: Gathering
     shards: Mapping[int, frozenset[str]]

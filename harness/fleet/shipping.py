@@ -1,9 +1,9 @@
-"""Sessions on their way between machines: a small run folder of their own, as one piece of bytes.
+"""Sessions packed for transfer between machines: a small run folder as one piece of bytes.
 
-A session travels in the form in which it lies on disk, with its manifest, so that it is read, checked and laid into a run by
-what reads, checks and merges shards. Sessions go one by one, the moment they are finished: a machine that is lost afterwards
-takes only the call with it that it was playing. What is left of a shard (figures and words that later steps added, logs,
-samples of the machine) goes once, at its end, without the recordings that have gone before.
+A session travels in its form on disk, with its manifest, so that it is read, checked and added to a run by
+the code that reads, checks and merges shards. Sessions are sent one by one, once they are finished: a machine lost afterwards
+loses only the call that it was playing. The rest of a shard (figures and transcripts from later steps, logs,
+samples of the machine) is sent once, at its end, without the recordings sent before.
 """
 
 import io
@@ -21,7 +21,7 @@ RUN = "run"
 
 
 def packed_session(store: RunStore, session_id: str) -> bytes:
-    """One finished session of a shard, with the context that it is of."""
+    """One finished session of a shard, with its context."""
     session = store.session(session_id)
     contexts = [context for context in store.contexts_as_played() if context.id == session.key.context_id]
     with tempfile.TemporaryDirectory(prefix="heart-pack-") as place:
@@ -34,12 +34,12 @@ def packed_session(store: RunStore, session_id: str) -> bytes:
 
 
 def packed_rest(folder: Path, gone_before: Collection[str]) -> bytes:
-    """A shard whose process has ended, without the recordings of the sessions that have gone before."""
+    """A shard whose process has ended, without the recordings that were sent before."""
     return _as_bytes(folder, frozenset(gone_before))
 
 
 def packed_texts(folder: Path) -> bytes:
-    """What judges read of a run, and the answers that it has: its databases, and the empty places of its recordings."""
+    """The texts that judges read, and the answers so far: a run's databases, and empty folders for its recordings."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for path in sorted(folder.glob("*.sqlite*")):
@@ -50,10 +50,10 @@ def packed_texts(folder: Path) -> bytes:
 
 
 def unpacked(pack: bytes, into: Path) -> Path:
-    """The run folder in a pack, laid into an empty folder.
+    """The run folder in a pack, unpacked into an empty folder.
 
     Raises:
-        UserError: is no pack.
+        UserError: the bytes are not a pack.
     """
     try:
         with tarfile.open(fileobj=io.BytesIO(pack)) as archive:
@@ -70,7 +70,7 @@ def _as_bytes(folder: Path, without: frozenset[str]) -> bytes:
         return None if unfinished else entry
 
     out = io.BytesIO()
-    # Recordings are FLAC already, so that compressing them again would cost a processor and save nothing.
+    # Recordings are FLAC already; compressing them again would cost processor time and save nothing.
     with tarfile.open(fileobj=out, mode="w") as archive:
         archive.add(folder, arcname=RUN, filter=kept)
     return out.getvalue()

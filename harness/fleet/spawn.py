@@ -1,8 +1,8 @@
-"""Starts `harness` so that it cannot outlive whoever started it: `python -m harness.fleet.spawn PARENT ARGUMENTS…`.
+"""A start of `harness` that cannot outlive its parent process: `python -m harness.fleet.spawn PARENT ARGUMENTS…`.
 
-A worker of a cluster is ended with SIGKILL, after which it can end nothing itself. The kernel does: it stops this process, as
-SIGTERM stops any run, when its parent is gone (`PR_SET_PDEATHSIG`, prctl(2)), which holds over the `exec` that follows. It is
-asked for here and not between fork and exec, because a worker has threads, and Python may not run between the two in such a
+A worker of a cluster is ended with SIGKILL, and then cannot end its children. The kernel does it: it stops this process, as
+SIGTERM stops any run, when its parent is gone (`PR_SET_PDEATHSIG`, prctl(2)); this survives the `exec` that follows. It is
+set here and not between fork and exec, because a worker has threads, and Python may not run between the two in such a
 process.
 """
 

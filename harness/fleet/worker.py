@@ -1,12 +1,11 @@
-"""What a cluster's worker does with a shard: plays it by `harness run --shard` in a process of its own, and sends what comes
-of it.
+"""The worker of a cluster: it plays a shard by `harness run --shard` in a separate process, and sends the results.
 
-The shard is played by the same command as on a machine without a cluster, so that nothing about a figure hangs on how its
-machine was found. A process of its own, because it wants a main thread, signals and a working folder, and because what a shard
-leaves in memory should go with it. The worker only looks into the shard's folder, where a session exists once it is whole on
+The shard is played by the same command as on a machine without a cluster, so that no figure depends on how its
+machine was found. Its process is separate because it needs a main thread, signals and a working folder, and because what it
+leaves in memory should end with the shard. The worker only reads the shard's folder, where a session exists once it is whole on
 disk.
 
-A task that is cancelled, or whose machine asks it to end, stops its run as Ctrl-C would. Of one that is killed the kernel
+A task that is cancelled, or whose machine asks it to end, stops its run as Ctrl-C would. If it is killed, the kernel
 stops the run (`harness.fleet.spawn`).
 """
 
@@ -33,7 +32,7 @@ from harness.store.run_store import RunStore
 from harness.verdicts.judge import VERDICTS
 
 LOOK_EVERY_S: Final = 0.5
-"""For finished sessions: a call takes tens of seconds, and one look reads a list of names."""
+"""Interval of the search for finished sessions: a call takes tens of seconds, and a search reads a list of names."""
 _PLACE: Final = "heart-shard-"
 
 
@@ -62,7 +61,7 @@ def play_shard(job: ShardJob) -> Iterator[Message]:
 
 
 def judge_shard(job: JudgeJob, run: bytes) -> Iterator[Message]:
-    """Put the questions of one shard of a judging here. The last message is `Ended`.
+    """Ask the questions of one shard of a judging here. The last message is `Ended`.
 
     Args:
         run: the run as `harness.fleet.shipping.packed_rest` packs it, without recordings.
@@ -89,9 +88,9 @@ def judge_shard(job: JudgeJob, run: bytes) -> Iterator[Message]:
 
 
 def prepare(job: ShardJob) -> str:
-    """Find out whether this node can play the plan, and bring its weights, once for all shards that it will be given.
+    """Check that this node can play the plan, and download its weights, once for all shards that it will get.
 
-    Returns the one line that says why it cannot; empty where it can.
+    Returns one line with the reason if it cannot, otherwise an empty one.
     """
     from harness import models
     from harness.extras import require_local
@@ -133,7 +132,7 @@ def _in_folder_of(job: Job) -> Iterator[None]:
 
 
 def _forget_the_dead() -> None:
-    """Workers that were killed left recordings in this node's temporary folder; their run has what they had finished."""
+    """Delete recordings that killed workers left in this node's temporary folder; their run has all finished sessions."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PLACE}*-*"):
         owner = folder.name.removeprefix(_PLACE).partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):

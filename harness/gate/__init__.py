@@ -1,1 +1,1 @@
-"""The gate: a run's figures against limits, and more calls where a limit cannot be decided yet."""
+"""The gate: a run's figures compared with limits, and more calls if a limit cannot be decided yet."""

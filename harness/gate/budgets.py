@@ -1,8 +1,8 @@
-"""The budgets file: which limits a gate holds a run to, checked to the last word before anything is played.
+"""The budgets file: the limits of a gate, checked completely before anything is played.
 
-A file that is wrong must cost no minute of playing, and a limit that could never be told must not sit in CI as a green line.
-So a key that is not known, a figure that no run has, two limits that cannot both be kept and a share of exactly none are
-refused here, each in one line.
+A wrong file must not cost a minute of playing, and a limit that can never be decided must not appear in CI as a green line.
+So an unknown key, a figure that no run has, two limits that contradict each other and a share of exactly 0 or 1 are
+refused here, each with one line.
 """
 
 from itertools import combinations
@@ -28,7 +28,7 @@ COMPARISONS: Final[tuple[Comparison, ...]] = ("at_most", "at_least", "worse_than
 
 
 class Limit(BaseModel):
-    """One line of a budgets file. What is not named holds for each: without `agent`, for every agent of the run."""
+    """One limit of a budgets file. A key that is left out means all: without `agent`, the limit applies to every agent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -42,47 +42,47 @@ class Limit(BaseModel):
     at_least: float | None = Field(default=None, strict=True)
     worse_than_baseline_by: float | None = Field(default=None, strict=True)
     missing: Missing = "cannot tell"
-    """What a run without this figure comes to."""
+    """The verdict on a run without this figure."""
 
     @property
     def comparison(self) -> Comparison:
-        """Which of the three it is."""
+        """The comparison that the limit uses, one of three."""
         return next(name for name in COMPARISONS if getattr(self, name) is not None)
 
     @property
     def bound(self) -> float:
-        """The number that it names, in the figure's own unit."""
+        """The limit's number, in the figure's unit."""
         return float(getattr(self, self.comparison))
 
     @property
     def rule(self) -> Rule:
-        """Which side of `bound` is kept. How much worse a figure is may be no more than it says."""
+        """The side of `bound` that passes. A loss against the baseline may be at most the bound."""
         return "at_least" if self.comparison == "at_least" else "at_most"
 
     @property
     def words(self) -> str:
-        """`ttfa_ms.p95 at most 500`."""
+        """The limit in words: `ttfa_ms.p95 at most 500`."""
         return f"{self.figure} {self.comparison.replace('_', ' ')} {self.bound:g}"
 
 
 class Budgets(BaseModel):
-    """A budgets file."""
+    """The contents of a budgets file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = Field(alias="schema")
     budgets_ms: dict[Literal["ttfa", "ttft"], Annotated[float, Field(ge=1)]] = Field(default_factory=dict)
-    """What a turn may take, for `within_budget`; what is not named stays as the run was played."""
+    """Budgets of a turn, for `within_budget`; a budget that is left out is the run's own."""
     limits: tuple[Limit, ...] = Field(min_length=1)
 
     @property
     def needs_baseline(self) -> bool:
-        """Whether a limit compares with another run."""
+        """True if a limit compares with another run."""
         return any(limit.comparison == "worse_than_baseline_by" for limit in self.limits)
 
 
 class CellLimit(BaseModel):
-    """One limit on one cell."""
+    """One limit for one cell."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,7 +95,7 @@ def read_budgets(path: Path) -> Budgets:
     """The limits of a file.
 
     Raises:
-        UserError: no such file, not YAML, another schema, an unknown key or figure, or a limit that cannot be; one line.
+        UserError: no such file, not YAML, another schema, an unknown key or figure, or an impossible limit; one line.
     """
     try:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -104,7 +104,7 @@ def read_budgets(path: Path) -> Budgets:
     except (yaml.YAMLError, RecursionError) as error:
         place = getattr(error, "problem_mark", None)
         where = f", line {place.line + 1}" if place is not None else ""
-        raise UserError(f"--budgets {path}{where}: is not YAML; see docs/gate.md for one to start from") from error
+        raise UserError(f"--budgets {path}{where}: is not YAML; docs/gate.md has an example") from error
     if not isinstance(given, dict):
         raise UserError(f"--budgets {path}: must begin with `schema: {SCHEMA}` and hold `limits:`; see docs/gate.md")
     if given.get("schema") != SCHEMA or isinstance(given.get("schema"), bool):
@@ -132,18 +132,18 @@ def _first(error: ValidationError) -> str:
 
 
 def _problem(limit: Limit) -> str:
-    """Why a limit can hold for no run at all; empty where it can."""
+    """Why no run could ever meet a limit; empty if one could."""
     given = [name for name in COMPARISONS if getattr(limit, name) is not None]
     if len(given) != 1:
         named = " and ".join(given) if given else "none"
         return f"names {named}; name exactly one of {', '.join(COMPARISONS)}"
     unit = unit_of(limit.figure)
     if unit is None and limit.figure == "elo":
-        return "elo is relative to whoever else was rated; limit elo_over.REFERENCE instead"
+        return "elo depends on the other rated agents; limit elo_over.REFERENCE instead"
     if unit is None and limit.figure == "no_reply":
         return "no_reply is a count, which grows with the run; limit no_reply_rate instead"
     if unit is None and limit.figure.endswith("mean"):
-        return f"{limit.figure}: a mean has no interval that holds; limit a p50, a p95 or no_reply_rate instead"
+        return f"{limit.figure}: a mean has no reliable interval; limit a p50, a p95 or no_reply_rate instead"
     if unit is None:
         known = ", ".join((*BY_PATH, *(f"{prefix}REFERENCE" for prefix in PREFIXES)))
         return f"figure {limit.figure!r}: a limit can have one of {known}"
@@ -157,24 +157,24 @@ def _out_of_range(limit: Limit, unit: Unit) -> str:
     if unit == "ms" and bound < 0 and limit.figure.split(".")[0] != "decision_delay_ms":
         return f"{name} {bound:g}: is a time in ms and cannot be under 0"
     if unit == "share" and not 0 < bound < 1:
-        hint = "no number of turns can show that it is exactly none or all; " if bound in (0, 1) else ""
+        hint = "no number of turns can show a share of exactly 0 or 1; " if bound in (0, 1) else ""
         return f"{name} {bound:g}: is a share: {hint}give a number between 0 and 1, such as 0.02"
     return ""
 
 
 def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context, ...], judged: bool) -> tuple[CellLimit, ...]:
-    """Every limit on every cell of a run that it is about, before the run has a figure.
+    """Every limit for every cell of a run that it applies to, before the run has a figure.
 
-    A limit of another pack or mode is not about this run. `judged`: whether somebody rates its replies.
+    A limit for another pack or mode does not apply. `judged`: the run has a judge or raters.
 
     Raises:
-        UserError: a limit on what the run cannot have, two that cannot both be kept, or none that is about this run.
+        UserError: a limit on a figure that the run cannot have, two limits that contradict each other, or none that applies.
     """
     for name, asked_ms in budgets.budgets_ms.items():
         if asked_ms != manifest.budgets_ms[name]:
             raise UserError(
                 f"--budgets: asks for {name} within {asked_ms:g} ms, and the run counts {manifest.budgets_ms[name]:g} ms; "
-                f"say so of the run: harness report RUN --budget-{name} {asked_ms:g}"
+                f"to change the run's budget: harness report RUN --budget-{name} {asked_ms:g}"
             )
     found: list[CellLimit] = []
     for k, limit in enumerate(budgets.limits, start=1):
@@ -187,7 +187,7 @@ def limits_for(budgets: Budgets, manifest: RunManifest, contexts: tuple[Context,
         conditions = [c for c in manifest.conditions if limit.condition in (None, c)]
         found += [CellLimit(limit=limit, agent=a, condition=c) for a in agents for c in conditions]
     if not found:
-        raise UserError(f"--budgets: no limit is about pack {manifest.pack} in mode {manifest.mode}; name others, or none")
+        raise UserError(f"--budgets: no limit applies to pack {manifest.pack} in mode {manifest.mode}; name others, or none")
     for one, two in combinations(found, 2):
         _refuse_contradiction(one, two)
     return tuple(found)
@@ -203,10 +203,10 @@ def _cannot_have(limit: Limit, manifest: RunManifest, contexts: tuple[Context, .
         return f"the run has no {limit.subset} conversation"
     texts = [a.name for a in manifest.agents if a.kind == "text" and limit.agent in (None, a.name)]
     if texts and not has_no_need_of_sound(limit.figure):
-        return f"{texts[0]} is asked in text and has no sound, so no such figure; name another agent"
+        return f"{texts[0]} is a text model without sound, so it has no such figure; name another agent"
     of_judges = limit.figure == "win_rate" or limit.figure.startswith("elo_over.")
     if of_judges and not judged:
-        return "nobody judges this run's replies; name a judge, or leave the limit out"
+        return "the run has no judge; name one, or leave the limit out"
     if "elo_over." in limit.figure:
         return _no_such_opponent(limit, names, contexts)
     return ""
@@ -218,7 +218,7 @@ def _no_such_opponent(limit: Limit, names: list[str], contexts: tuple[Context, .
     others = [name for name in names if limit.agent is not None and name != limit.agent]
     if opponent in (*references, *others):
         return ""
-    return f"there is no {opponent!r} to be above; there is {', '.join([*references, *others]) or 'nobody'}"
+    return f"the run has no {opponent!r} to compare with; it has {', '.join([*references, *others]) or 'nobody'}"
 
 
 def _refuse_contradiction(one: CellLimit, two: CellLimit) -> None:
@@ -233,9 +233,9 @@ def _refuse_contradiction(one: CellLimit, two: CellLimit) -> None:
     if not floors or not tops:
         return
     floor, top = floors[0], tops[0]
-    # No percentile is under a lower one, so a floor under the median is one under the p95.
+    # A percentile is never below a lower percentile, so a lower limit of the median applies to the p95 too.
     same = floor.figure == top.figure or (
         floor.figure.endswith(".p50") and top.figure == floor.figure.removesuffix(".p50") + ".p95"
     )
     if same and floor.bound > top.bound:
-        raise UserError(f"--budgets: {one.agent} cannot keep both {floor.words} and {top.words}; change one")
+        raise UserError(f"--budgets: {one.agent} cannot meet both {floor.words} and {top.words}; change one")

@@ -1,9 +1,9 @@
-"""Hold a run to a budgets file: a verdict on every limit, and one on them all.
+"""The check of a run against a budgets file: a verdict on each limit, and one on all together.
 
-The run that is checked is read as the report reads it, through the same selection. In a run that its own measurement calls
-invalid every limit is *cannot tell*, whatever its figures: frames that left late and a processor that others held are faults of
-the harness and its machine, and never the agent's. Such a run passes no gate and blames nobody. What an agent did itself (it
-crashed, broke the wire, said nothing) makes no run invalid and counts against it as ever.
+The run is read as the report reads it, through the same selection. In a run that its own measurement calls
+invalid every limit is *cannot tell*, whatever its figures: late frames and a processor busy with other programs are faults of
+the harness and its machine, never of the agent. Such a run neither passes nor fails. What an agent did itself (it
+crashed, broke the connection, said nothing) does not make a run invalid, and counts against the agent.
 """
 
 import math
@@ -28,17 +28,17 @@ from harness.store.selection import HEARD, Selection, is_agents_fault
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One limit with its verdict. `decision` is None where the run has no such figure."""
+    """One limit with its verdict. `decision` is None if the run lacks the figure."""
 
     asked: CellLimit
     verdict: Verdict | Literal["ignored"]
     decision: Decision | None
     invalid: bool = False
-    """The run is invalid, so that nothing is decided whatever the figure."""
+    """True if the run is invalid, so that nothing is decided whatever the figure."""
 
     @property
     def name(self) -> str:
-        """What it is called in a list of limits."""
+        """The name of the limit in a list."""
         limit = self.asked.limit
         subset = "" if limit.subset == "all" else f", {limit.subset}"
         return f"{self.asked.agent} ({self.asked.condition}{subset}): {limit.words}"
@@ -46,7 +46,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check found of a run."""
+    """The result of a check."""
 
     run: Path
     verdict: Verdict
@@ -54,19 +54,19 @@ class CheckResult:
     invalid: tuple[str, ...]
     contexts: int
     look: int | None
-    """Which look at the run this was; None where it looked once."""
+    """Number of this check if the run is checked repeatedly; None for a single check."""
     sessions_missing: int = 0
-    """Planned sessions that give no figure through no fault of their agent."""
+    """Number of planned sessions without figure through no fault of their agent."""
 
     @property
     def more_needed(self) -> int | None:
-        """Further conversations that would settle what is open; None where that is nothing, or not known of all that is."""
+        """Number of further conversations that would settle the open limits; None if none is open or it is unknown for one."""
         wanted = [c.decision.more_needed if c.decision else None for c in self.checked if c.verdict == "cannot tell"]
         known = [n for n in wanted if n is not None]
         return max(known) if known and len(known) == len(wanted) else None
 
     def as_object(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """The object that `--json` prints."""
         return {
             "schema": 1,
             "run": str(self.run),
@@ -89,13 +89,13 @@ def check_run(
     baseline_votes: Sequence[Judgment] = (),
     look: int | None = None,
 ) -> CheckResult:
-    """The verdicts on one run as it stands.
+    """The verdicts on one run in its present state.
 
     Args:
-        look: which look this is, from 1, of a check that plays on until it is clear; None: it looks once.
+        look: number of this check, from 1, if more is played until the result is clear; None for a single check.
 
     Raises:
-        UserError: the run cannot have a figure that is limited, or the baseline holds other conversations.
+        UserError: the run cannot have a limited figure, or the baseline has other conversations.
     """
     selection = Selection(store, votes)
     manifest = store.manifest
@@ -127,7 +127,7 @@ def _missing(selection: Selection) -> int:
 
 
 def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contexts: Sequence[Context]) -> None:
-    """A regression is read from the same conversations, or it might be theirs.
+    """Check that run and baseline have the same conversations; otherwise these could cause a difference.
 
     Raises:
         UserError: the baseline lacks a conversation, an agent, a condition or the mode of the run.
@@ -138,7 +138,7 @@ def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contex
     if other:
         more = f" and {len(other) - 1} more" if len(other) > 1 else ""
         raise UserError(
-            f"--baseline {baseline.folder}: holds other conversations (not {other[0]}{more} as it is here); "
+            f"--baseline {baseline.folder}: has other conversations ({other[0]}{more} differs or is missing); "
             "play the baseline again on the same pack"
         )
     for what, here, there in (
@@ -169,7 +169,7 @@ def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) 
 
 
 def _undecided(checked: Checked) -> Checked:
-    """A limit in an invalid run."""
+    """A limit in an invalid run, without decision."""
     if checked.verdict == "ignored":
         return checked
     decision = checked.decision and replace(checked.decision, verdict="cannot tell", more_needed=None)

@@ -1,9 +1,9 @@
-"""The figures that a limit can name, and what a run knows of each.
+"""The figures that a limit can name, and the evidence that a run has for each.
 
-A figure goes by its dotted path in `cells`, and is made of the very turns, verdicts and words that the cell's own figure is
-made of. Only figures stand here for which an error can be stated far out in the tails. A count that grows with the run has
-none, so no reply is limited as a share of turns (`no_reply_rate`). `people.` before a figure of quality takes people's votes
-alone.
+A figure is named by its dotted path in `cells`, and is computed from the same turns, verdicts and words as the cell's own
+figure. Only figures are included whose error can be stated far out in the tails. For a count that grows with the run it
+cannot, so "no reply" is limited as a share of turns (`no_reply_rate`). The prefix `people.` of a quality figure selects
+people's votes only.
 """
 
 from collections.abc import Sequence
@@ -30,24 +30,24 @@ _DELAYS: Final = {"dead_air_ms": dead_air_values, "decision_delay_ms": decision_
 
 
 def unit_of(figure: str) -> Unit | None:
-    """The unit of a figure; None where no limit can be put on it."""
+    """The unit of a figure; None if it cannot be limited."""
     if any(figure.startswith(prefix) and len(figure) > len(prefix) for prefix in PREFIXES):
         return "elo"
     return BY_PATH[figure].unit if figure in BY_PATH else None
 
 
 def lower_is_better(figure: str) -> bool:
-    """Which way a figure points."""
+    """True if a lower value of the figure is better."""
     return unit_of(figure) != "elo" and not BY_PATH[figure].higher_is_better
 
 
 def has_no_need_of_sound(figure: str) -> bool:
-    """Whether an agent that is asked in text can have it."""
+    """True if a text model can have the figure."""
     return unit_of(figure) == "elo" or "sound" not in BY_PATH[figure].needs
 
 
 class Cells:
-    """What is known of each figure in the cells of one run. `contexts`: of these conversations alone (a baseline's)."""
+    """The evidence for each figure in the cells of one run. `contexts`: only these conversations (for a baseline)."""
 
     def __init__(self, selection: Selection, contexts: frozenset[str] | None = None) -> None:
         self._selection = selection
@@ -55,7 +55,7 @@ class Cells:
         self._board = lru_cache(maxsize=None)(self._fit)
 
     def evidence(self, figure: str, agent: str, place: Place) -> Evidence | None:
-        """What the run knows of one figure; None where it has none."""
+        """The run's evidence for one figure; None if it has none."""
         inside = contexts_of(self._selection, place)
         inside = inside if self._only is None else inside & self._only
         people, name = figure.startswith(PEOPLE), figure.removeprefix(PEOPLE)
@@ -107,7 +107,7 @@ def _of_times(turns: Turns, name: str, kind: str) -> Evidence | None:
 
 
 def _wins(rows: Sequence[Judgment], agent: str) -> Evidence | None:
-    """Context → of each comparison of the agent 1 won, 0 lost, and a half for a tie."""
+    """The agent's comparisons by context: 1 for a win, 0 for a loss, a half for a tie."""
     found: dict[str, list[float]] = {}
     for row in rows:
         if agent in (row.system_a, row.system_b):
@@ -122,5 +122,5 @@ def _errors(pairs: Sequence[tuple[str, Pair]]) -> Evidence | None:
         found.setdefault(context, []).append(word_errors(pair))
     totals = np.array([np.sum(counts, axis=0) for counts in found.values()], dtype=np.float64).reshape(-1, 2)
     totals = totals[totals[:, 1] > 0]
-    # More errors than words (a recogniser that raves) are as bad as all of them.
+    # More errors than words (a recogniser that hallucinates) count as all words wrong.
     return Share(np.minimum(totals[:, 0], totals[:, 1]), totals[:, 1]) if len(totals) else None

@@ -1,12 +1,12 @@
-"""Play more conversations of a run's own pack, until a question about it is settled or the time is up.
+"""More conversations of a run's own pack, played until its limits are decided or the time is up.
 
-A run is grown, and not played again: the further conversations follow those it has in the order of the pack, and every finished
-session stays. They are played in batches, because each look at the figures costs a part of the error that the gate may make;
-each batch is half as large as the run, or as large as the question seems to need. The pace so far says how many conversations
-the time that is left has room for, so a batch is not begun that would not end in it.
+A run is extended, not played again: the new conversations follow the existing ones in the order of the pack, and every finished
+session stays. They are played in batches, because each check of the figures costs a part of the error that the gate may make;
+each batch is half as large as the run, or as large as the open limits seem to need. The pace so far gives the number of
+conversations that fit into the time left, so no batch is begun that would not end in time.
 
-Sessions in which the harness was at fault (frames left late, others held the machine) are the one exception: they make a run
-invalid, so that nothing could ever be told from it, and are played again before anything else.
+Sessions in which the harness was at fault (late frames, a machine busy with other programs) are the exception: they make a run
+invalid, so that it could decide nothing, and are played again before anything else.
 """
 
 import time
@@ -27,39 +27,39 @@ from harness.store.selection import Selection
 from harness.wording import command, counted
 
 GROWTH: Final = 0.5
-"""Of the conversations so far, in a batch of which it is not known how many are needed: ten looks then grow it 38-fold."""
+"""Share of the conversations so far in a batch if the number needed is unknown: ten batches grow the run 38-fold."""
 RESERVE: Final = 1.25
-"""Starting agents, transcribing and judging come on top of the calls; with small models they took under a quarter of the
-time."""
+"""Share of the time for calls: starting agents, transcribing and judging come on top; with small models they took under a
+quarter of the time."""
 
 
 def plan_to_grow(store: RunStore) -> RunPlan:
-    """The run's own plan on the whole of its pack.
+    """The run's own plan, extended to its whole pack.
 
     Raises:
-        UserError: the pack, an agent or a setting is not what the run began with.
+        UserError: the pack, an agent or a setting has changed since the run began.
     """
     manifest = store.manifest
     if manifest.fleet is not None:
-        raise UserError(f"{store.folder}: is of a plan for many machines, and only a run of its own can grow")
+        raise UserError(f"{store.folder}: belongs to a plan for many machines; only a run of one machine can be extended")
     began, _ = asked_of(manifest)
     refuse_changes(make_plan(began), manifest, store.contexts_as_played())
     return make_plan(began.model_copy(update={"limit": None}))
 
 
 def seconds_a_conversation(store: RunStore) -> float | None:
-    """How long one conversation of the run took with all its agents, conditions and repeats; None with too few to say."""
+    """The duration of one conversation with all agents, conditions and repeats; None if there are too few."""
     manifest = store.manifest
     began = sorted(s.started_ns for s in Selection(store).sessions if s.started_ns is not None)
     gaps = [(later - earlier) / 1e9 for earlier, later in pairwise(began)]
     if not gaps:
         return None
-    # The median leaves out the breaks of a run that was stopped and resumed.
+    # The median ignores the breaks of a run that was stopped and resumed.
     return float(np.median(gaps)) * len(manifest.agents) * len(manifest.conditions) * manifest.repeats
 
 
 def next_batch(result: CheckResult, left_in_pack: int, room_for: float | None) -> int:
-    """How many conversations to play before the next look. `room_for`: those that the time has room for, None: not known."""
+    """The number of conversations to play before the next check. `room_for`: as many as the time allows, None: unknown."""
     wanted = max(result.more_needed or 0, int(np.ceil(GROWTH * result.contexts)), 1)
     return min(wanted, left_in_pack, *([] if room_for is None else [int(room_for)]))
 
@@ -74,14 +74,14 @@ def play_until_clear(
     votes: Votes = no_votes,
     only: Collection[str] | None = None,
 ) -> tuple[RunStore, CheckResult, str]:
-    """Look, play on, look again. Returns the store that is open, the last look, and why it ended there.
+    """Check, play more and check again, until clear. Returns the open store, the last result, and why it ended.
 
     Args:
-        only: conversations that may be played (those that a baseline has too); None: all of the pack.
+        only: conversations that may be played (those of the baseline); None: all of the pack.
 
     Raises:
-        UserError: the run cannot be gone on with.
-        AgentError: no session of a batch could be finished; what was played is kept.
+        UserError: the run cannot be resumed.
+        AgentError: no session of a batch could be finished; finished sessions are saved.
     """
     ends_s = time.monotonic() + 60 * minutes
     look, result = 1, look_again(store, 1)
@@ -95,7 +95,7 @@ def play_until_clear(
                 return store, result, why_not
             progress.note(f"Playing {counted(len(again), 'session')} again: the harness was at fault in them, not the agent")
             store = _grown(store, pack, 0, judges, progress, votes, again)
-            # An invalid run decides nothing, so this look has spent nothing.
+            # An invalid run decides nothing, so this check has used up no error.
             result = look_again(store, look)
             continue
         have = len(store.manifest.context_ids)
@@ -104,13 +104,13 @@ def play_until_clear(
             whose = f"pack {pack.pack.name}" if have == len(pack.contexts) else "the baseline"
             return store, result, f"{whose} has no further conversation"
         if all(c.decision is None for c in result.checked if c.verdict == "cannot tell"):
-            return store, result, "more conversations would not give it the figures that it lacks"
+            return store, result, "more conversations would not add the missing figures"
         pace_s = seconds_a_conversation(store)
         left_s = ends_s - time.monotonic()
         batch = next_batch(result, len(more), left_s / (RESERVE * pace_s) if pace_s else None)
         if batch < 1 or left_s <= 0:
-            return store, result, f"the {minutes:g} minutes have no room for another conversation"
-        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (look {look + 1} follows)")
+            return store, result, f"the {minutes:g} minutes are too short for another conversation"
+        progress.note(f"Cannot tell yet; playing {batch} more of {len(more)} conversations (then check {look + 1})")
         store = _grown(store, pack, batch, judges, progress, votes)
         look += 1
         result = look_again(store, look)
@@ -118,9 +118,9 @@ def play_until_clear(
 
 
 def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozenset[str], str]:
-    """Sessions in which the harness was at fault, as many as the time has room for; and why there is none.
+    """The sessions in which the harness was at fault, as many as fit into the time; and the reason if there are none.
 
-    A reply that people have voted on stays: their votes are about that very sound.
+    A reply with votes by people stays: they are about exactly that sound.
     """
     voted = {(row.context, side) for row in (*votes(store), *store.judgments()) if row.source == "human"
              for side in (row.system_a, row.system_b)}  # fmt: skip
@@ -133,7 +133,7 @@ def _to_play_again(store: RunStore, left_s: float, votes: Votes) -> tuple[frozen
     room = len(at_fault) if pace_s is None else int(left_s * a_conversation / (RESERVE * pace_s))
     if left_s <= 0 or room < 1:
         return frozenset(), (
-            f"the time has no room to play again {counted(len(at_fault), 'session')} in which the harness was at fault"
+            f"the time is too short to play again {counted(len(at_fault), 'session')} in which the harness was at fault"
         )
     return frozenset(at_fault[:room]), ""
 

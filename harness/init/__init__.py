@@ -1,6 +1,6 @@
-"""The files that a team starts with: a profile of its agent, limits to hold it to, and the CI jobs that hold it to them.
+"""First files for a team: a profile of its agent, a budgets file, and CI jobs that check it.
 
-All are texts made from a few answers, pure and by themselves, so that a test can try each in a clean folder.
+All are texts, made from a few answers by pure functions, so that a test can try each in a clean folder.
 """
 
 from harness.init.answers import Answers

@@ -1,4 +1,4 @@
-"""What `harness init` has to know, checked: the rest of the files follows from it."""
+"""The checked answers of a user to `harness init`, from which all files follow."""
 
 import re
 from dataclasses import dataclass
@@ -18,30 +18,30 @@ _UNSAFE: Final = re.compile(r"[\n\r\x00-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the user has. `kind` is a kind of agent, or the name of a profile that ships (then no profile is written)."""
+    """The user's answers. `kind` is a kind of agent, or the name of a shipped profile (then no profile is written)."""
 
     kind: str
     name: str = "my-agent"
     url: str | None = None
     command: tuple[str, ...] = ()
     budget_ms: float = 500.0
-    """Of TTFA at the median; of TTFT for an agent that is asked in text."""
+    """Limit for the median TTFA; for a text model the median TTFT."""
     pack: str = "heart-open"
     ci: Ci = "both"
     install: str = INSTALL
-    """What pip installs in CI: a requirement, a path or an address."""
+    """Package that CI installs with pip: a requirement, a path or a URL."""
 
     def __post_init__(self) -> None:
-        """Raises UserError: an answer that no file could be made of."""
+        """Check the answers. Raises UserError for one from which no file could be made."""
         if self.kind not in (*kinds_to_write(), *shipped_profiles()):
-            known = f"{', '.join(kinds_to_write())}; or an agent that ships: {', '.join(shipped_profiles())}"
+            known = f"{', '.join(kinds_to_write())}; or a shipped agent: {', '.join(shipped_profiles())}"
             raise UserError(f"--kind {self.kind}: unknown; choose one of {known}")
         if not _NAME.fullmatch(self.name):
             raise UserError(f"--name {self.name}: letters, digits, dots, dashes and underscores, at most 60")
         if self.ships and (self.url or self.command):
             raise UserError(f"--kind {self.kind}: ships with the harness; leave out --url and --command")
         if self.url and self.command:
-            raise UserError("--url and --command: an agent that runs already is not started; give one of them")
+            raise UserError("--url and --command: give one of them; a running agent is not started")
         if self.budget_ms <= 0:
             raise UserError(f"--budget-ttfa {self.budget_ms:g}: must be more than 0 ms")
         for option, value in (("--pack", self.pack), ("--install", self.install)):
@@ -50,17 +50,17 @@ class Answers:
 
     @property
     def ships(self) -> bool:
-        """Whether the agent is one of the harness's own."""
+        """True if the agent is a shipped one."""
         return self.kind in shipped_profiles()
 
     @property
     def agent(self) -> str:
-        """What `--agent` is given."""
+        """The value for `--agent`."""
         return self.kind if self.ships else f"{self.name}.toml"
 
     @property
     def profile_text(self) -> str | None:
-        """The profile to write; None for an agent that ships."""
+        """The profile to write; None for a shipped agent."""
         return None if self.ships else commented_profile(self.kind, self.url, self.command)
 
     @property
@@ -68,7 +68,7 @@ class Answers:
         """The profile as the harness will read it.
 
         Raises:
-            UserError: the answers make none, such as an address that the kind does not take.
+            UserError: the answers give no valid profile, for example a URL that the kind does not accept.
         """
         try:
             if self.profile_text is None:

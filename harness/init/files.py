@@ -1,4 +1,4 @@
-"""The files themselves. None is ever written over one that is there."""
+"""The files of `harness init`. An existing file is never overwritten."""
 
 import json
 import shlex
@@ -15,13 +15,13 @@ GITLAB: Final = ".gitlab-ci.yml"
 RUN: Final = "gate-run"
 CI_MINUTES: Final = 60
 _SPOKEN: Final = """\
-# What the agent is held to: harness check --agent {agent} --budgets {file}
+# Limits for the agent, checked with: harness check --agent {agent} --budgets {file}
 # Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
 schema: 1
 limits:
   # From the caller's last word to the agent's voice, half of the turns within:
   - {{figure: ttfa_ms.p50, at_most: {budget:g}}}
-  # The agent must not win time by talking into its caller's pauses:
+  # The agent must not gain time by talking into its caller's pauses:
   - {{figure: pauses_cut_share, at_most: 0.15}}
   # It must answer. Alone, 44 turns without a miss pass 0.1, and 228 pass 0.02.
   - {{figure: no_reply_rate, at_most: 0.1}}
@@ -31,7 +31,7 @@ limits:
   # - {{figure: "elo_over.ref:plain", at_least: -50}}
 """
 _WRITTEN: Final = """\
-# What the model is held to: harness check --agent {agent} --budgets {file}
+# Limits for the model, checked with: harness check --agent {agent} --budgets {file}
 # Every figure that a limit can name, and how a verdict is made: docs/gate.md of the harness.
 schema: 1
 limits:
@@ -43,7 +43,7 @@ limits:
   # - {{figure: "elo_over.ref:plain", at_least: -50}}
 """
 _GITHUB: Final = """\
-# Holds the voice agent to {budgets}: pass, fail, or a warning where the conversations are too few to tell.
+# Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide.
 name: voice agent
 on: [pull_request, workflow_dispatch]
 permissions: {{contents: read}}
@@ -72,7 +72,7 @@ jobs:
         with: {{name: voice-agent-gate, path: "{run}\\ngate.xml\\ngate.md", if-no-files-found: ignore}}
 """
 _GITLAB: Final = """\
-# Holds the voice agent to {budgets}: pass, fail, or a warning where the conversations are too few to tell (exit code 4).
+# Checks the voice agent against {budgets}: pass, fail, or a warning if the conversations are too few to decide (exit code 4).
 voice-agent:
   image: python:3.11
   timeout: {minutes} minutes
@@ -110,7 +110,7 @@ def files_for(answers: Answers) -> Mapping[str, str]:
 
 
 def check_command(answers: Answers) -> str:
-    """The line that holds the agent to its limits."""
+    """The command that checks the agent against its limits."""
     mode = () if answers.profile.accepts_a_history else ("--mode", "replay")
     return shlex.join(
         ["harness", "check", "--agent", answers.agent, "--pack", answers.pack, *mode, "--budgets", BUDGETS, "--judge", "none",
@@ -119,7 +119,7 @@ def check_command(answers: Answers) -> str:
 
 
 def refuse_existing(folder: Path, names: Mapping[str, str]) -> None:
-    """Raises UserError where a file is there already: nothing of the user's is written over."""
+    """Check that no file exists yet, so that none of the user's is overwritten. Raises UserError if one does."""
     for name in names:
         if (folder / name).exists():
             how = "; choose --ci github, or take its job from a new folder" if name == GITLAB else "; move it, or give --name"
@@ -127,10 +127,10 @@ def refuse_existing(folder: Path, names: Mapping[str, str]) -> None:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write all; returns where they are.
+    """Write all files; returns their paths.
 
     Raises:
-        UserError: one is there already (then none is written), or the folder cannot be written.
+        UserError: one exists already (then none is written), or the folder cannot be written.
     """
     refuse_existing(folder, files)
     written = []

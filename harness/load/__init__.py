@@ -1,1 +1,1 @@
-"""How many callers at once an agent, or this machine, stands: `steps` of rising concurrency, `agent` for a profile."""
+"""Load tests: how many simultaneous callers an agent or this machine can serve (`steps`, and `agent` for a profile)."""

@@ -1,4 +1,4 @@
-"""`harness load`: the agent of a profile under rising numbers of callers, all speaking the first turn of a pack."""
+"""`harness load`: a profile's agent under rising numbers of callers, which all speak the first turn of a pack."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ from harness.run.weights import weights_of_agents
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """Which agent, how many callers (None: as many as hold), what they say, and what TTFA may be at p95."""
+    """The agent, the numbers of callers (None: search for the limit), the pack, and the limit for the p95 of TTFA."""
 
     agent: str
     callers: tuple[int, ...] | None
@@ -37,7 +37,7 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """The agent of a profile, started, and what its callers say."""
+    """A started agent, and the turn that its callers speak."""
 
     connection: ConnectionSpec
     rate_hz: int
@@ -48,7 +48,7 @@ class _Ready:
 
 
 async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
-    """Start the agent, play the steps, stop it.
+    """Start the agent, play the steps, stop the agent.
 
     Raises:
         UserError: the input is wrong, or the agent is not one that is spoken to.
@@ -71,14 +71,14 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
 
 
 async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress) -> SoakResult:
-    """Start the agent, play waves of one number of callers for so long, stop it.
+    """Start the agent, play waves of one number of callers for this time, stop the agent.
 
     Raises:
         UserError: the input is wrong, or the agent is not one that is spoken to.
         AgentError: the agent cannot start.
     """
     if request.callers is None or len(request.callers) != 1:
-        raise UserError("--minutes: plays one number of callers again and again; name one with --callers")
+        raise UserError("--minutes: repeats one number of callers; name it with --callers")
     (callers,) = request.callers
     async with _started(request, progress) as ready:
         progress.phase("Waves")
@@ -100,7 +100,7 @@ async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator
     plan = make_plan(Experiment(agents=(request.agent,), pack=request.pack, limit=1))
     (profile,), (key,) = plan.profiles, plan.session_keys()
     if profile.kind == "text":
-        raise UserError(f"--agent {profile.name}: is asked in text; load plays calls")
+        raise UserError(f"--agent {profile.name}: is a text model; load plays calls")
     require_local("speaking to an agent and hearing it")
     weights = weights_of_agents(plan, progress)
     turns = render_turns(plan, progress)

@@ -1,4 +1,4 @@
-"""All steps of a measurement under load, and what they come to: how many callers held, and who gave way above that."""
+"""All steps of a load test, with their result: the highest number of callers within bounds, and what limits it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +9,10 @@ from harness.load.result import LoadStep
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
-    """All steps, in the order played. `ceiling` is the most callers with every bound kept up to there; None when none held.
+    """All steps, in the order played. `ceiling` is the most callers with all bounds met up to there; None if no step met them.
 
-    Kept means: pacing and lag within bounds, no call failed, at most one in twenty without reply, and where a budget is given
-    TTFA within it at p95.
+    Met means: pacing and lag within bounds, no call failed, at most one in twenty without reply, and with a budget
+    also TTFA within it at p95.
     """
 
     steps: tuple[LoadStep, ...]
@@ -30,7 +30,7 @@ class LoadResult:
 
     @property
     def limit(self) -> tuple[int, Limit] | None:
-        """The least number of callers that did not hold, and why; None where all did."""
+        """The least number of callers over a bound, with the reason; None if all steps met their bounds."""
         found = ((step.callers, limit_of(step, self.budget_ms)) for step in self._sorted)
         return next(((callers, limit) for callers, limit in found if limit is not None), None)
 

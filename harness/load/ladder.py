@@ -1,7 +1,7 @@
-"""How many callers to try next, until it is known how many an agent stands: doubled until a step breaks, then halved between.
+"""The search for the most callers that an agent can serve: doubling until a step fails, then halving the distance.
 
 A step costs minutes, because a p95 needs 60 turns; doubling finds the size in a few steps, and halving the distance makes it
-exact to a tenth. A step that broke is not tried again: the ceiling is what held on this machine at this hour, and not the best
+exact to a tenth. A failed step is not tried again: the ceiling is what this machine could do at this hour, not the best
 of several tries.
 """
 
@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Final
 
 FIRST: Final = 4
-"""Below it a p95 takes more than fifteen rounds; where it breaks, fewer are tried."""
+"""Callers of the first step: with fewer a p95 takes more than fifteen rounds. If it fails, fewer are tried."""
 MOST: Final = 1_000
-"""What `select` serves of open sockets in one process (harness/caller/pacer.py), and more than any step here has paced."""
+"""Most callers: the open sockets that `select` serves in one process (harness/caller/pacer.py); no step has paced as many."""
 CLOSE: Final = 0.1
-"""Of the ceiling: nobody plans for a finer figure, and it moves more than that from hour to hour."""
+"""Precision, as a share of the ceiling: nobody plans for a finer figure, and it varies more than that from hour to hour."""
 TURNS: Final = 60
-"""What a p95 needs (harness/ranking/percentiles.py)."""
+"""Turns that a p95 needs (harness/ranking/percentiles.py)."""
 
 
 def next_callers(held: Mapping[int, bool], most: int = MOST) -> int | None:
-    """The next step, from what each step so far came to (callers → whether it held); None where the ceiling is known."""
+    """The next number of callers, from the steps so far (callers → within bounds); None if the ceiling is known."""
     best = max((callers for callers, kept in held.items() if kept), default=0)
     worst = min((callers for callers, kept in held.items() if not kept), default=None)
     if worst is None:
@@ -32,5 +32,5 @@ def next_callers(held: Mapping[int, bool], most: int = MOST) -> int | None:
 
 
 def rounds_for(callers: int) -> int:
-    """How often a step is played so that it has a p95."""
+    """The number of times to play a step so that it has a p95."""
     return -(-TURNS // callers)

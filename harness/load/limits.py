@@ -1,8 +1,8 @@
-"""Who gave way: the agent, the machine or the caller. A pure function of one step's figures.
+"""The cause of a step's failure: the agent, the machine or the caller. A pure function of one step's figures.
 
-In this order, because each makes the next unreadable. Frames that left late are the harness's own end: of the caller, where one
-of its processes filled a core, else of the machine. Only where frames left on time does a late or missing reply say something
-of the agent; and an agent that is late while every core is full lacked the machine.
+The causes are checked in this order because each hides the next. Late frames are the harness's own fault: the caller's if one
+of its processes filled a core, otherwise the machine's. Only if frames left on time does a late or missing reply say something
+about the agent; and an agent that is late while every core is full lacked the machine.
 """
 
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ from harness.load.result import MOST_SILENT, LoadStep
 from harness.wording import counted
 
 FULL_CORE: Final = 0.9
-"""Of a core: a process that uses more of it waits for itself. Its other tenth is the kernel's, which counts elsewhere."""
+"""Share of a core: a process that uses more is its own bottleneck. The other tenth is the kernel's, counted elsewhere."""
 FULL_MACHINE: Final = 0.95
-"""Of all cores: what is left is the gaps between processes that wait for each other."""
+"""Share of all cores: the rest is gaps between processes that wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Why a step did not hold."""
+    """The reason for a step over its bounds."""
 
     of: Literal["agent", "machine", "caller"]
     detail: str
 
     def in_words(self) -> str:
-        """`the agent: TTFA p95 640 ms is over 500 ms`."""
+        """The reason in words: `the agent: TTFA p95 640 ms is over 500 ms`."""
         return f"the {self.of}: {self.detail}"
 
 
 def limit_of(step: LoadStep, budget_ms: float | None = None) -> Limit | None:
-    """Why a step is over a bound, or over the budget of TTFA at p95; None where it holds.
+    """Why a step is over a bound, or over the TTFA budget at p95; None if it is within all.
 
-    Where a step has no p95 (under 60 turns), the budget is not asked about.
+    In a step without p95 (under 60 turns) the budget is not checked.
     """
     used = step.used
     full = used is not None and used.machine >= FULL_MACHINE

@@ -1,8 +1,8 @@
-"""What a step takes of the machine while its callers speak: the processor of each caller process, memory, and all cores.
+"""Use of the machine during a step: processor time of each caller process, memory, and load of all cores.
 
-Without it a late frame or a late reply has no author. A caller process that fills its core is the caller's own end, full cores
-are the machine's, and what is left is the agent's. Processor times are the kernel's own counters, read before and after; memory
-is looked at twice a second and the most of it counts, because recordings are held until their calls end.
+Without it the cause of a late frame or reply is unknown. A caller process that fills its core is the caller's limit, full cores
+are the machine's, and the rest is the agent's. Processor times are the kernel's own counters, read before and after; memory
+is read twice a second and its maximum counts, because recordings stay in memory until their calls end.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _MIB: Final = 2**20
 
 
 class Pressure:
-    """Watches caller processes through an `async with` block; `used` says afterwards what they and the machine did."""
+    """A monitor of caller processes during an `async with` block; afterwards `used` has their and the machine's use."""
 
     def __init__(self, pids: Sequence[int], callers: int) -> None:
         self._processes = [psutil.Process(pid) for pid in pids]
@@ -73,13 +73,13 @@ class Pressure:
 def _spent_s(process: psutil.Process) -> float:
     try:
         times = process.cpu_times()
-    except psutil.Error:  # it died in the step, which its calls say already
+    except psutil.Error:  # it died in the step; its calls report that already
         return 0.0
     return float(times.user + times.system)
 
 
 def _machine_s() -> tuple[float, float]:
-    """Seconds that the cores rested, and all their seconds, since its start. Time stolen by a host counts as busy."""
+    """The cores' idle seconds and all their seconds since boot. Time stolen by a host counts as busy."""
     times = psutil.cpu_times()
     every = times.user + times.nice + times.system + times.idle
     every += sum(getattr(times, name, 0.0) for name in ("iowait", "irq", "softirq", "steal"))

@@ -1,4 +1,4 @@
-"""What a measurement under load found, step by step."""
+"""The results of a load test, step by step."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -10,8 +10,8 @@ MOST_SILENT: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a step took of the machine. Cores and shares of one core, but `machine`: the share of all cores that was busy,
-    whoever used them. `mib_a_caller`: the most by which the caller's processes grew."""
+    """A step's use of the machine, in cores or shares of one core; but `machine` is the busy share of all cores, including
+    other programs. `mib_a_caller`: the largest growth of the caller's processes."""
 
     processes: int
     cores_a_caller: float
@@ -22,7 +22,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class LoadStep:
-    """One concurrency. Times in ms."""
+    """The results of one number of callers. Times in ms."""
 
     callers: int
     sessions: int
@@ -31,7 +31,7 @@ class LoadStep:
     pacing_p99_error_ms: float
     pacing_max_error_ms: float
     realtime_ratio: float
-    """Of the caller furthest from 1."""
+    """The ratio of the caller furthest from 1."""
     loop_lag_max_ms: float
     ttfa_ms: Quantiles
     out_of_bounds: tuple[str, ...]

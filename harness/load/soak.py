@@ -1,7 +1,7 @@
-"""The same number of callers, wave after wave, for as long as asked: does anything drift?
+"""A soak test: the same number of callers, wave after wave, and the drift of each figure.
 
-What is lost in a call cannot be seen in one: a few kilobytes, a descriptor, a microsecond a second. So after each wave, when
-no call is on and nothing is held for one, the caller and the agent are looked at: memory and open descriptors of all their
+A small loss is not visible in one call: a few kilobytes, a descriptor, a microsecond per second. So after each wave, when
+no call is open and nothing is stored for one, the caller and the agent are measured: memory and open descriptors of all their
 processes, the wall clock against the monotonic clock that everything is timed by, and the wave's own pacing and TTFA. A drift
 is the slope over all waves by Theil and Sen (the median of the slopes between every two, P. K. Sen, J. Am. Stat. Assoc. 63,
 1968), because one wave that the machine disturbed moves it little; its interval is 95 %.
@@ -27,18 +27,18 @@ from harness.load.result import LoadStep
 from harness.load.steps import CALLERS_PER_PROCESS, measured_step, wave
 
 FEWEST_WAVES: Final = 6
-"""Under it the interval of a slope between ranks says nothing."""
+"""Fewest waves: with fewer, the interval of a slope between ranks is useless."""
 _MIB: Final = 2**20
 _HOUR_S: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """After one wave. `at_s`: since the beginning. `memory_mib`, `descriptors`: by whose processes they are."""
+    """The measurements after one wave. `at_s`: since the beginning. `memory_mib`, `descriptors`: by owner of the processes."""
 
     at_s: float
     clock_ms: float
-    """Wall clock minus monotonic clock, from what it was at the first look."""
+    """Wall clock minus monotonic clock, relative to the first wave."""
     memory_mib: Mapping[str, float]
     descriptors: Mapping[str, int]
     step: LoadStep
@@ -46,7 +46,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How much a figure moves in an hour, with its 95 % interval."""
+    """The change of a figure per hour, with its 95 % interval."""
 
     what: str
     unit: str
@@ -55,13 +55,13 @@ class Drift:
 
     @property
     def moves(self) -> bool:
-        """Whether standing still is out of the question."""
+        """True if the interval excludes zero."""
         return self.interval[0] > 0 or self.interval[1] < 0
 
     def in_words(self) -> str:
-        """`memory of the caller: +1.2 MiB an hour [0.8, 1.5]`."""
+        """The drift in words: `memory of the caller: +1.2 MiB an hour [0.8, 1.5]`."""
         low, high = self.interval
-        verdict = "" if self.moves else ", which may be none"
+        verdict = "" if self.moves else ", possibly none"
         return f"{self.what}: {self.per_hour:+,.2f} {self.unit} an hour [{low:,.2f}, {high:,.2f}]{verdict}"
 
 
@@ -75,7 +75,7 @@ class SoakResult:
 
     @property
     def drifts(self) -> tuple[Drift, ...]:
-        """Of everything that was looked at; none where there were fewer than six waves."""
+        """The drift of each figure; empty with fewer than six waves."""
         return drifts(self.looks)
 
     def to_json(self) -> dict[str, Any]:
@@ -138,11 +138,11 @@ async def soak(
     vocal: VocalDetector | None = None,
     progress: Callable[[Look], None] = lambda _: None,
 ) -> SoakResult:
-    """Play waves of so many callers until the time has passed; one at least.
+    """Play waves of this many callers until the time has passed, at least one.
 
     Args:
-        plan: what else a call needs (a history, a greeting).
-        agent_pid: of an agent on this machine, whose processes are looked at too.
+        plan: the other needs of a call (a history, a greeting).
+        agent_pid: process of an agent on this machine, to measure its processes too.
 
     Raises:
         AgentError: a caller process does not start.

@@ -1,9 +1,9 @@
-"""How many callers at once an agent, or this machine, stands: steps of rising concurrency, each measured like any call.
+"""Steps of rising concurrency, each measured like any call, to find how many callers an agent or this machine can serve.
 
-One scheduler paces all callers of a process; where one process is not enough there are more, on the same clock, and a step in
+One scheduler paces all callers of a process; if one process is not enough there are more, on the same clock, and a step in
 which one filled its core is played again by twice as many. A step is a wave: all its callers speak at once, each in a phase of
 its own within the 20 ms frame, and nothing is analysed until the last has ended. A step is *within bounds* when frames left on
-time and at the speed of speech; the figures of a step that is not are the machine's limit and say nothing of the agent. A p95
+time and at the speed of speech; other steps show the machine's limit and say nothing about the agent. A p95
 needs 60 turns, so small steps have none unless they are repeated.
 """
 
@@ -34,12 +34,12 @@ from harness.timing.pacing import errors_ms, out_of_bounds, pacing
 CALLERS_PER_PROCESS: Final = 100
 """One process paced 100 callers within bounds on one of two cores (docs/performance.md)."""
 FEWEST_PER_PROCESS: Final = 12
-"""A process that fills a core with fewer is held up by something that more processes do not mend."""
+"""Fewest callers of a process: one that fills a core with fewer has a problem that more processes do not solve."""
 STAGGER_S: Final = 0.02
-"""Calls of a wave begin this far apart: opening a hundred lines in one instant measures opening, not speaking."""
+"""Interval between the starts of a wave's calls: opening a hundred at one instant measures opening, not speaking."""
 
 Progress = Callable[[int, int, int], None]
-"""Callers of the step, sessions ended, sessions in all."""
+"""Called with the callers of the step, the sessions ended, and all sessions."""
 
 
 async def load(
@@ -57,13 +57,13 @@ async def load(
     budget_ms: float | None = None,
     most: int = MOST,
 ) -> LoadResult:
-    """Play `turn` by so many callers at once, step after step. `connection` gives the line of the n-th session.
+    """Play `turn` by this many simultaneous callers, step after step. `connection` opens the n-th session.
 
     Args:
-        callers: None: more and more, until a step does not hold, and then between, until the ceiling is known to a tenth.
-        rounds: how often each step is played; None: once, or where the callers are to be found as often as a p95 needs.
-        budget_ms: what TTFA may be at p95.
-        most: callers that are never passed, where they are to be found.
+        callers: None: more and more, until a step fails, and then between, until the ceiling is known to a tenth.
+        rounds: times to play each step; None: once, or in a search as often as a p95 needs.
+        budget_ms: limit for the p95 of TTFA.
+        most: largest number of callers in a search.
 
     Raises:
         AgentError: a caller process does not start.
@@ -106,7 +106,7 @@ async def load(
 
 
 class _Callers:
-    """As many caller processes as a step needs, started as they are needed."""
+    """The caller processes of the steps, started when needed."""
 
     def __init__(self) -> None:
         self.priority = ""
@@ -114,7 +114,7 @@ class _Callers:
         self._processes: list[CallerProcess] = []
 
     async def enough_for(self, callers: int) -> list[CallerProcess]:
-        """Those that a step is played by."""
+        """The processes that play a step."""
         needed = max(1, math.ceil(callers / self._each))
         new = [CallerProcess() for _ in range(needed - len(self._processes))]
         self._processes += new
@@ -123,7 +123,7 @@ class _Callers:
         return self._processes[:needed]
 
     def spread(self) -> bool:
-        """Give each process half as many callers, because one filled its core; False where that is as few as is worth while."""
+        """Halve the callers of each process because one filled its core; False if they are too few to halve."""
         if self._each <= FEWEST_PER_PROCESS:
             return False
         self._each = max(FEWEST_PER_PROCESS, self._each // 2)
@@ -141,7 +141,7 @@ async def wave(
     of: int,
     progress: Progress | None,
 ) -> list[tuple[SessionOutcome, Path]]:
-    """Play these plans at once, each in a folder of its own below `parent`, whose names go on from `before`."""
+    """Play these plans at once, each in its own folder below `parent`, numbered from `before`."""
     done = 0
 
     async def play(k: int, plan: SessionPlan) -> tuple[SessionOutcome, Path]:
@@ -161,7 +161,7 @@ async def wave(
 def measured_step(
     callers: int, ended: Sequence[tuple[SessionOutcome, Path]], vocal: VocalDetector | None, used: Used
 ) -> LoadStep:
-    """What a step's calls came to."""
+    """The results of a step's calls."""
     recordings = [load_recording(folder) for outcome, folder in ended if outcome.failure_kind is None]
     if not recordings:
         nothing = tuple(sorted({f"{o.failure_kind}: {o.detail}" for o, _ in ended}))

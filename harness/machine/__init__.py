@@ -1,1 +1,1 @@
-"""Counters of this machine: who used its processors, its memory and its GPU while agents were timed."""
+"""Counters of this machine: use of its processors, memory and GPU while agents were timed."""

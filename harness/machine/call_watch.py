@@ -1,9 +1,8 @@
-"""Watching the machine during one call: a sample of the kernel's counters ten times a second.
+"""Samples of the kernel's counters during one call, ten times a second.
 
-Ten a second because a figure rests on stretches of half a second and more, and a sample costs the machine about as much as it
-tells: READING_COST
+Ten a second are enough, because a figure uses intervals of half a second and more, and each sample costs processor time.
 
-It runs in a thread of the run's own process, never in the caller's. Under load it comes late; the counters do not mind.
+It runs in a thread of the run's own process, never in the caller's. Under load samples are late, which the counters allow.
 """
 
 import os
@@ -24,14 +23,14 @@ from harness.timeline import NS_PER_MS
 
 PERIOD_S: Final = 0.1
 CHILDREN_PERIOD_S: Final = 2.0
-"""How often new processes of the agent are looked for in the whole table, as in `telemetry`."""
+"""Interval of the search for new processes of the agent in the whole table, as in `telemetry`."""
 LEAST_COUNTED: Final = 0.5
-"""Of the time that passed. A sandbox that shows a `/proc/stat` of zeros would make every processor look busy."""
+"""Share of the elapsed time. A sandbox that shows a `/proc/stat` of zeros would make every processor seem busy."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Everything read at one instant; which processors count is known at the end."""
+    """All counters at one instant; which processors count is known at the end."""
 
     at_ns: int
     cpus: Mapping[int, CpuTimes]
@@ -46,8 +45,8 @@ class _Look:
 
 
 class CallWatch:
-    """Samples from `with` to its end. `agent` are the process ids of the agent that is spoken to and of its companions,
-    `caller` the caller's."""
+    """A sampler during a `with` block. `agent` are the process ids of the agent in the call and of its companions, `caller`
+    those of the caller."""
 
     def __init__(self, agent: Sequence[int], caller: Sequence[int]) -> None:
         self._agent = ProcessCounters(roots=agent)
@@ -67,11 +66,11 @@ class CallWatch:
 
     @property
     def track(self) -> MachineTrack | None:
-        """What was seen; None where this system counts nothing of it."""
+        """The samples; None if this system does not have the counters."""
         if not self._looks or not _counts(self._looks[0], self._looks[-1]):
             return None
         shown = frozenset.intersection(*(frozenset(look.cpus) for look in self._looks))
-        # A container may be shown processors under numbers of its own: then all of them stand for those of the agent.
+        # A container may see processors under other numbers: then all of them count as the agent's.
         named = self._agent.cpus & shown
         cpus = named or shown
         harness_here = bool(self._harness.cpus) and self._harness.cpus & shown <= cpus
@@ -90,7 +89,7 @@ class CallWatch:
             stolen_ms=sum(stolen),
             agent_ran_ms=look.agent_ran_ms,
             agent_waited_ms=look.agent_waited_ms,
-            # Where the harness may run on other processors too, how much of it ran on these is not known.
+            # If the harness may run on other processors too, its time on these is unknown.
             harness_ran_ms=look.harness_ran_ms if harness_here else 0.0,
             stalled_ms=look.stalled_ms,
             throttled=look.throttled,
@@ -101,7 +100,7 @@ class CallWatch:
 
     def _run(self) -> None:
         due_s = looked_s = time.monotonic()
-        # Elsewhere than on Linux there is nothing to read, and then there is no track.
+        # Only Linux has these counters; elsewhere there is no track.
         with suppress(OSError):
             self._looks.append(self._look())
             while not self._stop.wait(max(0.0, due_s - time.monotonic())):
@@ -131,7 +130,7 @@ class CallWatch:
 
 
 def _counts(first: _Look, last: _Look) -> bool:
-    """Whether the system counts what its processors do."""
+    """True if the system counts its processors' time."""
     passed_ms = (last.at_ns - first.at_ns) / NS_PER_MS * len(first.cpus)
     both = first.cpus.keys() & last.cpus.keys()
     return sum(last.cpus[c].counted_ms - first.cpus[c].counted_ms for c in both) >= LEAST_COUNTED * passed_ms

@@ -1,11 +1,11 @@
-"""The processes that work for an agent and were not started by it: the agent behind an address of this machine, and servers
-that it asks (an Ollama, a vLLM).
+"""Processes that work for an agent but were not started by it: the agent behind an address of this machine, and its model
+servers (an Ollama, a vLLM).
 
-Their work is the agent's, and what they wait for it waits for. Were they others, an agent whose model runs in a server
-beside it would be called contended by its own model. They are found behind every port of this machine that the profile names
-in an address, and by what `[process] also` names: a program, as a process list shows it, or a port.
+Their work is the agent's, and their waiting delays it. If they counted as other programs, an agent whose model runs in a server
+beside it would be reported as disturbed by its own model. They are found by every port of this machine that the profile names
+in an address, and by `[process] also`, which names a program, as in a process list, or a port.
 
-Looked for when a call begins, because a server may have been started again since the last: 20 to 60 ms on a machine of a
+They are searched for when a call begins, because a server may have been restarted: 20 to 60 ms on a machine with a
 hundred processes, before the agent is dialled.
 """
 
@@ -23,21 +23,21 @@ from harness.agents.profile import AgentProfile
 from harness.agents.this_machine import local_ports
 
 _WORDS_LOOKED_AT: Final = 3
-"""Of a command line: the interpreter, `-m`, and what it runs. Words behind that are a program's arguments."""
+"""Words of a command line to check: the interpreter, `-m`, and the module. Later ones are arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Companions:
-    """Process ids, and what was named or spoken to and not found."""
+    """Process ids, and the programs or ports of the profile that were not found."""
 
     pids: tuple[int, ...]
     missing: tuple[str, ...] = ()
     agent_seen: bool = True
-    """False of an agent at an address whose process is not to be seen: elsewhere, in a container's network, another user's."""
+    """False for an agent whose process is not visible: on another machine, in a container's network, or another user's."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """For people: `ollama (812)`."""
+        """The processes as text: `ollama (812)`."""
         found = []
         for pid in self.pids:
             with suppress(psutil.Error):
@@ -47,7 +47,7 @@ class Companions:
 
 
 def companions_of(profile: AgentProfile, not_these: Iterable[int] = ()) -> Companions:
-    """The processes that work for the agent of this profile now, children left to who follows them."""
+    """The processes that work for the agent of this profile now, without their children."""
     own_ports = local_ports(profile.running_url or "") if profile.process_settings is None else frozenset()
     seen = profile.process_settings is not None or profile.running_url is None
     never = {0, 1, os.getpid(), *not_these, *_ancestors()}
@@ -74,24 +74,24 @@ def companions_of(profile: AgentProfile, not_these: Iterable[int] = ()) -> Compa
 
 
 def notes_on(profiles: Iterable[AgentProfile]) -> Iterator[str]:
-    """One line for each agent that others work for, or that should be watched and is not to be seen."""
+    """One line for each agent with companions, or whose process should be sampled but is not visible."""
     for profile in profiles:
         if not profile.runs_here and not profile.also:
             continue
         found = companions_of(profile)
         if profile.process_settings is not None and found.names and profile.also:
-            yield f"{profile.name}: what {', '.join(found.names)} does is counted as the agent's"
+            yield f"{profile.name}: the work of {', '.join(found.names)} counts as the agent's"
         if not found.agent_seen:
             yield (
-                f"{profile.name}: answers at this machine, and its process is not to be seen from here, so what others on "
-                'the machine cost it is not measured; name its program: [process] also = ["NAME"], or run as its user'
+                f"{profile.name}: answers at this machine, but its process is not visible, so the effect of other programs on "
+                'it is not measured; name its program: [process] also = ["NAME"], or run as its user'
             )
         elif found.missing:
-            yield f"{profile.name}: nothing to be seen here of {', '.join(found.missing)}; work of it would count as others'"
+            yield f"{profile.name}: {', '.join(found.missing)} not found here; its work would count as other programs'"
 
 
 def _is_called(name: str, process_name: str | None, command: Sequence[str] | None) -> bool:
-    """Whether a process is what people call it: `ollama`, or `vllm` of `python -m vllm.entrypoints.…`."""
+    """True if a process has this common name: `ollama`, or `vllm` for `python -m vllm.entrypoints.…`."""
     wanted = name.lower()
     if (process_name or "").lower() == wanted:
         return True
@@ -103,7 +103,7 @@ def _is_called(name: str, process_name: str | None, command: Sequence[str] | Non
 
 
 def _listeners(ports: Iterable[int]) -> dict[int, list[int]]:
-    """Port → the processes that listen there, as far as this user may see them."""
+    """Port → the processes that listen there and are visible to this user."""
     found: dict[int, list[int]] = {port: [] for port in ports}
     with suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
@@ -114,7 +114,7 @@ def _listeners(ports: Iterable[int]) -> dict[int, list[int]]:
 
 
 def _ancestors() -> set[int]:
-    """Who started this process: an editor or a shell that listens somewhere is no companion of an agent's."""
+    """The ancestors of this process: an editor or a shell that listens on a port is not a companion of an agent."""
     with suppress(psutil.Error):
         return {parent.pid for parent in psutil.Process().parents()}
     return set()

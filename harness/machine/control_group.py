@@ -1,9 +1,9 @@
-"""What Linux counts of the control groups that an agent's processes are in: how long a quota stopped them, and how long they
-waited for a processor.
+"""Linux's counters of the control groups of an agent's processes: the time that a quota stopped them, and their wait for a
+processor.
 
-A container's `--cpus 1.5` is a quota: when a group has used its share of a period (100 ms, unless told otherwise), the kernel
-stops all of it until the next. Nobody else runs on its account then and nobody waits in a queue, so no other counter shows it.
-Quotas hold at every level, so those of all groups above count as far as they can be seen.
+A container's `--cpus 1.5` is a quota: when a group has used its share of a period (100 ms by default), the kernel
+stops all of it until the next. No other program runs instead and no thread waits in a queue, so no other counter shows it.
+Quotas apply at every level, so those of all visible parent groups count.
 
 Both versions of the interface are read (Documentation/admin-guide/cgroup-v2.rst; Documentation/scheduler/sched-bwc.rst):
 `cpu.stat` with `throttled_usec`, or `throttled_time` in ns. `cpu.pressure` (Documentation/accounting/psi.rst) is of version 2.
@@ -25,24 +25,24 @@ _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class ControlGroups:
-    """Folders of the groups of some processes: their `own`, and those `with_parents` where a quota may hold."""
+    """Folders of the groups of some processes: their `own`, and those `with_parents` that may have a quota."""
 
     own: tuple[Path, ...]
     with_parents: tuple[Path, ...]
 
     def throttled_ms(self) -> float | None:
-        """How long quotas stopped these groups, over all processors, since they were made; None where nothing says."""
+        """The time that quotas stopped these groups, over all processors, since they were made; None if not counted."""
         found = [ms for folder in self.with_parents if (ms := _throttled_ms(folder)) is not None]
         return sum(found) if found else None
 
     def stalled_ms(self) -> float | None:
-        """How long some process of these groups waited for a processor; None where the kernel does not say."""
+        """The time that some process of these groups waited for a processor; None if the kernel does not count it."""
         found = [ms for folder in self.own if (ms := pressure_ms(folder / "cpu.pressure")) is not None]
         return sum(found) if found else None
 
 
 def control_groups(pids: Iterable[int], proc: Path = PROC) -> ControlGroups:
-    """The groups that these processes are in now; of those outside this process's view nothing is found."""
+    """The current groups of these processes; without groups that this process cannot see."""
     own: dict[Path, None] = {}
     every: dict[Path, None] = {}
     mounts = _mounts(proc / "self" / "mountinfo")
@@ -62,7 +62,7 @@ def control_groups(pids: Iterable[int], proc: Path = PROC) -> ControlGroups:
 
 
 def pressure_ms(path: Path) -> float | None:
-    """The `some` total of a pressure file; None where there is none."""
+    """The `some` total of a pressure file; None if there is none."""
     with suppress(OSError, ValueError, IndexError):
         return int(path.read_text(encoding="ascii").splitlines()[0].rpartition("total=")[2]) / _US_PER_MS
     return None
@@ -72,11 +72,11 @@ def pressure_ms(path: Path) -> float | None:
 class _Mount:
     place: Path
     v1: bool
-    """The first version of the interface, with a hierarchy for each resource."""
+    """True for the first version of the interface, with a hierarchy for each resource."""
 
 
 def _mounts(mountinfo: Path) -> list[tuple[_Mount, str]]:
-    """Where control groups of the processor can be seen, each with the group that lies at its top."""
+    """The mounts with control groups of the processor, each with the group at its top."""
     found = []
     with suppress(OSError):
         for line in mountinfo.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -99,7 +99,7 @@ def _path_in(cgroup: Path, v1: bool) -> str | None:
 
 
 def _is_below(path: str, root: str) -> bool:
-    """Whether a group can be seen from a mount: one beside it is shown as `/../other`."""
+    """True if a group is visible from a mount: one beside it is shown as `/../other`."""
     return ".." not in path.split("/") and (path == root or path.startswith(root.rstrip("/") + "/"))
 
 
@@ -114,5 +114,5 @@ def _throttled_ms(folder: Path) -> float | None:
 
 
 def _plain(escaped: str) -> str:
-    """A path as mountinfo writes it: blanks are octal numbers there."""
+    """A path from mountinfo, unescaped: blanks are octal numbers there."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), escaped)

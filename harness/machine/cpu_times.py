@@ -1,14 +1,14 @@
-"""How long each processor of the machine rested, and how long a hypervisor took it, by Linux's own count; and which of them
-a process may use.
+"""Linux's counters of each processor: its idle time and the time taken by a hypervisor; and the processors that a process
+may use.
 
-`/proc/stat` (proc(5)) shows the machine's processors inside a container and under a cpuset too, so a look at the first line
-alone judges processors that an agent cannot have. Each has a line of its own, and `Cpus_allowed_list` of `/proc/PID/status`
-says which count.
+`/proc/stat` (proc(5)) shows the machine's processors inside a container and under a cpuset too, so its first line
+includes processors that an agent cannot use. Each has its own line, and `Cpus_allowed_list` of `/proc/PID/status`
+says which ones count.
 
-Busy is what was not idle. The columns of work are no clock: the kernel charges a whole tick to whoever runs when it strikes,
+Busy means not idle. The columns of work are inexact: the kernel charges a whole tick to the thread that runs at its end,
 and over a second and a half of half a core that errs by 40 ms either way (binomial, at 250 Hz), more than a figure may lose.
-Idle time is measured from one sleep of the processor to the next and is only rounded down to 10 ms when it is shown. Of all
-processors together `/proc/uptime` shows it rounded once, where `/proc/stat` rounds that of each.
+Idle time is measured from one sleep of the processor to the next and is only rounded down to 10 ms for display. For all
+processors together `/proc/uptime` shows it rounded once, while `/proc/stat` rounds that of each.
 """
 
 import gzip
@@ -22,27 +22,27 @@ from typing import Final
 
 PROC: Final = Path("/proc")
 _IDLE: Final = (3, 4)
-"""The columns of a line of /proc/stat that count rest: idle, iowait."""
+"""The columns of a line of /proc/stat that count idle time: idle, iowait."""
 _STOLEN: Final = 7
 _LAST: Final = 8
-"""Guests' time, behind it, is counted in `user` already."""
+"""The last column used: guests' time, after it, is already counted in `user`."""
 _EXACT: Final = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y"
 
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Of one processor, in ms since the machine started."""
+    """The times of one processor, in ms since boot."""
 
     idle_ms: float
-    """Waiting for a disk included."""
+    """Idle time, including waits for a disk."""
     stolen_ms: float
     counted_ms: float
-    """All columns together: as much as passed, on a system that counts."""
+    """The sum of all columns: the elapsed time, on a system that counts."""
     iowait_ms: float = 0.0
 
 
 def cpu_times(proc: Path = PROC) -> dict[int, CpuTimes]:
-    """Number → times of every processor that is on.
+    """Number → times of every processor that is online.
 
     Raises:
         OSError: this system has no `/proc/stat`.
@@ -63,14 +63,14 @@ def cpu_times(proc: Path = PROC) -> dict[int, CpuTimes]:
 
 
 def idle_of_all_ms(proc: Path = PROC) -> float | None:
-    """How long all processors together had nothing to run and nothing to wait for; None where the system does not say."""
+    """The idle time of all processors together, without waits for a disk; None if the system does not count it."""
     with suppress(OSError, ValueError, IndexError):
         return float((proc / "uptime").read_text(encoding="ascii").split()[1]) * 1000
     return None
 
 
 def allowed_cpus(pid: int, proc: Path = PROC) -> frozenset[int]:
-    """The numbers of the processors that a process may use; empty where the system does not say, or it has ended."""
+    """The numbers of the processors that a process may use; empty if unknown, or if the process has ended."""
     with suppress(OSError, ValueError):
         for line in (proc / str(pid) / "status").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("Cpus_allowed_list:"):
@@ -88,10 +88,10 @@ def _listed(ranges: str) -> frozenset[int]:
 
 
 def stolen_counts_as_run() -> bool:
-    """Whether programs' own processor time may hold time that a hypervisor took.
+    """True if programs' own processor time may include time that a hypervisor took.
 
-    Not on a kernel built with `PARAVIRT_TIME_ACCOUNTING`; True also where its settings cannot be read, because then others'
-    work comes out larger and never smaller than it was.
+    False on a kernel built with `PARAVIRT_TIME_ACCOUNTING`; True also if its settings are unreadable, because then others'
+    work may be overestimated but never underestimated.
     """
     texts = (_unpacked(PROC / "config.gz"), _read(Path("/boot") / f"config-{platform.release()}"))
     return not any(_EXACT in text for text in texts)
@@ -104,10 +104,10 @@ def busy_ms(
     lasted_ms: float,
     idle_of_all_ms: float | None = None,
 ) -> float:
-    """How long these processors worked between two looks, summed; what was stolen is no work.
+    """The busy time of these processors between two readings, summed; stolen time is not busy.
 
-    `idle_of_all_ms`: by how much `idle_of_all_ms()` grew in between. It is believed as far as the counts of single processors
-    allow: a container may be shown an uptime of its own.
+    `idle_of_all_ms`: the growth of `idle_of_all_ms()` in between. It is used only if the counts of single processors
+    allow it: a container may have a different uptime.
     """
     both = cpus & first.keys() & last.keys()
     idle = sum(last[c].idle_ms - first[c].idle_ms for c in both)

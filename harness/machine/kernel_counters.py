@@ -1,17 +1,17 @@
-"""What Linux counts of its scheduler, for the machine and for the processes of an agent.
+"""Linux's counters of its scheduler, for the machine and for the processes of an agent.
 
-Beside `cpu_times` and `control_group`, taken from `/proc` (proc(5); Documentation/accounting/psi.rst and
+In addition to `cpu_times` and `control_group`, read from `/proc` (proc(5); Documentation/accounting/psi.rst and
 Documentation/scheduler/sched-stats.rst of the kernel):
 
 * `/proc/PID/task/*/schedstat`: of each thread, time on a processor and time *ready but waiting* for one. In nanoseconds.
-* `/proc/pressure/cpu`: how long some thread of the machine waited.
+* `/proc/pressure/cpu`: the time that some thread of the machine waited.
 * `thermal_throttle/core_throttle_count` and `cpufreq/scaling_cur_freq` below `/sys/devices/system/cpu/cpu*`, where a machine
-  shows them; most virtual ones do not.
+  has them; most virtual ones do not.
 
-A thread that ends takes its counters with it, so what was last seen of every thread is kept and the sums never fall.
-Children are read at every look where the kernel lists them (`task/*/children`). One that is found later counts with what it
-ran from then on, and with all that it waited: so others' work may come out larger, and the agent's waiting never smaller,
-than it was.
+A thread's counters disappear when it ends, so the last values of every thread are stored and the sums never fall.
+Children are read at every sample if the kernel lists them (`task/*/children`). A child that is found later counts with its
+processor time from then on, and with all its waiting: other programs' work may be overestimated, the agent's waiting never
+underestimated.
 """
 
 import os
@@ -29,29 +29,29 @@ from harness.machine.cpu_times import PROC, allowed_cpus
 CPUS: Final = Path("/sys/devices/system/cpu")
 _NS_PER_MS: Final = 1e6
 _Counts = tuple[float, float]
-"""Of one thread, in ms: on a processor, and waiting for one."""
+"""The times of one thread, in ms: on a processor, and waiting for one."""
 
 
 def stalled_ms() -> float | None:
-    """How long some thread waited for a processor, since the machine started; None where the kernel does not say."""
+    """The time that some thread waited for a processor, since boot; None if the kernel does not count it."""
     return pressure_ms(PROC / "pressure" / "cpu")
 
 
 def throttled() -> int | None:
-    """How often cores were slowed down for heat, since the machine started; None where it does not say."""
+    """The number of times that cores were throttled for heat, since boot; None if not counted."""
     counts = _numbers(_every_core("thermal_throttle/core_throttle_count"))
     return int(sum(counts)) if counts else None
 
 
 def slowest_mhz() -> float | None:
-    """The lowest frequency of any core; None where the machine does not say."""
+    """The lowest frequency of any core; None if unknown."""
     khz = _numbers(_every_core("cpufreq/scaling_cur_freq"))
     return min(khz) / 1000 if khz else None
 
 
 class ProcessCounters:
-    """Processor time, and time ready but waiting, of some processes, from `look` to `look`. `roots` are followed with all
-    their children, `alone` without."""
+    """The processor time and the waiting time of some processes, updated by `look`. `roots` include all their children,
+    `alone` do not."""
 
     def __init__(self, roots: Sequence[int] = (), alone: Sequence[int] = ()) -> None:
         self._roots = roots
@@ -59,23 +59,23 @@ class ProcessCounters:
         self._threads: dict[tuple[int, int], _Counts] = {}
         self._processes: dict[int, float] = {}
         self._ran_unseen_ms = 0.0
-        """What processes had run when they were found late."""
+        """The processor time that processes had used before they were found."""
         self._pids: dict[int, None] = {}
         self._cpus: frozenset[int] = frozenset()
         self.find_children()
 
     @property
     def cpus(self) -> frozenset[int]:
-        """The processors that any of them could use, whenever it was found; empty where the system does not say."""
+        """The processors that any of them could use when it was found; empty if unknown."""
         return self._cpus
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Those that are known and may still live."""
+        """The known processes that may still live."""
         return tuple(self._pids)
 
     def find_children(self) -> None:
-        """Look for children that `look` did not find. This reads the whole process table, so it is not done at every look."""
+        """Search for children that `look` did not find. It reads the whole process table, so it is not done at every sample."""
         found = dict.fromkeys((*self._alone, *self._roots))
         for root in self._roots:
             with suppress(psutil.Error):
@@ -86,7 +86,7 @@ class ProcessCounters:
         self._cpus = self._cpus.union(*(allowed_cpus(pid) for pid in self._pids))
 
     def look(self) -> tuple[float, float | None]:
-        """(time on a processor, time waiting for one) in ms of everything ever seen; None where waiting is not counted."""
+        """(time on a processor, time waiting for one) in ms of all threads so far; None if waiting is not counted."""
         queue = list(self._pids)
         for pid in queue:
             if not self._look_at(pid):
@@ -101,7 +101,7 @@ class ProcessCounters:
         return sum(ran) - self._ran_unseen_ms, sum(waited)
 
     def _look_at(self, pid: int) -> bool:
-        """False once it has ended."""
+        """Read one process; returns False if it has ended."""
         alive = Path(f"{PROC}/{pid}/task").exists()
         self._threads |= {(pid, thread): counts for thread, counts in _threads_of(pid)}
         if not self._threads:
@@ -112,7 +112,7 @@ class ProcessCounters:
 
 
 def _threads_of(pid: int) -> Iterator[tuple[int, _Counts]]:
-    """(thread, its counters) of a process, as far as it lives."""
+    """(thread, its counters) for each living thread of a process."""
     with suppress(OSError):
         for thread in os.listdir(f"{PROC}/{pid}/task"):
             # A thread may end between the listing and the reading.
@@ -122,7 +122,7 @@ def _threads_of(pid: int) -> Iterator[tuple[int, _Counts]]:
 
 
 def _children_of(pid: int) -> list[int]:
-    """The children that its threads have now; none where this kernel does not list them."""
+    """The current children of a process's threads; empty if this kernel does not list them."""
     found: list[int] = []
     with suppress(OSError):
         for thread in os.listdir(f"{PROC}/{pid}/task"):

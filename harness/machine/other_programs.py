@@ -1,12 +1,12 @@
-"""What else works on this machine before the first call, said while it can still be helped.
+"""Other programs that use this machine's processors, found before the first call.
 
-An agent that shares two cores with a compiler is measured with the compiler. Turns that lost time are found afterwards
-(harness/timing/contention.py), but by then the run has been waited for. So other programs are looked at for a moment before
-anything is loaded, while whatever runs is not ours.
+An agent that shares two cores with a compiler is measured together with it. Turns that lost time are found afterwards
+(harness/timing/contention.py), but by then the run has taken its time. So other programs are measured for a moment before
+anything is loaded, when no other load is ours.
 
-Others' share is what the processors that this process may use did beyond this process's own work. Programs are named by what
-each of them ran between two looks at *it*, over the time between these: walking the process table takes as long as the look
-itself on a busy machine, and one length for all would divide more work by less time than it was done in.
+Their share is the busy time of the processors that this process may use, without its own. A program's share is the time
+that it ran between two readings of *it*, divided by the time between these: on a busy machine, reading the process table is as
+slow as the measurement itself, and one duration for all would divide the work by too short a time.
 """
 
 import os
@@ -23,33 +23,33 @@ from harness.machine.cpu_times import allowed_cpus, busy_ms, cpu_times
 from harness.machine.kernel_counters import ProcessCounters
 
 LOOK_S: Final = 0.3
-"""Thirty ticks of each core: enough to tell a quarter of a core from none."""
+"""Duration of the measurement: thirty ticks of each core, enough to distinguish a quarter of a core from none."""
 BUSY_CORES: Final = 0.25
 BETWEEN_LOOKS_S: Final = 2.0
 QUIET_LOOKS: Final = 3
-"""A compiler rests between two files: one quiet second is no quiet machine."""
+"""Quiet measurements in a row: a compiler is idle between two files, so one quiet second does not prove a quiet machine."""
 MOST_NAMED: Final = 3
 LEAST_NAMED_CORES: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class OtherWork:
-    """What programs other than this one kept busy, in cores."""
+    """The load of programs other than this one, in cores."""
 
     cores: float
-    """A host's other machines are no programs here: what they took is not in it."""
+    """Their load in cores, without time that the host gave to other virtual machines."""
     of_cores: int
-    """The processors that this process may use, and so what it starts."""
+    """The number of processors that this process and its children may use."""
     programs: tuple[tuple[str, float], ...]
-    """The busiest: name, cores."""
+    """The busiest programs: name, cores."""
 
     @property
     def too_much(self) -> bool:
-        """Whether latencies would suffer."""
+        """True if latencies would suffer."""
         return self.cores > BUSY_CORES
 
     def in_words(self) -> str:
-        """One line for people."""
+        """The load in words, on one line."""
         names = ", ".join(f"{name} {cores * 100:.0f} %" for name, cores in self.programs)
         told = f" ({names})" if names else ""
         all_of_it = f"the {self.of_cores * 100} % of processor that an agent may use here"
@@ -57,7 +57,7 @@ class OtherWork:
 
 
 def other_work(look_s: float = LOOK_S) -> OtherWork:
-    """Look for so many seconds at what everybody else does. Nothing, where the system does not say."""
+    """The load of other programs, measured for this many seconds; zero if the system does not count it."""
     try:
         cpus = allowed_cpus(os.getpid()) & cpu_times().keys() or frozenset(cpu_times())
         own, programs = ProcessCounters(alone=(os.getpid(),)), _seen()
@@ -78,7 +78,7 @@ def other_work(look_s: float = LOOK_S) -> OtherWork:
 
 
 def wait_until_quiet(longest_s: float, tell: Callable[[OtherWork], None]) -> bool:
-    """Wait until other programs rest, at most so long; False if they did not. `tell` hears of every look."""
+    """Wait at most this long until other programs are idle; returns False if they are not. `tell` gets each measurement."""
     until_s, quiet = time.monotonic() + longest_s, 0
     while quiet < QUIET_LOOKS:
         if time.monotonic() > until_s:
@@ -93,7 +93,7 @@ def wait_until_quiet(longest_s: float, tell: Callable[[OtherWork], None]) -> boo
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A program at one instant."""
+    """The counters of a program at one instant."""
 
     name: str
     ran_s: float
@@ -101,7 +101,7 @@ class _Seen:
 
 
 def _seen() -> dict[tuple[int, float], _Seen]:
-    """(process id, start) → every other process."""
+    """All other processes, by (process id, start)."""
     me, found = os.getpid(), {}
     for process in psutil.process_iter(("pid", "create_time", "name")):
         with suppress(psutil.Error, AttributeError, TypeError):

@@ -1,7 +1,7 @@
-"""What the machine did while agents were timed: processor, memory and GPU at 10 Hz, on the clock of the turns.
+"""Samples of the machine while agents were timed: processor, memory and GPU at 10 Hz, on the clock of the turns.
 
-A slow turn on a GPU box is often a clock that dropped, a memory that was full, or a neighbour that worked. Samples carry the
-monotonic time that the recordings use, so each turn can be seen against them. What is not there is absent: without an NVIDIA
+A slow turn on a GPU machine is often caused by a clock that dropped, full memory, or another program. Samples have the
+monotonic time of the recordings, so each turn can be compared with them. Missing parts have no columns: without an NVIDIA
 GPU (or without `nvidia-ml-py`, extra `gpu`) the GPU columns do not exist, rather than being zero.
 
 Sampling runs in a thread of the run's own process, never in the caller's; a sample takes under a millisecond.
@@ -23,7 +23,7 @@ from harness.clock import now_ns
 
 PERIOD_S: Final = 0.1
 TREE_PERIOD_S: Final = 2.0
-"""How often children are looked for: it reads the whole process table; at every sample it took a tenth of a core."""
+"""Interval of the search for children, which reads the whole process table; at every sample it took a tenth of a core."""
 _MIB: Final = 1024 * 1024
 
 Sample = dict[str, float]
@@ -33,7 +33,7 @@ watched process tree `NAME.cpu_percent` (of one core) and `NAME.memory_mib`, and
 
 
 class Telemetry:
-    """Samples from `with` to its end, into one JSON line each."""
+    """A sampler during a `with` block; each sample is one JSON line."""
 
     def __init__(self, path: Path, processes: Mapping[str, int] | None = None) -> None:
         self._path = path
@@ -45,7 +45,7 @@ class Telemetry:
         self._gpus = _gpus()
 
     def watch(self, name: str, pid: int) -> None:
-        """Follow a process and its children from now on (an agent that was started again has a new pid)."""
+        """Sample a process and its children from now on (an agent that was restarted has a new pid)."""
         self._roots[name] = pid
 
     def __enter__(self) -> Self:
@@ -59,7 +59,7 @@ class Telemetry:
 
     def _run(self) -> None:
         due = time.monotonic()
-        # A disk that takes no more samples takes no more sessions either, and the next of those says so.
+        # A disk too full for samples is too full for sessions too, and the next session reports it.
         with suppress(OSError), self._path.open("a", encoding="utf-8") as out:
             while not self._stop.wait(max(0.0, due - time.monotonic())):
                 out.write(json.dumps(self._sample()) + "\n")
@@ -82,7 +82,7 @@ class Telemetry:
         return sample
 
     def _tree(self, pid: int) -> list[psutil.Process]:
-        """A process and its children, the same objects as last time: CPU use is counted between two looks."""
+        """A process and its children, the same objects as last time, because CPU use is counted between two samples."""
         looked_s, tree = self._trees.get(pid, (-math.inf, []))
         if time.monotonic() - looked_s < TREE_PERIOD_S:
             return tree
@@ -95,7 +95,7 @@ class Telemetry:
 
 
 class _Gpu:
-    """One GPU by NVML; a column that the driver does not give is left out."""
+    """One GPU, read by NVML; a column that the driver does not give is left out."""
 
     def __init__(self, nvml: Any, index: int) -> None:
         self._nvml = nvml

@@ -1,1 +1,1 @@
-"""Figures made from a finished recording: its timing, its transcript, and both of them again."""
+"""Figures from a finished recording: its timing, its transcript, and repeated measurement of both."""

@@ -1,7 +1,7 @@
-"""Measure a finished run again by the present method, and say what changed.
+"""Repeated measurement of a finished run by the current method, with a list of changes.
 
-A recording keeps raw facts so that a better method can be applied to it years later. The old figures are replaced; what
-they were, and by which method, is returned, so that nobody has to guess why a table moved.
+A recording stores raw facts so that a better method can be applied to it years later. The old figures are replaced; their
+values and their method are returned, so that nobody has to guess why a table changed.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ from harness.timing.measure import METHOD
 from harness.timing.words import all_with_words
 
 CHANGED_MS: Final = 0.05
-"""Figures that moved by less are the same."""
+"""Least change of a figure that counts as one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One session whose answer is now timed otherwise. Times in ms, None where there was no figure."""
+    """The changed timing of one session's answer. Times in ms, None if there was no figure."""
 
     session: str
     context: str
@@ -47,7 +47,7 @@ class Remeasured:
     methods_before: tuple[str, ...]
     changes: tuple[Change, ...]
     failures: tuple[StepFailure, ...] = ()
-    """Sessions that could not be measured; they are missing from the run until this program can."""
+    """Sessions that could not be measured; they are missing from the run until a version can measure them."""
 
     def to_json(self) -> dict[str, Any]:
         """The object that `harness remeasure --json` prints."""
@@ -72,7 +72,7 @@ class Remeasured:
 def remeasure(
     store: RunStore, *, vocal: VocalDetector | None = None, progress: Callable[[int, int], None] | None = None
 ) -> Remeasured:
-    """Measure every finished spoken session of a run again and store the new figures; what fails is named and kept.
+    """Measure each finished spoken session of a run again and store the new figures; failures are stored by name.
 
     Raises:
         UserError: the speech detector is not installed.

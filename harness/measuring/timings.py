@@ -1,7 +1,7 @@
-"""Timing one session of a run: its figures, or why this program could not find them.
+"""The timings of one session of a run, or the reason why they could not be found.
 
-The figures are kept where they are found, so that a session that could not be measured is named once and mended by
-measuring again, whichever command does it.
+The figures are stored here, so that a session that could not be measured is reported once and corrected by
+measuring again, with any command.
 """
 
 from collections.abc import Callable
@@ -22,9 +22,9 @@ Timings = tuple[TurnTiming, ...]
 def timings_of(
     session: str, read: Callable[[], Recording], machine: Callable[[], MachineTrack | None], vocal: VocalDetector
 ) -> Timings | StepFailure:
-    """The figures of every caller turn of a session, and what the machine did meanwhile, where it was watched.
+    """The figures of every caller turn of a session, and the use of the machine meanwhile if it was sampled.
 
-    Touches no store, so it may run in another thread.
+    Does not use the store, so it may run in another thread.
     """
 
     def measured() -> Timings:
@@ -35,7 +35,7 @@ def timings_of(
 
 
 def keep_timings(store: RunStore, session: str, found: Timings | StepFailure) -> None:
-    """Write down what `timings_of` gave. A failure leaves earlier figures as they are, and names them unfit."""
+    """Store the result of `timings_of`. A failure leaves earlier figures unchanged, and marks them as unusable."""
     if isinstance(found, StepFailure):
         store.set_step_failure(found)
         return

@@ -1,7 +1,7 @@
-"""What was heard: the reply's audio turned back into words, after all calls are over.
+"""Transcripts of the replies' audio, made after all calls are over.
 
-Judges read what a listener would have heard, not what the agent says it said. The transcriber is the harness's own and
-the same for every agent, and it never runs while a call is on.
+Judges read what a listener would have heard, not the agent's own text. The transcriber is the harness's own and
+the same for every agent, and it never runs during a call.
 """
 
 from collections.abc import Callable
@@ -24,14 +24,14 @@ from harness.timing.figures import TurnTiming
 from harness.timing.words import Word, all_with_words
 
 TRANSCRIBER = "whisper-base"
-"""The better of the two that ship; its word error rate on rendered speech stands in docs/voices.md."""
+"""The better of the two shipped transcribers; docs/voices.md has its word error rate on rendered speech."""
 
 GIVEN: Final = "another, given by its caller"
-"""What a manifest says of a transcriber that is not the harness's own."""
+"""The manifest's entry for a transcriber that is not the harness's own."""
 
 
 class Hears(Protocol):
-    """What a transcriber gives: text, and words with start and end in seconds."""
+    """The result of a transcriber: text, and words with start and end in seconds."""
 
     @property
     def text(self) -> str: ...
@@ -45,11 +45,11 @@ Transcribe = Callable[[NDArray[np.int16], int], Hears]
 def reply_heard(
     recording: Recording, transcribe: Transcribe, broken_off_ms: float | None = None
 ) -> tuple[str, tuple[Word, ...]]:
-    """Text of what the agent said from the last caller turn on, and the words (on the recording's timeline) of the whole call.
+    """The text of the agent's speech from the last caller turn on, and all words of the call (on the recording's timeline).
 
-    Each reply is heard alone, so that the last one, which is judged, is the same words whatever came before. One that was
-    broken off and taken up again (`broken_off_ms`: in the quiet between, on the recording's timeline) is heard in two parts:
-    Whisper, given both at once, leaves out the words that are said a second time.
+    Each reply is transcribed alone, so that the last one, which is judged, has the same words whatever came before. A reply
+    that was broken off and resumed (`broken_off_ms`: in the silence between, on the recording's timeline) is done in two parts:
+    given both at once, Whisper leaves out the words that are spoken a second time.
     """
     track = playout.heard(recording)
     caller = recording.caller
@@ -72,12 +72,12 @@ def reply_heard(
 
 
 def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcribe | None = None) -> None:
-    """Transcribe every finished session that has not been, and give its timing the first words; what fails is named and kept.
+    """Transcribe each finished session without transcript, and add the first words to its timing; failures are stored by name.
 
-    `transcribe` is the one that ships unless another is given.
+    `transcribe` is the shipped transcriber unless another is given.
 
     Raises:
-        UserError: the transcriber's weights cannot be had.
+        UserError: the transcriber's weights cannot be downloaded.
     """
     waiting = [s for s in store.sessions() if s.status == "finished" and s.heard_text is None and s.timing is not None]
     waiting = [s for s in waiting if (s.folder / "recording.json").exists()]
@@ -88,8 +88,8 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
         from harness.audio.transcribe import Transcriber
 
         transcribe, named = Transcriber(models.resolve(TRANSCRIBER)).transcribe, TRANSCRIBER
-    _name(store, named)  # before the first words, so that a run that is killed among them does not deny whose they are
-    progress.phase("Transcribing what was heard", len(waiting))
+    _name(store, named)  # before the first words, so that even a killed run names their transcriber
+    progress.phase("Transcribing the replies", len(waiting))
     for session in waiting:
         found = attempt(session.id, "transcribing", partial(_heard, store, session, transcribe))
         if isinstance(found, StepFailure):
@@ -106,7 +106,7 @@ def transcribe_all(store: RunStore, progress: RunProgress, transcribe: Transcrib
 
 
 def _name(store: RunStore, transcriber: str) -> None:
-    """Put down who hears, after any who heard earlier sessions of the run."""
+    """Add the transcriber's name to the manifest, after those of earlier sessions."""
     manifest = store.manifest
     before = manifest.transcriber.split("; ") if manifest.transcriber else []
     if transcriber not in before:
@@ -118,7 +118,7 @@ def _heard(store: RunStore, session: Session, transcribe: Transcribe) -> tuple[s
 
 
 def _broken_off_ms(timing: TurnTiming | None) -> float | None:
-    """The middle of the quiet after which an agent took up its reply again."""
+    """The middle of the silence after which an agent resumed its reply."""
     event = timing.event if timing is not None else None
     if event is None or event.stop_ms is None or event.silent_ms is None:
         return None

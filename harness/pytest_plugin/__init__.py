@@ -1,7 +1,7 @@
-"""pytest plays contexts as test cases: `pytest --agent my.toml`, or tests of your own with the fixture `voice_call`.
+"""The pytest plugin: contexts as test cases with `pytest --agent my.toml`, and the fixture `voice_call` for your own tests.
 
-One run is played for all cases of a session, and it is played once, whatever number of workers share the tests: calls beside
-calls would measure each other. So cases only read what was measured, and the first of them waits for it.
+One run is played for all cases of a session, and only once for any number of workers: simultaneous
+calls would disturb each other. So cases only read the results, and the first one waits for the run.
 
 pytest loads this module in every session of an environment that has the harness, so it imports nothing heavy until `--agent`
 is given.
@@ -24,30 +24,30 @@ _SHARED: Final[pytest.StashKey[SharedRun]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What is played, and what it is held to."""
+    """Add the options: what is played, and its limits."""
     group = parser.getgroup("voice agents", "voice agents (HEART Voice Harness)")
     group.addoption("--agent", action="append", default=[], metavar="PROFILE",
                     help="Voice agent to call: a shipped profile or a .toml file; may be repeated.")  # fmt: skip
     group.addoption("--agent-pack", default="heart-mini", metavar="PACK", help="Pack of contexts. Default: heart-mini.")
     group.addoption("--agent-limit", type=int, default=None, metavar="N", help="Only the first N contexts. Default: all.")
     group.addoption("--agent-mode", choices=("seeded", "replay"), default="seeded",
-                    help="seeded: the last turn is spoken; replay: every turn is. Default: seeded.")  # fmt: skip
+                    help="seeded: speak the last turn; replay: speak every turn. Default: seeded.")  # fmt: skip
     group.addoption("--agent-budgets", type=Path, default=None, metavar="FILE",
-                    help="Budgets file (docs/gate.md): each limit is a case, told by its interval.")  # fmt: skip
+                    help="Budgets file (docs/gate.md): each limit is a case, decided by its interval.")  # fmt: skip
     group.addoption("--budget-ttfa", type=float, default=500.0, metavar="MS",
-                    help="TTFA that a turn may take where its test says nothing else, in ms. Default: 500.")  # fmt: skip
+                    help="TTFA budget of a turn whose test sets none, in ms. Default: 500.")  # fmt: skip
     group.addoption("--budget-ttft", type=float, default=None, metavar="MS",
-                    help="TTFT that a turn may take, in ms. Default: not asked.")  # fmt: skip
+                    help="TTFT budget of a turn, in ms. Default: none.")  # fmt: skip
     group.addoption("--agent-out", type=Path, default=None, metavar="DIR",
                     help="Folder of the run. Default: a new one under voice-runs/.")  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The markers; and of a session with agents, what its workers share."""
-    config.addinivalue_line("markers", "contexts(*ids): the contexts that a test with voice_call is for; all without it")
+    """Register the markers; in a session with agents also the run that its workers share."""
+    config.addinivalue_line("markers", "contexts(*ids): the contexts of a test with voice_call; default: all")
     config.addinivalue_line(
         "markers",
-        "budget(ttfa_ms=, ttft_ms=, dead_air_ms=, pauses_cut=, cut_ins=): what each turn of voice_call may come to, at most",
+        "budget(ttfa_ms=, ttft_ms=, dead_air_ms=, pauses_cut=, cut_ins=): upper limits for each turn of voice_call",
     )
     if config.getoption("--agent"):
         from harness.pytest_plugin.shared_run import SharedRun
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A case for each agent and context."""
+    """Make a case for each agent and context."""
     if FIXTURE not in metafunc.fixturenames:
         return
     shared = metafunc.config.stash.get(_SHARED, None)
@@ -73,7 +73,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Cases of the plugin's own where no test asks for a call; then, once -k has chosen, which contexts are played."""
+    """Add the plugin's own cases if no test uses a call; then, after selection by -k, set the contexts to play."""
     shared = config.stash.get(_SHARED, None)
     if shared is None:
         return (yield)
@@ -88,13 +88,13 @@ def pytest_collection_modifyitems(
 
 @pytest.fixture
 def voice_call(request: pytest.FixtureRequest) -> Call:
-    """One call of one agent in one context: its turns' figures, its words, and the path of its sound."""
+    """One call of one agent in one context: its turns' figures, its transcript, and the path of its sound."""
     return request.config.stash[_SHARED].call(request.param)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """After a test that passed, the budgets that its marker names."""
+    """Check the budgets of a test's marker after the test has passed."""
     outcome = yield
     for marker in reversed(list(item.iter_markers("budget"))):
         call = getattr(item, "funcargs", {}).get(FIXTURE)
@@ -105,6 +105,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def pytest_report_header(config: pytest.Config) -> Iterable[str]:
-    """Where the run and its page are."""
+    """The folder of the run, for the header of the session."""
     shared = config.stash.get(_SHARED, None)
     return [] if shared is None else [f"voice agents: {', '.join(shared.agents)}; run: {shared.folder}"]

@@ -1,7 +1,7 @@
-"""One call as a test sees it: figures to assert on, and a failure that says all that is known of the turn.
+"""One call as a test sees it: figures to assert on, and failure messages with all that is known of the turn.
 
-A budget here is of one turn and is kept or not: nothing is said of the agent's other turns. What may be said of an agent over
-many conversations, with an interval, is said by limits (`--agent-budgets`).
+A budget here applies to one turn and is met or not; it says nothing about other turns. Statements about an agent over
+many conversations, with an interval, come from limits (`--agent-budgets`).
 """
 
 from collections.abc import Callable, Mapping
@@ -25,24 +25,24 @@ FIGURES: Final[Mapping[str, Figure]] = MappingProxyType(
         "cut_ins": lambda turn: float(turn.cut_in),
     }
 )
-"""What a turn can be held to: the most that it may come to."""
+"""The figures of a turn that a budget can limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One agent, one context."""
+    """The call of one agent in one context."""
 
     agent: str
     context: str
     session: Session
     sound: Path
-    """Both sides in stereo, the caller left: FLAC."""
+    """Stereo FLAC file of both sides, the caller left."""
     page: Path
-    """The report of the run that it is from."""
+    """The report of its run."""
 
     @property
     def turns(self) -> tuple[TurnTiming, ...]:
-        """Every caller turn, in order; one in seeded mode."""
+        """All caller turns in order; one in seeded mode."""
         return self.session.turn_timings
 
     @property
@@ -52,18 +52,18 @@ class Call:
 
     @property
     def reply(self) -> str:
-        """What the agent said last: as heard, else as it wrote it; empty where neither is known."""
+        """The agent's last reply: as heard, otherwise as written; empty if neither is known."""
         return self.session.heard_text or self.session.written_text or ""
 
     def assert_within(self, **budgets: float) -> None:
-        """Each turn comes to at most this. A turn that gives no figure through no fault of its agent skips the test.
+        """Assert that each turn is within these budgets. A turn without figure through no fault of its agent skips the test.
 
         Raises:
-            AssertionError: a turn is over; it prints the figures of every turn and where the sound is.
+            AssertionError: a turn is over budget; the message has the figures of every turn and the path of the sound.
         """
         unknown = [name for name in budgets if name not in FIGURES]
         if unknown:
-            raise pytest.UsageError(f"budget {unknown[0]}: unknown; a turn can be held to {', '.join(FIGURES)}")
+            raise pytest.UsageError(f"budget {unknown[0]}: unknown; choose one of {', '.join(FIGURES)}")
         over = [
             f"turn {number}: {problem}"
             for number, turn in enumerate(self.turns, start=1)
@@ -78,7 +78,7 @@ class Call:
             pytest.skip(f"a turn gives no figure: {left_out[0]}")
 
     def told(self) -> list[str]:
-        """The figures of every turn, the words, and where to hear them."""
+        """The figures of every turn, the reply, and the path of the sound, as lines."""
         lines = [f"{self.agent} in {self.context}"]
         for number, turn in enumerate(self.turns, start=1):
             figures = [f"{name} {_shown(figure(turn))}" for name, figure in FIGURES.items()]
@@ -89,19 +89,19 @@ class Call:
             if turn.waterfall is not None:
                 stages = ", ".join(f"{stage.name} {stage.duration_ms:.0f}" for stage in turn.waterfall.stages)
                 lines.append(f"    spent (ms): {stages}")
-        # What an agent says is a stranger's text: shown as a literal, so that it cannot move the cursor.
+        # An agent's text is untrusted: shown as a literal, so that it cannot move the cursor.
         return [*lines, f"  reply: {self.reply!r}", f"  sound: {self.sound}", f"  page: {self.page}"]
 
 
 def _over(turn: TurnTiming, name: str, budget: float) -> str:
-    """In words, why a turn is not within; empty where it is."""
+    """Why a turn is over a budget, in words; empty if it is within."""
     if name in ("ttfa_ms", "dead_air_ms") and turn.no_reply:
         return f"no reply within {NO_REPLY_TEXT} (budget: {name} {budget:g})"
     if name == "ttfa_ms" and turn.signed_ms is not None:
         return f"the agent began {-turn.signed_ms:.0f} ms before its caller had ended (budget: {name} {budget:g})"
     value = FIGURES[name](turn)
     if value is None:
-        return f"{name} is not known of this turn (budget: {budget:g}); docs/agents.md says what an agent must tell"
+        return f"{name} is unknown for this turn (budget: {budget:g}); docs/agents.md says what an agent must send"
     return f"{name} {value:.0f} is over the budget of {budget:g}" if value > budget else ""
 
 

@@ -1,4 +1,4 @@
-"""Cases that need no test file: each context answered within budget, and each limit of a budgets file kept."""
+"""Test cases without a test file: one per agent and context, and one per limit of a budgets file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from harness.pytest_plugin.shared_run import Place, SharedRun
 
 
 def own_cases(session: pytest.Session, shared: SharedRun, config: pytest.Config) -> list[pytest.Item]:
-    """A case for each agent and context, and one for each limit."""
+    """One case for each agent and context, and one for each limit."""
     budgets = {"ttfa_ms": config.getoption("--budget-ttfa"), "ttft_ms": config.getoption("--budget-ttft")}
     asked = {name: value for name, value in budgets.items() if value is not None}
     found: list[pytest.Item] = []
@@ -28,37 +28,37 @@ def own_cases(session: pytest.Session, shared: SharedRun, config: pytest.Config)
 
 class _Case(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Figures and no traceback: nothing of the user's code is in it."""
+        """The figures instead of a traceback, which would contain no code of the user's."""
         if isinstance(excinfo.value, AssertionError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Where it is from: no file."""
+        """The origin of the case: no file."""
         return self.path, None, self.name
 
 
 class CallCase(_Case):
-    """One agent in one context, held to the session's budgets."""
+    """The case of one agent in one context, with the session's budgets."""
 
     shared: SharedRun
     place: Place
     budgets: dict[str, float]
 
     def runtest(self) -> None:
-        """Read what was measured, and assert."""
+        """Read the results, and assert."""
         self.shared.call(self.place).assert_within(**self.budgets)
 
 
 class LimitCase(_Case):
-    """One limit over all conversations: fails or passes by its interval, and is skipped where that cannot tell, as it cannot
-    where the run is invalid."""
+    """The case of one limit over all conversations: passes or fails by its interval; skipped if the interval cannot tell or the
+    run is invalid."""
 
     shared: SharedRun
     limit: CellLimit
 
     def runtest(self) -> None:
-        """Read what was measured, and tell."""
+        """Read the verdict; fail, skip or pass accordingly."""
         checked, invalid, page = self.shared.checked(self.limit)
         if invalid:
             pytest.skip(f"cannot tell: {reason(checked)} {invalid[0]}; page: {page}")
@@ -69,7 +69,7 @@ class LimitCase(_Case):
 
 
 def contexts_of(items: Sequence[pytest.Item], fixture: str) -> frozenset[str]:
-    """The contexts that the chosen cases need; empty for all, which a limit over all conversations needs."""
+    """The contexts that the chosen cases need; empty: all, as for a limit over all conversations."""
     wanted: set[str] = set()
     for item in items:
         if isinstance(item, LimitCase):

@@ -1,7 +1,7 @@
-"""The one run of a test session, played by whichever worker needs it first.
+"""The single run of a test session, played by the first worker that needs it.
 
-Workers are processes that know nothing of each other but the session's id, so they agree by a folder: who holds the lock on it
-plays, the others wait and read. A folder that holds a finished run is never played again.
+Workers are processes that share only the session's id, so they agree through a folder: the one that has the lock on it
+plays, the others wait and read. A folder with a finished run is never played again.
 """
 
 import fcntl
@@ -26,7 +26,7 @@ from harness.run.plan import make_plan, new_manifest
 
 RUNS = Path("voice-runs")
 _FOLDER = "HEART_VOICE_TEST_RUN"
-"""Set by the process that hands tests out, and inherited by its workers: where the session's run is."""
+"""Environment variable with the folder of the session's run, set by the main process and inherited by its workers."""
 
 Place = tuple[str, str]
 """Agent, context."""
@@ -34,7 +34,7 @@ Place = tuple[str, str]
 
 @dataclass
 class SharedRun:
-    """What is to be played, and once it is, what was measured."""
+    """The run of a test session: first its settings, after playing its results."""
 
     experiment: Experiment
     agents: tuple[str, ...]
@@ -50,10 +50,10 @@ class SharedRun:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Self:
-        """What a session's options ask for, checked before anything is collected.
+        """The run that a session's options ask for, checked before tests are collected.
 
         Raises:
-            pytest.UsageError: the first thing that is wrong, in one line.
+            pytest.UsageError: an option is wrong; the message is one line about the first.
         """
         asked = {
             "agents": config.getoption("--agent"),
@@ -81,7 +81,7 @@ class SharedRun:
         )
 
     def places(self, named: Sequence[object] = ()) -> list[Place]:
-        """Every agent in every context, or in those that are named.
+        """Every agent in every context, or in the named contexts.
 
         Raises:
             pytest.UsageError: the pack has no such context.
@@ -93,8 +93,8 @@ class SharedRun:
         return [(agent, context) for agent in self.agents for context in self.contexts if not named or context in named]
 
     def call(self, place: Place) -> Call:
-        """What was measured of one agent in one context; plays first where nobody has. Fails the test where nothing was, and
-        where the run is invalid: no figure of it can be believed, so no test on one may pass."""
+        """The results of one agent in one context, after playing the run if necessary. Fails the test if there are none, and if
+        the run is invalid: none of its figures can be trusted, so no test on one may pass."""
         run, (agent, context) = self._played(), place
         if run.store.manifest.invalid:
             pytest.fail(_not_the_agent(run), pytrace=False)
@@ -108,7 +108,7 @@ class SharedRun:
         return pytest.fail(f"{agent} in {context}: {why}", pytrace=False)
 
     def checked(self, limit: CellLimit) -> tuple[Checked, tuple[str, ...], Path]:
-        """The verdict on one limit, why the run is invalid, if it is, and the page."""
+        """The verdict on one limit, the reasons why the run is invalid (if it is), and the page."""
         run = self._played()
         if not self._checked:
             assert self.budgets is not None
@@ -133,7 +133,7 @@ class SharedRun:
             fcntl.flock(lock, fcntl.LOCK_EX)
             lock.seek(0)
             failed = lock.read()
-            if failed:  # another worker found out already, and an agent that cannot start is not tried again by each
+            if failed:  # another worker failed already, and an agent that cannot start is not tried again by each
                 raise AgentError(failed)
             if (self.folder / "report.html").exists():
                 return load_run(self.folder)
@@ -147,21 +147,21 @@ class SharedRun:
 
 
 def _not_the_agent(run: Run) -> str:
-    """What is said of every call of an invalid run."""
+    """The failure message for every call of an invalid run."""
     page = (run.folder / "report.html").absolute()
     return "\n".join(
         (
             f"INVALID RUN: {NOT_THE_AGENTS_FAULT}",
             *(f"  {problem}" for problem in run.store.manifest.invalid),
-            "  to mend it: quiet the machine (harness doctor says what holds it) and run the tests again",
-            "  (a folder named by --agent-out is read and not played again: name a new one)",
+            "  to fix it: stop other programs (harness doctor lists them) and run the tests again",
+            "  (a folder given with --agent-out is read and not played again: name a new one)",
             f"  page: {page}",
         )
     )
 
 
 def _folder(config: pytest.Config) -> Path:
-    """The same for the process that hands tests out and for all its workers."""
+    """The run's folder, the same for the main process and all its workers."""
     asked = config.getoption("--agent-out")
     if asked is not None:
         return Path(asked)

@@ -1,11 +1,11 @@
-"""The first run on a machine finds out how wrong its own measurement is, right after its last call.
+"""A short calibration of the measurement in the first run on a machine, right after its last call.
 
-A figure without its error cannot be judged, and nobody calibrates unasked. So where this machine has no calibration by the
-present method, a short one is made between the last call and the report, with the agents still loaded as they were during
-calls, and kept. Not before the first call, where somebody waits for a first figure; and not beside rendering, loading or
-downloading, which take the processor from what is being measured (docs/decisions/first-figure.md). Later runs quote it. It
-plays on the very caller process that plays the calls, which is what is being calibrated. `harness calibrate` stays the long
-one and wins over it.
+A figure without its error cannot be judged, and nobody calibrates unasked. So if this machine has no calibration by the
+current method, a short one is made between the last call and the report, with the agents still loaded as during
+calls, and stored. It is not made before the first call, when a user waits for a first figure, nor during rendering, loading or
+downloading, which take the processor from the measurement (docs/decisions/first-figure.md). Later runs quote it. It
+uses the same caller process as the calls, because that is what is calibrated. `harness calibrate` makes the long
+one, which takes precedence.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from harness.store.run_store import RunStore
 SHORT_TRIALS: Final = 16
 SHORT_AT_ONCE: Final = 8
 MOST_S: Final = 60.0
-"""A calibration that hangs must not hold up the run; one that works takes a fifth of it."""
+"""Longest time, so that a calibration that hangs does not delay the run; one that works takes a fifth of it."""
 
 
 async def calibrated(plan: RunPlan, store: RunStore, caller: CallerProcess, progress: RunProgress) -> None:
-    """Write into the manifest what the run quotes: the calibration that it has, else this machine's, else a short one made
-    for it; or why there is none. Nothing that goes wrong ends the run.
+    """Write the calibration that the run quotes into the manifest: its own, otherwise this machine's, otherwise a new short
+    one; or the reason why there is none. No error here ends the run.
     """
     if store.manifest.calibration is not None or all(profile.kind == "text" for profile in plan.profiles):
         return
@@ -44,7 +44,7 @@ async def _short(caller: CallerProcess, progress: RunProgress) -> tuple[Calibrat
         async with asyncio.timeout(MOST_S):
             found = await calibrate(SHORT_TRIALS, at_once=SHORT_AT_ONCE, progress=progress.count, store=False, caller=caller)
     except Exception as error:
-        # Calls of the calibration that are still on must not share the process with the run's own.
+        # Calibration calls that are still open must not share the process with the run's own.
         await caller.stop()
         why = f"it took longer than {MOST_S:.0f} s" if isinstance(error, TimeoutError) else _one_line(error)
         progress.note(f"not calibrated: {why}")
@@ -52,7 +52,7 @@ async def _short(caller: CallerProcess, progress: RunProgress) -> tuple[Calibrat
     try:
         keep(found)
     except (OSError, StorageError) as error:
-        progress.note(f"the calibration is quoted by this run alone, because it could not be kept: {_one_line(error)}")
+        progress.note(f"only this run quotes the calibration, because it could not be saved: {_one_line(error)}")
     return found, ""
 
 

@@ -1,8 +1,8 @@
-"""From contexts to the sound that the caller plays: rendered once, before any call, and kept by content.
+"""The sound that the caller plays for each context: rendered once, before any call, and cached by content.
 
-Rendering costs a core for a second or two a turn, so it is all done before the first agent is spoken to; what is played
-is then only read from memory. Line conditions are applied here, to the rendered turn, with a seed of their own per
-context, so that every agent hears the very same noise.
+Rendering takes a core for one or two seconds per turn, so it is all done before the first call; the sound
+is then only read from memory. Line conditions are applied here, to the rendered turn, with a separate seed per
+context, so that every agent hears exactly the same noise.
 """
 
 import hashlib
@@ -29,22 +29,22 @@ from harness.voices.choice import open_voices
 from harness.voices.event_turns import WORDS, EventTurns, render_events
 
 AFTER_REPLY_MS = 700.0
-"""Silence a caller leaves after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
+"""The caller's silence after a reply in replayed conversations: people's gaps are about 200 ms, a thoughtful answer in a
 hard conversation takes longer (HEART, section 4.6, on conversational gaps)."""
 LINE_NOISE_S = 4.0
-"""Repeated as long as needed: longer than any detector's memory, so that no agent learns the loop."""
+"""Length of the repeated noise: longer than any detector's memory, so that no agent learns the loop."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallerTurns:
-    """Every rendered turn of a run. `rendered` maps (context id, index of the turn in the context)."""
+    """All rendered turns of a run. `rendered` maps (context id, index of the turn in the context)."""
 
     plan: RunPlan
     rendered: Mapping[tuple[str, int], RenderedTurn]
     barge_in: Mapping[str, RenderedTurn]
-    """By context, where a barge-in is asked for."""
+    """The interruptions by context, if the run has a barge-in."""
     voices: dict[str, str]
-    """Who speaks for each context, for the manifest."""
+    """The voice of each context, for the manifest."""
     events: EventTurns = field(default_factory=EventTurns)
 
     def of(self, key: SessionKey, rate_hz: int) -> tuple[CallerTurn, ...]:
@@ -89,19 +89,19 @@ class CallerTurns:
         return tuple(turns)
 
     def line_noise(self, key: SessionKey, rate_hz: int) -> Int16 | None:
-        """What the line carries while the caller is silent; None for a clean line."""
+        """The noise of the line while the caller is silent; None for a clean line."""
         if key.condition == CLEAN:
             return None
         silence = np.zeros(round(LINE_NOISE_S * rate_hz), dtype=np.int16)
-        # Noise is set against speech: around a quiet turn it must be as faint as inside it.
+        # The level of noise is relative to speech: around a quiet turn it must be as faint as inside it.
         spoken = _at_rate(self.rendered[key.context_id, len(self.plan.context(key.context_id).turns) - 1], rate_hz)
         return _conditioned(silence, key, -2, rate_hz, speech_dbfs=level_db(to_float(spoken), rate_hz))
 
 
 def history_of(context: Context, mode: str, accepts_history: bool = True) -> tuple[Message, ...]:
-    """What the agent is given before the call: all turns before the spoken one, or in replay only an opening greeting.
+    """The history for the agent before the call: all turns before the spoken one, or in replay only an opening greeting.
 
-    In replay an agent that takes no history does without the greeting: nothing that follows hangs on it.
+    In replay an agent that takes no history gets no greeting: nothing that follows depends on it.
     """
     if mode == "replay" and not accepts_history:
         return ()
@@ -110,10 +110,10 @@ def history_of(context: Context, mode: str, accepts_history: bool = True) -> tup
 
 
 def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
-    """Render what the plan's sessions speak; cached on disk by content.
+    """Render the caller's turns of the plan's sessions, cached on disk by content.
 
     Raises:
-        UserError: a voice or recording cannot be had.
+        UserError: a voice or recording is missing.
     """
     wanted = [(c, k) for c in plan.contexts for k in spoken_indices(c, plan.options.mode)]
     progress.phase("Rendering the caller", len(wanted))
@@ -133,7 +133,7 @@ def render_turns(plan: RunPlan, progress: RunProgress) -> CallerTurns:
 
 
 def voice_weights(plan: RunPlan) -> frozenset[str]:
-    """The weights of the voices that the plan's callers speak with.
+    """The weights of the voices of the plan's callers.
 
     Raises:
         UserError: the user's voices file is malformed.
@@ -146,7 +146,7 @@ def voice_weights(plan: RunPlan) -> frozenset[str]:
 
 
 def _voices_of_agents(plan: RunPlan) -> frozenset[str]:
-    """The weights that agents of the plan speak with, as far as their profiles say."""
+    """The weights of the agents' own voices, as far as their profiles name them."""
     return frozenset(weight for profile in plan.profiles for weight in profile.weights)
 
 
@@ -160,7 +160,7 @@ def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:
 
 
 def _conditioned(dry: Int16, key: SessionKey, index: int, rate_hz: int, speech_dbfs: float | None = None) -> Int16:
-    # A seed of what is said, not of who listens: every agent must hear the same noise.
+    # The seed depends on the turn, not on the agent: every agent must hear the same noise.
     text = f"{key.context_hash} {key.condition} {key.repeat} {index}"
     seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
     return parse_condition(key.condition).apply(dry, rate_hz, seed, speech_dbfs)

@@ -1,8 +1,8 @@
-"""How much room on the disk a run will take, said before the first call and not by the call that finds none left.
+"""The disk space that a run needs, checked before the first call so that no call fails for lack of it.
 
-Sizes hang on how long calls last: FLAC of both sides, samples of the machine, and the sound again for the report. How long a
-call lasts is known from the words it speaks. The figures are what runs of shipped agents over the shipped pack left behind;
-a run that takes more still ends in a line that says so, and goes on.
+Sizes depend on the length of calls: FLAC of both sides, samples of the machine, and the sound again for the report. A
+call's length is known from its words. The figures are from runs of shipped agents over the shipped pack;
+a run that needs more ends with a message and can be resumed.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,43 +17,43 @@ from harness.store.session import SessionKey
 from harness.wording import command
 
 KEPT_BYTES_PER_S: Final = 25_000
-"""Of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
+"""Bytes per second of a call: 10.3 kB recording, 10.9 kB of the report, 3.6 kB samples of the machine."""
 PASSING_BYTES_PER_S: Final = 112_000
-"""Between the end of a call and its FLAC: the caller's two signals at 16 kHz and the agent's at 24 kHz, plain."""
+"""Bytes per second before compression to FLAC: the caller's two signals at 16 kHz and the agent's at 24 kHz."""
 ONCE_BYTES: Final = 1_300_000
-"""The report's page, the database, the judges' answers."""
+"""Bytes for the report's page, the database, and the judges' answers."""
 MB: Final = 1_000_000
 
 
 def room_needed(plan: RunPlan, keys: Iterable[SessionKey]) -> int:
-    """Bytes that these sessions of a plan will take."""
+    """The bytes that these sessions of a plan need."""
     lasting_s = _each_lasts_s(plan, keys)
     passing_s = max(lasting_s, default=0.0) * plan.options.concurrency
     return round(sum(lasting_s) * KEPT_BYTES_PER_S + passing_s * PASSING_BYTES_PER_S) + ONCE_BYTES
 
 
 def calls_last_s(plan: RunPlan, keys: Iterable[SessionKey]) -> float:
-    """How long these sessions of a plan will be on the line, one after another."""
+    """The duration of these sessions of a plan, one after another."""
     return sum(_each_lasts_s(plan, keys))
 
 
 def refuse_without_room(plan: RunPlan, finished: Collection[str], folder: Path) -> None:
-    """Leave before anything is written or started if the disk cannot take the sessions that are not finished.
+    """Check before anything is written or started that the disk has room for the unfinished sessions.
 
     Raises:
-        StorageError: says how much is needed and how much there is.
+        StorageError: it has not; the message gives the space needed and the free space.
     """
     needed = room_needed(plan, [key for key in plan.session_keys() if key.session_id not in finished])
     free = free_bytes(folder)
     if free < needed:
         raise StorageError(
             f"--out {folder}: the run needs about {needed / MB:.1f} MB and {free / MB:.1f} MB are free; "
-            "make room, or choose another place with --out"
+            "free some space, or choose another place with --out"
         )
 
 
 def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
-    """What was kept of a run that the disk ended, what the rest will need, and the command that goes on."""
+    """A message after a full disk: the finished sessions, the space that the rest needs, and the command to resume."""
     keys = plan.session_keys()
     left = [key for key in keys if key.session_id not in finished]
     try:
@@ -61,8 +61,8 @@ def how_to_go_on(plan: RunPlan, finished: Collection[str], folder: Path) -> str:
     except OSError:
         free = ""
     return (
-        f"{len(keys) - len(left)} of {len(keys)} sessions are finished and kept; what is left needs about "
-        f"{room_needed(plan, left) / MB:.1f} MB{free}; make room, then: {command('run', '--resume', '--out', folder)}"
+        f"{len(keys) - len(left)} of {len(keys)} sessions are finished and saved; the rest needs about "
+        f"{room_needed(plan, left) / MB:.1f} MB{free}; free some space, then: {command('run', '--resume', '--out', folder)}"
     )
 
 

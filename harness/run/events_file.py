@@ -1,6 +1,6 @@
-"""Reads what `--events` names: the set that ships, or a YAML file of sounds and instants.
+"""The events that `--events` names: the shipped set, or a YAML file of sounds and instants.
 
-A run costs minutes, so an event that no call could play is refused before any begins, by file and instant.
+A run takes minutes, so an event that no call could play is refused before the first one, with file and instant.
 """
 
 from pathlib import Path
@@ -16,10 +16,10 @@ LONGEST_FILE_BYTES = 1 << 20
 
 
 def load_events(named: str) -> EventSettings:
-    """The events of a set that ships or of a file `events: [{sound, at_ms}, …]`.
+    """The events of a shipped set or of a file `events: [{sound, at_ms}, …]`.
 
     Raises:
-        UserError: there is no such file, it is malformed, or an event lies after the end of any call.
+        UserError: there is no such file, it is malformed, or an event is after the end of any call.
     """
     if named == EVERYDAY:
         return everyday()
@@ -31,7 +31,7 @@ def load_events(named: str) -> EventSettings:
     except OSError as error:
         raise UserError(f"--events {named}: cannot be read ({error.strerror}); name a YAML file, or {EVERYDAY}") from error
     except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"--events {named}: is no YAML file ({' '.join(str(error).split())[:120]})") from error
+        raise UserError(f"--events {named}: is not a YAML file ({' '.join(str(error).split())[:120]})") from error
     if not isinstance(given, dict):
         raise UserError(
             f"--events {named}: begin with `events:` and list sounds with their instants, {{sound: cough, at_ms: 1500}}"
@@ -46,7 +46,7 @@ def load_events(named: str) -> EventSettings:
     for event in settings.events:
         if event.at_ms >= latest_ms:
             raise UserError(
-                f"--events {named}: {event.sound} at {event.at_ms:g} ms lies after the call's end, {latest_ms:g} ms at most "
+                f"--events {named}: {event.sound} at {event.at_ms:g} ms is after the call's end, {latest_ms:g} ms at most "
                 "after the caller's turn; place it earlier"
             )
     return settings

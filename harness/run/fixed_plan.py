@@ -1,8 +1,8 @@
-"""A plan that many machines play: fixed once, written to a file, and held against what each machine has.
+"""A plan for many machines: fixed once, written to a file, and compared with the files of each machine.
 
-A shard is worth nothing if its machine has another profile, pack, voice or library than the others, and that would only show
-days later, when the shards are laid together. So each machine makes the plan anew from its own files, before anything starts,
-and stops at the first thing that is not as it was fixed.
+A shard is useless if its machine has another profile, pack, voice or library than the others, and that would only be noticed
+days later, when the shards are merged. So each machine makes the plan again from its own files, before anything starts,
+and stops at the first difference.
 """
 
 from importlib.metadata import version
@@ -23,7 +23,7 @@ from harness.voices.choice import open_voices
 
 
 def fixed(plan: RunPlan) -> FixedPlan:
-    """What every shard of a run must share with this one.
+    """The plan in the form that all shards of a run must share.
 
     Raises:
         UserError: the user's voices file is malformed.
@@ -47,7 +47,7 @@ def fixed(plan: RunPlan) -> FixedPlan:
 
 
 def fleet_of(plan: RunPlan) -> FleetEntry | None:
-    """What the manifest of a shard says of the run that it is a part of; None for a plan that is not dealt."""
+    """The entry of a shard's manifest about its run; None for a plan without shards."""
     if plan.share.shard is None:
         return None
     number, of = plan.share.shard
@@ -58,7 +58,7 @@ def read_plan(path: Path) -> FixedPlan:
     """The plan in a file.
 
     Raises:
-        UserError: there is none, or it is not a plan of this harness.
+        UserError: there is no such file, or it is not a plan of this harness.
     """
     try:
         return FixedPlan.model_validate_json(path.read_bytes())
@@ -68,35 +68,37 @@ def read_plan(path: Path) -> FixedPlan:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
         raise UserError(
-            f"--plan {path}: is no plan of this harness ({where}: {first['msg']}); write it anew with: harness plan --out FILE"
+            f"--plan {path}: is not a plan of this harness ({where}: {first['msg']}); write a new one: harness plan --out FILE"
         ) from error
 
 
 def refuse_another_plan(plan: RunPlan, expected: FixedPlan, where: str) -> None:
-    """Leave before anything starts where this machine would not play what was fixed.
+    """Check before anything starts that this machine would play the fixed plan.
 
     Raises:
-        UserError: names the first thing that differs.
+        UserError: it would not; names the first difference.
     """
     differs = expected.difference(fixed(plan), "in the plan", "on this machine")
     if differs is not None:
-        raise UserError(f"{where}: this machine would play something else: {differs}; bring what the plan names, or plan anew")
+        raise UserError(
+            f"{where}: this machine would play something else: {differs}; install what the plan names, or plan anew"
+        )
 
 
 def refuse_another_machine(manifest: RunManifest, folder: Path, played: bool) -> None:
-    """A shard's sessions are of one machine, which its manifest describes; what is left of it can be played elsewhere from the
-    beginning.
+    """Check that a shard is continued on its own machine, which its manifest describes. Another machine can play the whole
+    shard from the beginning.
 
     Raises:
-        UserError: it was begun on another machine than this one.
+        UserError: it was begun on another machine.
     """
     if played and manifest.machine_id != machine_id():
         raise UserError(
-            f"--resume: {folder} was begun on another machine; go on there, or play the whole shard in another --out"
+            f"--resume: {folder} was begun on another machine; resume it there, or play the whole shard in another --out"
         )
 
 
 def pin_of(name: str) -> str:
-    """A weight as a manifest names it: version, file and SHA-256."""
+    """The name of a weight in a manifest: version, file and SHA-256."""
     weight = next(w for w in models.catalogue() if w.name == name)
     return f"{weight.version} {weight.files[0].name} {weight.files[0].sha256}"

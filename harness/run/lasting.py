@@ -1,4 +1,4 @@
-"""How long a context's call lasts, as far as that is known before it: from what the caller speaks."""
+"""The expected length of a context's call, estimated from the caller's words."""
 
 from pathlib import Path
 from typing import Final
@@ -10,13 +10,13 @@ from harness.scenarios.pack import Pack
 from harness.scenarios.spoken import spoken_indices
 
 WORD_S: Final = 0.4
-"""People in distress speak about 150 words a minute, pauses included."""
+"""Words per second: people in distress speak about 150 words a minute, pauses included."""
 REPLY_S: Final = 10.0
-"""What a call lasts beyond the caller's words, for each turn: the wait, the reply, and the silence that ends it."""
+"""Seconds of a call per turn in addition to the caller's words: the wait, the reply, and the silence that ends it."""
 
 
 def lasting_s(context: Context, pack: Pack, mode: str) -> float:
-    """Seconds on the line for one context of a pack."""
+    """The expected seconds of a call with one context of a pack."""
     turns = [context.turns[index] for index in spoken_indices(context, mode)]
     return sum(_spoken_s(pack.recording_of(turn), turn.text) + REPLY_S for turn in turns)
 

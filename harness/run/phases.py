@@ -1,8 +1,8 @@
-"""`harness run` from the first check to the report, one phase after another.
+"""The phases of `harness run`, from the first check to the report.
 
-The order is the protocol: nothing is analysed while a call is on, the judge's model is not loaded before the last call
-is over, and every phase reads what the one before left in the store, so that an interrupted run goes on where it stopped.
-Only calls and judging run in an event loop: elsewhere Ctrl-C must not have to wait for one.
+Their order is essential: nothing is analysed during a call, the judge's model is not loaded before the last call
+is over, and every phase reads what the one before has stored, so that an interrupted run continues where it stopped.
+Only calls and judging run in an event loop, so that Ctrl-C takes effect immediately elsewhere.
 """
 
 import asyncio
@@ -49,13 +49,13 @@ Votes = Callable[[RunStore], Sequence[Judgment]]
 
 
 def no_votes(_: RunStore) -> Sequence[Judgment]:
-    """Of a run that nobody has listened to."""
+    """The votes of a run without listening test: none."""
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What the command line asks for."""
+    """The settings of a run from the command line."""
 
     options: Experiment
     share: Share = WHOLE
@@ -63,22 +63,22 @@ class RunRequest:
     resume: bool = False
     runs_folder: Path = Path("runs")
     fixed: FixedPlan | None = None
-    """The plan that the options are from, where it was fixed before."""
+    """The fixed plan with the run's settings, if there is one."""
     again: frozenset[str] = frozenset()
-    """Finished sessions to play once more, of a run that is gone on with; each stays until its successor is there."""
+    """Finished sessions of a resumed run to play again; each is stored until its successor exists."""
     wait_for_quiet_s: float | None = None
-    """How long to wait for other programs to rest before the first call; None: ask a person at a terminal, else go on."""
+    """Longest wait for other programs to become idle before the first call; None: ask at a terminal, otherwise continue."""
 
 
 def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> tuple[RunStore, RunSummary]:
-    """Play, time, transcribe, judge, rank. The store stays open; the report is written by who calls.
+    """Play, time, transcribe, judge and rank. The store stays open; the caller writes the report.
 
-    `votes` gives people's votes that are kept beside the store (a listening test's), where a run is gone on with.
+    `votes` returns people's votes that are stored outside the store (of a listening test), for a resumed run.
 
     Raises:
         UserError: the input is wrong; nothing has been started.
-        AgentError: an agent cannot start; finished sessions are kept.
-        StorageError: the disk has no room for the run, or takes no more; finished sessions are kept.
+        AgentError: an agent cannot start; finished sessions are saved.
+        StorageError: the disk has no room for the run, or is full; finished sessions are saved.
     """
     plan, folder = _decide(request)
     fleet = fleet_of(plan)
@@ -114,7 +114,7 @@ def _decide(request: RunRequest) -> tuple[RunPlan, Path]:
 def _say_what_comes(
     plan: RunPlan, store: RunStore, again: frozenset[str], judges: Sequence[str], progress: RunProgress
 ) -> None:
-    """One line with the steps, for who runs it for the first time and wonders how long it will take."""
+    """Print one line with the steps and their duration, for a first-time user."""
     done = store.finished_ids() - again
     left = [key for key in plan.session_keys() if key.session_id not in done]
     if not left:
@@ -125,17 +125,17 @@ def _say_what_comes(
     progress.note(
         f"Steps: weights, the caller's voice, agents; {counted(len(left), 'call')} (about {about}), "
         f"each with its TTFA as it ends; "
-        f"then what was heard is {judged}. Kept in {store.folder}"
+        f"then the replies are {judged}. Folder: {store.folder}"
     )
 
 
 def _judging(plan: RunPlan, judges: Sequence[str]) -> Sequence[str]:
-    """Those of the judges that will have something to read."""
+    """The judges that will have something to read; none for recordings without text."""
     return judges if any(not context.timing_alone for context in plan.contexts) else ()
 
 
 def asked_before(folder: Path) -> tuple[Experiment, Share]:
-    """What the run in `folder` was begun with.
+    """The settings with which the run in `folder` was begun.
 
     Raises:
         UserError: there is no run to resume.
@@ -163,7 +163,7 @@ def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | 
     ):
         was, today = (f"{one.shard}/{one.of}" for one in (manifest.fleet, fleet))
         raise UserError(
-            f"--shard {today}: {folder} was begun as shard {was}; go on with --shard {was}, or choose another --out"
+            f"--shard {today}: {folder} was begun as shard {was}; continue with --shard {was}, or choose another --out"
         )
     refuse_changes(plan, manifest, store.contexts_as_played())
     if manifest.fleet is not None:
@@ -178,27 +178,27 @@ def _is_shard(fleet: FleetEntry | None) -> str:
 
 
 def _given_up(store: RunStore, plan: RunPlan) -> str:
-    """How to go on with a run that the disk ended; what was begun and not finished gives its room back."""
+    """The message on resuming a run after a full disk; unfinished sessions are deleted to free their space."""
     store.drop_partial_folders()
     return how_to_go_on(plan, store.finished_ids(), store.folder)
 
 
 def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunProgress) -> None:
-    """Before anything is loaded; only agents that run here share the machine."""
+    """Report other busy programs before anything is loaded; skipped if no agent runs on this machine."""
     if not any(profile.runs_here for profile in plan.profiles):
         return
     work = other_work()
     if not work.too_much:
         return
-    progress.note(f"Busy: {work.in_words()}. Turns that lose time to them will take no part in latencies.")
-    if wait_s is None and progress.ask(f"Wait up to {ASKED_WAIT_S / 60:.0f} minutes until they rest?"):
+    progress.note(f"Busy: {work.in_words()}. Turns that lose time to them are left out of latencies.")
+    if wait_s is None and progress.ask(f"Wait up to {ASKED_WAIT_S / 60:.0f} minutes until they are idle?"):
         wait_s = ASKED_WAIT_S
     if wait_s is None:
-        progress.note("  (--wait-for-quiet SECONDS waits until they rest)")
+        progress.note("  (--wait-for-quiet SECONDS waits until they are idle)")
     elif wait_s > 0:
-        progress.phase("Waiting for other programs to rest")
+        progress.phase("Waiting for other programs to become idle")
         if not wait_until_quiet(wait_s, lambda seen: progress.status(seen.in_words())):
-            progress.note(f"  they did not rest within {wait_s:.0f} s; the run goes on")
+            progress.note(f"  they were not idle within {wait_s:.0f} s; the run continues")
 
 
 def _play(
@@ -253,7 +253,7 @@ async def _call(
 
 
 async def _calibrate_alone(plan: RunPlan, store: RunStore, progress: RunProgress) -> None:
-    """For a run that was stopped between its last call and its calibration."""
+    """Calibrate a resumed run that was stopped between its last call and its calibration."""
     if not store.manifest.not_calibrated:
         caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
         try:
@@ -270,7 +270,7 @@ def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunS
     told: set[str] = set()
     failures = []
     for left in not_played:
-        # An agent's last words once, and not with every session that it was to play.
+        # An agent's last log lines appear once, not with every session that it did not play.
         detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
         told.add(left.key.agent)
         key = left.key

@@ -1,7 +1,7 @@
-"""What a run will do, decided and checked before anything starts.
+"""The plan of a run, made and checked before anything starts.
 
-A run costs minutes; a typing error should cost none. So everything that can be wrong with the user's input is found here,
-with one line that says how to mend it, while no process runs and nothing has been written.
+A run takes minutes, which a typing error should not cost. So every error in the user's input is found here,
+with one line that says how to fix it, while no process runs and nothing has been written.
 """
 
 import random
@@ -29,8 +29,8 @@ from harness.store.session import SessionKey
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A checked plan: which sessions, in which order. `contexts` are those that are played here, `whole` those of the run that
-    a shard is a part of: orders and events are of the whole, so that a shard plays what the run would have played."""
+    """A checked plan: the sessions and their order. `contexts` are those that are played here, `whole` those of the whole
+    run: orders and events are drawn for the whole, so that a shard plays what the run would have played."""
 
     options: Experiment
     pack: Pack
@@ -50,22 +50,22 @@ class RunPlan:
         return next(c for c in self.contexts if c.id == context_id)
 
     def event_of(self, key: SessionKey) -> CallerEvent | None:
-        """What sounds beside the reply of one session; None in a run without events."""
+        """The event during the reply of one session; None in a run without events."""
         if self.events is None:
             return None
         return self.events.dealt([c.id for c in self.whole or self.contexts], key.context_id, key.repeat, self.options.seed)
 
     def session_keys(self) -> tuple[SessionKey, ...]:
-        """Every session in playing order: the shortest context first, so that a first figure comes soon, the others in the
-        order of the pack, agents in random order within a context (seeded).
+        """All sessions in playing order: the shortest context first, for an early first figure, the others in the order of the
+        pack, agents in random order within a context (seeded).
 
-        Were all sorted by length, what changes over a run would be taken for what length does; one context at its head is not.
-        Random order inside a context spreads what changes over a run (temperature, other load) evenly over agents,
+        If all were sorted by length, changes over a run would seem effects of length; one context at its head is harmless.
+        Random order inside a context spreads changes over a run (temperature, other load) evenly over agents,
         while paired comparisons stay close in time.
         """
         order = random.Random(self.options.seed)
         here = {context.id for context in self.contexts}
-        # A hash reads the whole profile, and a run may have tens of thousands of sessions.
+        # A hash reads the whole profile; a run may have tens of thousands of sessions.
         hashes = {profile.name: profile.hash for profile in self.profiles}
         keys: list[SessionKey] = []
         for context in self._shortest_first(self.whole or self.contexts):
@@ -94,15 +94,15 @@ class RunPlan:
 
 
 def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
-    """Check what is asked against what is there, and turn it into a plan.
+    """A plan made from the settings, after checking that their agents, pack and conditions exist.
 
     Raises:
-        UserError: an unknown or malformed agent, pack or condition; one line that says how to mend it.
+        UserError: an unknown or malformed agent, pack or condition; one line that says how to fix it.
     """
     if not options.agents:
-        raise UserError("--agent: name at least one; `harness agents` lists those that ship")
+        raise UserError("--agent: name at least one; `harness agents` lists the shipped ones")
     if options.events is not None and options.barge_in_ms is not None:
-        raise UserError("--events: a call has one event, so leave out --barge-in; an event `interruption` asks for the same")
+        raise UserError("--events: a call has one event, so leave out --barge-in; an event `interruption` has the same effect")
     events = load_events(options.events) if options.events is not None else None
     try:
         profiles = tuple(load_profile(agent) for agent in options.agents)
@@ -114,12 +114,10 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     _refuse_repeated("--condition", list(conditions))
     deaf = [p.name for p in profiles if not p.accepts_a_history]
     if deaf and options.mode == "seeded":
-        raise UserError(f"--agent {deaf[0]}: accepts no history, so a context cannot be given to it; add --mode replay")
+        raise UserError(f"--agent {deaf[0]}: accepts no history, so it cannot get a context; add --mode replay")
     asked = [p.name for p in profiles if p.kind == "text"]
     if asked and options.mode == "replay":
-        raise UserError(
-            f"--agent {asked[0]}: is asked in text, and replay speaks every turn; leave it out or use --mode seeded"
-        )
+        raise UserError(f"--agent {asked[0]}: is a text model, and replay speaks every turn; leave it out or use --mode seeded")
     whole = _chosen(pack, options.contexts)[: options.limit]
     contexts = whole
     if share.shard is not None:
@@ -128,7 +126,7 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     wordless = [c.id for c in whole if c.timing_alone]
     if asked and wordless:
         raise UserError(
-            f"--agent {asked[0]}: is asked in text, and {wordless[0]} of {pack.name} is a recording without text; leave it out"
+            f"--agent {asked[0]}: is a text model, and {wordless[0]} of {pack.name} is a recording without text; leave it out"
         )
     return RunPlan(
         options=options.model_copy(update={"conditions": conditions}),
@@ -175,10 +173,10 @@ def new_manifest(plan: RunPlan) -> RunManifest:
 
 
 def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Context]) -> None:
-    """A resumed run must be the run that was begun, or its figures would mix two experiments.
+    """Check that a resumed run has the settings with which it began; otherwise its figures would mix two experiments.
 
     Raises:
-        UserError: names the first content that differs, and every setting.
+        UserError: it has not; names the first content and all settings that differ.
     """
     before = {a.name: a.profile_hash for a in manifest.agents}
     now = {p.name: p.hash for p in plan.profiles}
@@ -195,7 +193,7 @@ def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Cont
     if differ:
         raise UserError(
             f"--resume: {'; '.join(_changed(*each) for each in differ)}; "
-            "resume with what the run began with, or start a new one in another --out"
+            "resume with the original settings, or start a new run in another --out"
         )
 
 
@@ -205,28 +203,28 @@ def _changed(what: str, then: object, today: object) -> str:
 
 
 def _shown_events(settings: EventSettings | None) -> str | None:
-    """What was decided of events before rendering, on one line."""
+    """The events as one line."""
     return ", ".join(f"{e.sound} at {e.at_ms:g} ms" for e in settings.events) if settings is not None else None
 
 
 def asked_of(manifest: RunManifest) -> tuple[Experiment, Share]:
-    """What a run was begun with, for `--resume` without repeating it.
+    """The settings with which a run began, for `--resume` without repeating them.
 
     Raises:
-        UserError: the run was merged from shards, so nobody began it.
+        UserError: the run was merged from shards, so it cannot be resumed.
     """
     fleet = manifest.fleet
     if fleet is None:
         return manifest.asked, WHOLE
     if fleet.shard is None:
         raise UserError(
-            "--resume: the run was merged from shards and cannot go on by itself; play what is missing as a shard and merge it"
+            "--resume: the run was merged from shards and cannot be resumed; play the missing sessions as a shard and merge it"
         )
     return manifest.asked, Share((fleet.shard, fleet.of), fleet.plan_file)
 
 
 def default_folder(plan: RunPlan, under: Path) -> Path:
-    """`runs/<time>-<agents>`: sorts by time, says what it is."""
+    """The default folder of a run, `runs/<time>-<agents>`, which sorts by time."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     names = "+".join(p.name for p in plan.profiles)[:60]
     shard = plan.share.shard
@@ -237,7 +235,7 @@ def default_folder(plan: RunPlan, under: Path) -> Path:
 def _chosen(pack: Pack, contexts: Sequence[str]) -> tuple[Context, ...]:
     unknown = sorted({*contexts} - {c.id for c in pack.contexts})
     if unknown:
-        raise UserError(f"pack {pack.name}: has no context {unknown[0]}; harness scenarios show lists those it has")
+        raise UserError(f"pack {pack.name}: has no context {unknown[0]}; harness scenarios show lists its contexts")
     return tuple(c for c in pack.contexts if not contexts or c.id in contexts)
 
 

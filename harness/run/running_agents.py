@@ -1,6 +1,6 @@
-"""The agents of a run, all loaded before the first call and idle while another is spoken to.
+"""The agents of a run, all loaded before the first call and idle during calls to another.
 
-Loading is not part of what is measured, and an agent that works in the background would slow the others: so everything
+Loading is not part of the measurement, and an agent that works in the background would slow the others. So everything
 is loaded first, and the load that waiting agents cause is measured and written into the manifest.
 """
 
@@ -23,13 +23,13 @@ from harness.recording.spans import Span
 from harness.traces.receiver import SpanReceiver
 
 LOG_LINES_SHOWN = 12
-"""Enough to hold a Python traceback's last frames, few enough to read."""
+"""Log lines to quote: enough for a Python traceback's last frames, few enough to read."""
 MOST_DEATHS = 2
-"""An agent that dies twice will die again; the sessions left are kept for `--resume` instead of being burnt."""
+"""Most deaths of an agent: one that dies twice will die again; its other sessions are left for `--resume`."""
 
 
 class RunningAgents:
-    """Starts the agents of a run and stops them, whatever happens in between."""
+    """The running agents of a run, started on entry and always stopped on exit."""
 
     def __init__(
         self, profiles: tuple[AgentProfile, ...], weights: Mapping[str, Path], logs: Path, progress: RunProgress
@@ -66,11 +66,11 @@ class RunningAgents:
         await self._stop_all(at_once=_is_a_stop(kind))
 
     def spans(self, name: str, from_ns: int, until_ns: int) -> tuple[Span, ...]:
-        """The spans of an agent that began in a stretch of the monotonic clock, as far as they have come."""
+        """The spans of an agent that began in this interval of the monotonic clock and have arrived."""
         return self._spans.between(name, from_ns, until_ns)
 
     def connection(self, name: str) -> ConnectionSpec:
-        """How the caller reaches the agent of that name."""
+        """The connection of the caller to this agent."""
         return self._profiles[name].connection(self._agents[name].url)
 
     def pids(self) -> dict[str, int]:
@@ -78,35 +78,35 @@ class RunningAgents:
         return {name: agent.pid for name, agent in self._agents.items() if agent.pid is not None and agent.alive}
 
     def url(self, name: str) -> str:
-        """Where the agent of that name answers."""
+        """The address of this agent."""
         return self._agents[name].url
 
     def alive(self, name: str) -> bool:
-        """Whether its process still runs (an agent that runs elsewhere counts as alive)."""
+        """True if its process still runs (an agent elsewhere counts as alive)."""
         return self._agents[name].alive
 
     def last_words(self, name: str) -> str:
-        """The end of its log, for people."""
+        """The last lines of its log."""
         return "\n".join(self._agents[name].last_log_lines(LOG_LINES_SHOWN))
 
     def log_end(self, name: str) -> int:
-        """Where its log ends now; 0 for an agent without a process."""
+        """The current length of its log; 0 for an agent without a process."""
         return self._agents[name].log_end() if name in self._agents else 0
 
     def words_since(self, name: str, log_end: int) -> str:
-        """The end of what it has logged since then, for people."""
+        """The last lines that it has logged since `log_end`."""
         return "\n".join(self._agents[name].log_lines_since(log_end, LOG_LINES_SHOWN)) if name in self._agents else ""
 
     def given_up(self, name: str) -> bool:
-        """Whether it could not start, or died too often to be started again."""
+        """True if it could not start, or died too often to be started again."""
         return name in self._not_started or self._deaths.get(name, 0) >= MOST_DEATHS
 
     def why_given_up(self, name: str) -> str:
-        """One line, and the end of its log below it."""
+        """The reason in one line, followed by the end of its log."""
         return self._not_started.get(name, f"the agent died and was given up; its last log lines:\n{self.last_words(name)}")
 
     async def revive(self, name: str) -> bool:
-        """Start a dead agent again, unless it was given up; False when it does not run."""
+        """Start a dead agent again, unless it was given up; returns False if it does not run."""
         if name not in self._not_started and self.alive(name):
             return True
         if self.given_up(name):
@@ -125,7 +125,7 @@ class RunningAgents:
 
     @contextlib.contextmanager
     def watching_idle(self, but: str | None) -> Iterator[None]:
-        """Measure what every agent but one uses while the block runs."""
+        """Measure the load of every agent but one during the block."""
         waiting = {n: pid for n, pid in self.pids().items() if n != but}
         before = {n: _group_cpu_s(pid) for n, pid in waiting.items()}
         began_s = time.monotonic()
@@ -138,7 +138,7 @@ class RunningAgents:
                 self.idle_cpu_percent[name] = round(max(self.idle_cpu_percent.get(name, 0.0), percent), 2)
 
     async def _start_if_it_can(self, name: str) -> None:
-        """One agent that cannot start is said by name and left out; it must not cost the others their sessions."""
+        """Start an agent; if it cannot start, report and leave it out, so that the others keep their sessions."""
         try:
             await self._start(name)
         except AgentError as error:
@@ -164,7 +164,7 @@ class RunningAgents:
 
 
 def _is_a_stop(kind: type[BaseException] | None) -> bool:
-    """Whether somebody asked for the end and waits for it."""
+    """True if a user asked for the end and waits for it."""
     return kind is not None and issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
 
 

@@ -1,11 +1,11 @@
-"""Playing the sessions of a plan: one call after another (or K at once), each kept the moment it ends.
+"""The sessions of a plan, played one after another (or K at once), each stored as soon as it ends.
 
-A session's row is written before the next call starts, and what cannot be played becomes a *named failure* of that
+A session's row is written before the next call starts, and a session that cannot be played becomes a *named failure* of that
 session, never the end of the run. Analysis happens between calls when they come one at a time, and after all of them
-when several run at once: it would take the processor from an agent that is being timed.
+when several run at once, because it would take the processor from an agent that is being timed.
 
 A run that is stopped (by a person, or by an error in one of its lanes) ends every lane before any agent is closed, so that
-no session can fail of agents that were taken away from it: what was not finished leaves no row, and `--resume` plays it.
+no session can fail because its agent was closed: an unfinished session leaves no row, and `--resume` plays it.
 """
 
 import asyncio
@@ -43,12 +43,12 @@ from harness.timing.figures import TurnTiming
 from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
-"""An agent's last line passes through its supervisor into its log."""
+"""Wait for an agent's last line to pass through its supervisor into its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotPlayed:
-    """A session that was left out because its agent could not be kept alive; `--resume` plays it."""
+    """A session that was left out because its agent kept dying; `--resume` plays it."""
 
     key: SessionKey
     reason: str
@@ -56,7 +56,7 @@ class NotPlayed:
 
 @dataclass(frozen=True, slots=True)
 class _Played:
-    """One call, its files in the session's folder."""
+    """One call, with its files in the session's folder."""
 
     outcome: SessionOutcome
     recording: Recording | None
@@ -65,7 +65,7 @@ class _Played:
 
 
 class SessionPlayer:
-    """Plays keys of one plan into one store."""
+    """A player of one plan's sessions into one store."""
 
     def __init__(
         self,
@@ -87,12 +87,12 @@ class SessionPlayer:
         self._greetings = Greetings()
 
     async def play_all(self, again: frozenset[str] = frozenset()) -> list[NotPlayed]:
-        """Play every session that is not finished or is to be played again; returns those that could not be played at all."""
+        """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
         done = self._store.finished_ids() - again
         pending = [key for key in self._plan.session_keys() if key.session_id not in done]
         self._progress.phase("Calls", len(pending))
         if done:
-            self._progress.note(f"{len(done)} finished session(s) kept, {len(pending)} to play")
+            self._progress.note(f"{len(done)} finished session(s) found, {len(pending)} to play")
         waiting = iter(pending)
         not_played: list[NotPlayed] = []
         try:
@@ -100,12 +100,12 @@ class SessionPlayer:
                 for _ in range(min(self._plan.options.concurrency, len(pending))):
                     lanes.create_task(self._lane(waiting, not_played))
         except BaseExceptionGroup as stopped:
-            # The other lanes were only cancelled: the first error is what happened.
+            # The other lanes were only cancelled: the first error is the cause.
             raise stopped.exceptions[0] from stopped
         return not_played
 
     async def _lane(self, waiting: Iterator[SessionKey], not_played: list[NotPlayed]) -> None:
-        """One call after another; lanes share what is waiting."""
+        """Play one call after another; lanes share the waiting sessions."""
         for key in waiting:
             profile = self._plan.profile(key.agent)
             self._progress.status(f"{key.context_id} · {key.agent}")
@@ -166,8 +166,8 @@ class SessionPlayer:
         return _Played(outcome, recording, track, started_ns)
 
     async def _greeted_or(self, first: _Played, key: SessionKey, folder: Path) -> _Played:
-        """The call made again by a caller that waits for a greeting, if one comes; else the first as it was."""
-        self._progress.note(f"{_place(key)}: it spoke before its caller had finished; called again, to hear whether it greets")
+        """A second call by a caller that waits for a greeting, if one comes; otherwise the first call."""
+        self._progress.note(f"{_place(key)}: it spoke before its caller had finished; calling again to find out if it greets")
         aside = _set_aside(folder)
         again = await self._played(key, self._store.partial_folder(key))
         greeted = again.recording is not None and again.recording.caller.turns and spoke_first(again.recording)
@@ -198,7 +198,7 @@ class SessionPlayer:
         self._progress.step(_line(session, timing), keep=True)
 
     def _watch(self, agent: str) -> AbstractContextManager[CallWatch | None]:
-        """Watches this machine for an agent that runs on it; of one elsewhere, or out of sight, it says nothing."""
+        """A watch of this machine during a call; None for an agent that runs elsewhere or whose process is not visible."""
         caller = (self._caller.pid,) if self._caller.pid is not None else ()
         started = self._running.pids().get(agent)
         found = companions_of(self._plan.profile(agent), caller)
@@ -214,7 +214,7 @@ class SessionPlayer:
         return SessionOutcome("failed", outcome.failure_kind if self._running.alive(agent) else "agent_died", detail)
 
     async def _with_words(self, detail: str, agent: str, log_end: int) -> str:
-        """What went wrong, and below it the end of what the agent logged meanwhile."""
+        """The error, followed by the end of the agent's log from the call."""
         await asyncio.sleep(LOG_ON_ITS_WAY_S)
         words = self._running.words_since(agent, log_end)
         return f"{detail}; what it logged meanwhile:\n{words}" if words else detail
@@ -231,7 +231,7 @@ def _set_aside(folder: Path) -> Path:
 
 
 def _keep_one(folder: Path, aside: Path, *, greeted: bool) -> None:
-    """Of two calls' files, those that count, as the session's."""
+    """Keep the files of the call that counts as the session's, of two calls."""
     shutil.rmtree(aside if greeted else folder)
     if not greeted:
         aside.rename(folder)
@@ -250,7 +250,7 @@ def _keep_track(watch: CallWatch | None, folder: Path) -> MachineTrack | None:
 
 
 def measure_missing(store: RunStore, vocal: VocalDetector, progress: RunProgress) -> None:
-    """Time every finished session that has no figures yet: after calls at once, or when a run was stopped in between."""
+    """Time each finished session without figures: after simultaneous calls, or in a resumed run."""
     sessions = [s for s in store.sessions() if s.status == "finished" and s.timing is None]
     sessions = [s for s in sessions if (s.folder / "recording.json").exists()]
     if not sessions:
@@ -284,7 +284,7 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: played"
     ttft = f", greeted after {timing.greeting_ms:,.0f} ms" if timing.greeting_ms is not None else ""
     ttft += f", TTFT {timing.ttft_ms:,.0f} ms" if timing.ttft_ms is not None else ""
-    ttft += f", took back {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
+    ttft += f", withdrew {timing.withdrawn_ms:,.0f} ms of sound" if timing.withdrawn_ms is not None else ""
     first = "ttft" if timing.ttfa_ms is None and timing.ttft_ms is not None else "ttfa"
     owed_ms = timing.owed_ms(first)
     if timing.contended:
@@ -297,5 +297,5 @@ def _line(session: Session, timing: TurnTiming | None) -> str:
         return f"{place}: discarded ({timing.discarded}){ttft}"
     if timing.signed_ms is not None:
         return f"{place}: began {-timing.signed_ms:,.0f} ms before the caller had finished{ttft}"
-    ttfa = f"TTFA {timing.ttfa_ms:,.0f} ms" if timing.ttfa_ms is not None else "asked in text"
+    ttfa = f"TTFA {timing.ttfa_ms:,.0f} ms" if timing.ttfa_ms is not None else "text model"
     return f"{place}: {ttfa}{ttft}"

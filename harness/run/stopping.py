@@ -1,6 +1,6 @@
-"""SIGTERM stops a run as Ctrl-C does: agents are ended, finished sessions stay, nothing is stored about the others.
+"""SIGTERM as a stop of a run, like Ctrl-C: agents end, finished sessions stay, nothing is stored about the others.
 
-Whatever handles Ctrl-C at that moment handles it: inside an event loop asyncio cancels the main task, elsewhere Python
+The current handler of Ctrl-C handles it: inside an event loop asyncio cancels the main task, elsewhere Python
 raises. A run in the background of a shell has Ctrl-C ignored, and SIGTERM must stop it all the same.
 """
 
@@ -13,7 +13,7 @@ from types import FrameType
 
 @contextlib.contextmanager
 def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Within the block. Does nothing outside the main thread, where Python allows no handlers."""
+    """Treat SIGTERM as Ctrl-C within the block. No effect outside the main thread, where Python allows no handlers."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

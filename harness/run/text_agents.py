@@ -1,6 +1,6 @@
-"""Text systems on the same board: asked for the next turn in writing, as the paper does, with TTFT and no TTFA.
+"""Text models on the same board: they write the next turn, as in the paper, and have a TTFT but no TTFA.
 
-They have no audio, so no figure is made up for it: a text system stands in the ranking and beside the plot, never on its
+They have no audio, so no figure is invented for it: a text model is in the ranking and beside the plot, never on its
 latency axis.
 """
 
@@ -18,7 +18,7 @@ METHOD = "asked-in-text-1"
 
 
 async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
-    """The system's next turn after the whole context.
+    """The model's next turn after the whole context.
 
     Raises:
         agents.text.TextFailed: the endpoint gave no answer.
@@ -27,11 +27,11 @@ async def ask(profile: TextProfile, context: Context, url: str) -> TextReply:
 
 
 def timing_of(reply: TextReply, track: MachineTrack | None) -> TurnTiming:
-    """The figures a text reply has: TTFT, agent-side, and nothing of sound; and what the machine did while it was written."""
+    """The figures of a text reply: TTFT, agent-side figures, no sound, and the use of the machine meanwhile."""
     lost = of_call(track, reply.ttft_ms) if track is not None else None
     return TurnTiming(method=METHOD, spoken_end_ms=0.0, ttfa_ms=None, ttft_ms=reply.ttft_ms, contention=lost)
 
 
 def as_message(turn: Turn) -> Message:
-    """A turn as agents and endpoints are given it: words only, pause marks taken out."""
+    """A turn as a message for agents and endpoints: words only, without pause marks."""
     return Message("user" if turn.role == "seeker" else "assistant", without_pauses(turn.text))

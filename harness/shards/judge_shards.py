@@ -1,9 +1,9 @@
-"""Judging a run in parts: each shard puts its own questions, and all answers end in one store.
+"""Judging of a run in parts: each shard asks its own questions, and all answers end in one store.
 
-A question belongs to the shard that its key names, and the key holds everything that could change the answer; so the same
-question never falls to two shards, whoever deals them and in whatever order. A shard keeps its answers in a file of its own,
+A question belongs to the shard that its key gives, and the key contains everything that could change the answer; so the same
+question never belongs to two shards, on any machine and in any order. A shard stores its answers in a separate file,
 since machines that write one SQLite file over a network would damage it, and writes nothing else: neither rows nor checks.
-`harness judge RUN` then takes all answers in, puts what is left (the check, the canaries, a shard that failed), and writes the
+`harness judge RUN` then reads all answers, asks the rest (the check, the canaries, a shard that failed), and writes the
 rows as if it had asked alone.
 """
 
@@ -19,42 +19,42 @@ from harness.store.database import locked
 from harness.wording import command
 
 SHARDS: Final = "verdicts"
-"""In the run's folder: one folder a shard, with its answers."""
+"""Folder in the run's folder with one folder per shard, for its answers."""
 STORE: Final = "verdicts.sqlite"
 _NAME: Final = re.compile(r"[0-9]+-of-([0-9]+)")
 
 
 def folder_of(run: Path, shard: tuple[int, int]) -> Path:
-    """Where a shard keeps its answers.
+    """The folder for a shard's answers.
 
     Raises:
-        UserError: the run was dealt to another number of shards before.
+        UserError: the run was divided into another number of shards before.
     """
     number, of = shard
     for other in _folders(run):
         dealt = _NAME.fullmatch(other.name)
         if dealt is not None and int(dealt[1]) != of:
             raise UserError(
-                f"--shard {number}/{of}: {other} is of a judging in {dealt[1]} shards, and another dealing would ask twice; "
-                f"go on with N = {dealt[1]}, or take its answers in first with: {command('judge', run)}"
+                f"--shard {number}/{of}: {other} belongs to a judging in {dealt[1]} shards; another number would ask twice; "
+                f"continue with N = {dealt[1]}, or first read its answers with: {command('judge', run)}"
             )
     return run / SHARDS / f"{number}-of-{of}"
 
 
 def dealt_before(run: Path) -> int | None:
-    """To how many shards the judging was dealt whose answers are waiting; None where none are."""
+    """The number of shards of the judging whose answers are not read yet; None if there are none."""
     dealt = [_NAME.fullmatch(folder.name) for folder in _folders(run)]
     return next((int(match[1]) for match in dealt if match is not None), None)
 
 
 def falls_to(key: str, shard: tuple[int, int]) -> bool:
-    """Whether a shard puts the question with this key (hexadecimal, as evenly spread as SHA-256 is)."""
+    """True if the question with this key belongs to a shard (hexadecimal, as evenly spread as SHA-256)."""
     number, of = shard
     return int(key[:15], 16) % of == number - 1
 
 
 def take_in(run: Path, cache: VerdictCache) -> int:
-    """Take the answers of all shards into the run's own store; their files stay until that is done, and then go.
+    """Copy the answers of all shards into the run's own store, then delete their files.
 
     Raises:
         UserError: a shard is still being judged, or its file is damaged.
@@ -67,7 +67,7 @@ def take_in(run: Path, cache: VerdictCache) -> int:
                     added += cache.take_in(folder / STORE)
                 except sqlite3.DatabaseError as error:
                     raise UserError(
-                        f"{folder / STORE}: is damaged ({error}); remove it, and its questions are put again"
+                        f"{folder / STORE}: is damaged ({error}); remove it, and its questions are asked again"
                     ) from error
             for file in folder.iterdir():
                 file.unlink()

@@ -1,10 +1,10 @@
-"""Laying shards together: one run out of parts that were played on many machines, judged and ranked once.
+"""The merge of shards: one run made of parts that many machines played, to be judged and ranked once.
 
-Merging reads finished sessions and writes them where a whole run would have them, in a whole run's order, so that everything
-after the calls cannot tell the difference. It may be asked for again at any time, in any order, with more shards or the same:
-a session that is there is not copied twice. All that can be wrong is found before the first byte is written.
+Merging reads finished sessions and writes them in the places and the order of a whole run, so that everything
+after the calls is the same. It can be repeated at any time, in any order, with more shards or the same:
+an existing session is not copied again. All errors in the input are found before the first byte is written.
 
-What depends on a machine stays with it: every session says which machine played it, and each machine keeps its calibration,
+Data that depend on a machine stay with it: each session names the machine that played it, and each machine has its calibration,
 its pacing and its idle load.
 """
 
@@ -29,12 +29,12 @@ from harness.store.session import Session
 
 MB: Final = 1_000_000
 ONCE_BYTES: Final = 1_300_000
-"""The database and the report's page, as for any run (harness/run/disk_space.py)."""
+"""Bytes for the database and the report's page, as for any run (harness/run/disk_space.py)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of it. `left`: sessions of the plan that no shard holds, where that was allowed."""
+    """The result of a merge. `left`: number of the plan's sessions that no shard has, if that was allowed."""
 
     folder: Path
     sessions: int
@@ -45,7 +45,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A merge that was found to be sound."""
+    """A merge that has passed all checks."""
 
     manifest: RunManifest
     fleet: FleetEntry
@@ -53,22 +53,22 @@ class _Work:
     added: tuple[tuple[Part, Session], ...]
     sessions: int
     contexts: tuple[tuple[int, Context], ...]
-    """With their places in the run."""
+    """The sessions with their positions in the run."""
 
 
 def merge(
     folders: Sequence[Path], out: Path, progress: RunProgress, *, pool_machines: bool = False, allow_missing: bool = False
 ) -> Merged:
-    """Lay the shards in `folders` together in `out`: a new folder, or a run that some of them were merged into before.
+    """Merge the shards in `folders` into `out`: a new folder, or the run of an earlier merge of some of them.
 
     Args:
-        pool_machines: latencies of differing machines stand together.
-        allow_missing: go on without sessions that no shard has; a later merge adds them.
+        pool_machines: pool latencies of different machines.
+        allow_missing: continue without sessions that no shard has; a later merge adds them.
 
     Raises:
         UserError: shards of different plans, one that is missing or unfinished, a session that was played twice, another merge
-            at work, or `out` holds another run; nothing has been written.
-        StorageError: the disk has no room; what was copied is kept, and merging again goes on.
+            is running, or `out` holds another run; nothing has been written.
+        StorageError: the disk has no room; copied sessions stay, and merging again continues.
     """
     if not folders:
         raise UserError("harness merge: name the folders of the shards")
@@ -80,8 +80,8 @@ def merge(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"--out {out}: cannot be written ({error.strerror}); choose another path") from error
-        with locked(out), storage_named(out, lambda: "what was copied is kept; make room and merge again"):
-            # Looked at again, because another merge may have ended between the look and the lock.
+        with locked(out), storage_named(out, lambda: "copied sessions are saved; free some space and merge again"):
+            # Read again, because another merge may have ended before the lock was taken.
             work = _sound(parts, out, pool_machines, allow_missing)
             _lay_together(parts, work, out, progress)
     finally:
@@ -142,12 +142,12 @@ def _refuse_without_room(work: _Work, out: Path) -> None:
     if free < needed:
         raise StorageError(
             f"--out {out}: the merged run needs about {needed / MB:.1f} MB and {free / MB:.1f} MB are free; "
-            "make room, or choose another place with --out"
+            "free some space, or choose another place with --out"
         )
 
 
 def _lay_together(parts: Sequence[Part], work: _Work, out: Path, progress: RunProgress) -> None:
-    # Contexts and machines stand before the sessions that name them, so that a merge may be killed between any two of them.
+    # Contexts and machines are written before the sessions that name them, so that a merge may be killed between any two.
     if (out / DATABASE).exists():
         store = RunStore.open(out)
         store.set_manifest(work.manifest)
@@ -169,7 +169,7 @@ def _lay_together(parts: Sequence[Part], work: _Work, out: Path, progress: RunPr
 
 
 def keep_beside(part: Part, out: Path) -> None:
-    """The logs of a shard, and what was sampled of its machine, under its own name: clocks of two machines do not compare."""
+    """Copy a shard's logs and samples of its machine under its own name: clocks of two machines are not comparable."""
     target = out / "logs" / f"shard-{part.fleet.shard}-{part.machine}"
     target.mkdir(parents=True, exist_ok=True)
     for source in (part.store.telemetry_file, *sorted((part.folder / "logs").glob("*"))):

@@ -1,6 +1,6 @@
-"""What may be merged: shards of one plan, each session played once, none missing. Found before a byte is written.
+"""Checks of a merge, before a byte is written: shards of one plan, each session played once, none missing.
 
-A copy of a shard is the same shard. A shard that was played again is another result for the same question, and nobody may
+A copy of a shard is the same shard. A shard that was played again is another result for the same sessions, and nobody may
 choose between two results after seeing them; so it is refused, unless the first one failed and `--resume` would have played
 it again.
 """
@@ -30,15 +30,15 @@ class Part:
 
     @property
     def machine(self) -> str:
-        """The machine that played it, as sessions of the merged run name it."""
+        """The name in the merged run of the machine that played it."""
         return key_of(self.manifest)
 
 
 def read_parts(folders: Sequence[Path]) -> list[Part]:
-    """Every shard, in the order of their numbers.
+    """All shards, in the order of their numbers.
 
     Raises:
-        UserError: a folder is named twice, or holds no shard, or shards are of different plans.
+        UserError: a folder is named twice or has no shard, or the shards belong to different plans.
     """
     parts: list[Part] = []
     seen: set[Path] = set()
@@ -61,7 +61,7 @@ def read_part(folder: Path, *, to_resume: bool = False) -> Part:
     """One shard's folder.
 
     Args:
-        to_resume: sessions whose files are not there may stand in it.
+        to_resume: accept sessions without files.
 
     Raises:
         UserError: there is no shard in it.
@@ -71,21 +71,21 @@ def read_part(folder: Path, *, to_resume: bool = False) -> Part:
     if manifest.fleet is None or manifest.fleet.shard is None:
         store.close()
         whole = "was merged already" if manifest.fleet is not None else "was played as a whole run"
-        raise UserError(f"{folder}: is no shard, it {whole}; name folders that `harness run --shard` made")
+        raise UserError(f"{folder}: is not a shard, it {whole}; name folders that `harness run --shard` made")
     return Part(folder, store, manifest, manifest.fleet, tuple(store.sessions()))
 
 
 def refuse_another_plan(here: FleetEntry, folder: Path, other: Part) -> None:
-    """Raises UserError: names the first thing that differs between a run or shard in `folder` and `other`."""
+    """Check that a run or shard in `folder` and `other` have the same plan. Raises UserError with the first difference."""
     differs = here.plan.difference(other.fleet.plan, f"in {folder}", f"in {other.folder}")
     if differs is None and here.of != other.fleet.of:
-        differs = f"it is dealt to {here.of} shards in {folder} and to {other.fleet.of} in {other.folder}"
+        differs = f"it has {here.of} shards in {folder} and {other.fleet.of} in {other.folder}"
     if differs is not None:
-        raise UserError(f"{other.folder}: is of another plan than {folder}: {differs}; merge shards of one plan")
+        raise UserError(f"{other.folder}: belongs to another plan than {folder}: {differs}; merge shards of one plan")
 
 
 def chosen_sessions(parts: Sequence[Part], here: Mapping[str, Session], out: Path) -> dict[str, tuple[Part, Session]]:
-    """Session → the part that it is taken from. `here`: those that earlier merges took; of them only what a part has again.
+    """Session → the part that it is taken from. `here`: sessions of earlier merges, included only if a part has them too.
 
     Raises:
         UserError: a session was played twice.
@@ -116,19 +116,19 @@ def _refuse_twice(there: Session, machine: str, folder: Path, session: Session, 
 
 
 def _rank(session: Session, machine: str) -> tuple[bool, str, int]:
-    """A finished session stands for one that failed; of two that failed either may stand, but always the same."""
+    """The order of choice: a finished session before a failed one; of two that failed always the same one."""
     return session.status == "finished", machine, session.started_ns or 0
 
 
 def refuse_missing(parts: Sequence[Part], merged: FleetEntry, have: Mapping[str, Session]) -> None:
-    """Leave where the shards are not the whole run.
+    """Check that the shards are the whole run.
 
     Args:
-        merged: with the shards of this merge and of earlier ones.
-        have: all sessions that the merged run would hold.
+        merged: the entry with the shards of this merge and of earlier ones.
+        have: all sessions that the merged run would have.
 
     Raises:
-        UserError: names the first shard that is missing or unfinished, and how to play it.
+        UserError: they are not; names the first shard that is missing or unfinished, and the command to play it.
     """
     dealt = merged.dealt
     for number in range(1, merged.of + 1):
@@ -175,11 +175,11 @@ def sessions_of(plan: FixedPlan, contexts: Sequence[str]) -> list[str]:
 
 
 def how_to_play(plan: FixedPlan, plan_file: str, number: int, of: int) -> str:
-    """The command that plays one shard, as a shell takes it."""
+    """The command that plays one shard, quoted for a shell."""
     what = ["--plan", plan_file] if plan_file else plan.experiment.on_the_line()
     return command("run", *what, "--shard", f"{number}/{of}", "--out", "DIR")
 
 
 def go_on(folder: Path | str) -> str:
-    """The command that goes on with a shard in its folder, as a shell takes it."""
+    """The command that resumes a shard in its folder, quoted for a shell."""
     return command("run", "--resume", "--out", folder)

@@ -1,7 +1,7 @@
-"""The manifest of a run that is laid together from shards: what the plan says, and what every machine did.
+"""The manifest of a run merged from shards: the plan, and the entry of every machine.
 
-A pure function of the shards' manifests and of the merged manifest so far; the same whatever the order they come in. What a run
-quotes of its measurement is the largest error of any machine, because a reader cannot know which one a figure came from.
+A pure function of the shards' manifests and of the merged manifest so far; their order has no effect. As its error the run
+quotes the largest of any machine, because a reader cannot know which machine a figure came from.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from harness.store.manifest import RunManifest
 
 
 def key_of(manifest: RunManifest) -> str:
-    """The machine that played a shard, as sessions of the merged run name it."""
+    """The name in the merged run of the machine that played a shard."""
     return machine_key(manifest.machine_id, manifest.machine)
 
 
 def merged_manifest(shards: Sequence[RunManifest], before: RunManifest | None, *, pool_machines: bool) -> RunManifest:
-    """The manifest of `shards` laid together with what was merged `before`. All are of one plan."""
+    """The manifest of `shards` merged with what was merged `before`. All belong to one plan."""
     every = sorted([*shards, *([before] if before is not None else [])], key=lambda m: (m.created, m.machine_id))
     first = every[0]
     assert first.fleet is not None
@@ -73,7 +73,7 @@ def _enter(machines: dict[str, MachineEntry], shard: RunManifest) -> None:
 
 
 def _calibration(parts: Sequence[PartEntry]) -> tuple[dict[str, float | str | None] | None, str]:
-    """What holds on every machine: the calibration with the largest error; none where one machine has none."""
+    """The calibration that is valid for all machines, the one with the largest error; None if one machine has none."""
     found = [(error.within_ms, part.calibration) for part in parts if (error := onset_error(part.calibration)) is not None]
     if len(found) < len(parts):
         reasons = dict.fromkeys(part.not_calibrated for part in parts if part.not_calibrated)

@@ -1,12 +1,12 @@
-"""Dealing the contexts of a run to its shards, so that every shard is a small picture of the whole.
+"""The division of a run's contexts into shards, so that each shard is a small image of the whole.
 
-A context goes to one shard with all its agents, conditions and repeats: comparisons are between replies of one machine and
-one hour, as they are in a run that is not dealt. Contexts are dealt by subset and emotion, the longest first, each to the
+A context is in one shard with all its agents, conditions and repeats: comparisons are between replies of one machine and
+one hour, as in an undivided run. Contexts are assigned by subset and emotion, the longest first, each to the
 shard that has the fewest of that kind, and among those to the one that has the fewest words to speak so far (longest-first
 list scheduling: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17, 1969). Then contexts are
-exchanged between the shard with the most words and others, for as long as that brings the two closer: dealt by kind alone, one
+exchanged between the shard with the most words and others, as long as that brings the two closer: assigned by kind alone, one
 of seven shards of the open pack had twice the words of another. No two shards ever differ by more than one context in any kind
-or subset. Nothing is drawn: the same plan is dealt the same way on every machine.
+or subset. Nothing is random: the same plan is divided the same way on every machine.
 """
 
 import re
@@ -20,7 +20,7 @@ from harness.scenarios.context import Context
 from harness.scenarios.spoken import spoken_indices
 
 MOST_EXCHANGES: Final = 10_000
-"""Each brings two shards closer, so they end by themselves; the packs that ship need under fifty."""
+"""Most exchanges. Each brings two shards closer, so they end by themselves; the shipped packs need under fifty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Share:
     """The part of a run that is played here."""
 
     shard: tuple[int, int] | None = None
-    """(which, of how many), from 1; None for the whole run."""
+    """(number, of), from 1; None for the whole run."""
     plan_file: str = ""
-    """The file that the plan was read from, for whoever is told how to play another shard."""
+    """The file of the plan, for messages on how to play another shard."""
     elsewhere: frozenset[str] = frozenset()
-    """Ids of sessions that are finished and kept in another place, so that they are not played here."""
+    """Ids of sessions that are finished and stored elsewhere, so that they are not played here."""
 
 
 WHOLE: Final = Share()
@@ -42,7 +42,7 @@ def parse_shard(text: str) -> tuple[int, int]:
     """`2/4` as (2, 4).
 
     Raises:
-        UserError: is not of that form, or there is no such shard.
+        UserError: the text has another form, or there is no such shard.
     """
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     number, of = map(int, match.groups()) if match else (0, 0)
@@ -58,7 +58,7 @@ def deal(contexts: Sequence[Context], of: int, mode: str) -> tuple[tuple[Context
         UserError: there are fewer contexts than shards.
     """
     if of > len(contexts):
-        raise UserError(f"--shard I/{of}: the run has {len(contexts)} contexts; deal it to at most {len(contexts)} shards")
+        raise UserError(f"--shard I/{of}: the run has {len(contexts)} contexts; use at most {len(contexts)} shards")
     hands = _Hands(contexts, of, {context.id: _words(context, mode) for context in contexts})
     hands.deal()
     hands.exchange()
@@ -67,7 +67,7 @@ def deal(contexts: Sequence[Context], of: int, mode: str) -> tuple[tuple[Context
 
 @dataclass
 class _Hands:
-    """Which shard has which context, and how much of everything each has."""
+    """The contexts of each shard during the division, with their counts by kind and their words."""
 
     contexts: Sequence[Context]
     of: int
@@ -106,7 +106,7 @@ class _Hands:
             self._swap(*found, hands)
 
     def _best(self, heavy: Sequence[Context], light: Sequence[Context]) -> tuple[Context, Context] | None:
-        """The exchange that brings two shards closest; None where none brings them closer."""
+        """The exchange that brings two shards closest; None if none brings them closer."""
         if not heavy or not light:
             return None
         gap = self.spoken[self.shard[heavy[0].id]] - self.spoken[self.shard[light[0].id]]
@@ -119,7 +119,7 @@ class _Hands:
         return min(fair)[3:] if fair else None
 
     def _stays_even(self, x: Context, y: Context) -> bool:
-        """Whether no kind is dealt less evenly once x and y have changed places."""
+        """True if every kind is spread as evenly after an exchange of x and y."""
         if _kind(x) == _kind(y):
             return True
         a, b = self.shard[x.id], self.shard[y.id]

@@ -1,1 +1,1 @@
-"""Traces in OpenTelemetry's form: spans received from agents, and a run's own spans exported."""
+"""OpenTelemetry traces: spans received from agents, and the export of a run's own spans."""

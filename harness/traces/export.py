@@ -1,11 +1,11 @@
-"""A run as spans (OpenTelemetry), so that it stands in the tool in which its user already looks at the agent's own traces.
+"""A run as OpenTelemetry spans, for the tool in which its user already views the agent's own traces.
 
-One trace a call: the call, in it each turn of the caller and each wait for an answer, and in the wait the stages of its
-waterfall. Nothing that was said is in them, only names, times and figures. Identifiers are made from the run's and the
+Each call is one trace: the call, in it each turn of the caller and each wait for an answer, and in the wait the stages of its
+waterfall. They contain no spoken text, only names, times and figures. Identifiers are made from the run's and the
 session's names, so exporting twice gives the same spans and no second copy.
 
-Recordings hold the monotonic clock alone. It is laid on the wall clock by the manifest's date at the first call: within a
-call and between calls times are exact, their date is good to the minutes that loading the agents took. Pure but for reading the
+Recordings have only the monotonic clock. The manifest's date maps it to the wall clock at the first call: within a
+call and between calls times are exact; their date is off by the minutes of loading the agents. Pure except for reading the
 store.
 
 Source: OTLP 1 (`opentelemetry.proto.trace.v1`).
@@ -35,7 +35,7 @@ _FIGURES: Final[Mapping[str, Callable[[TurnTiming], float | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunSpan:
-    """One span, on the wall clock. `parent` is the id of the span around it; empty for a call."""
+    """One span, in wall-clock time. `parent` is the id of the enclosing span; empty for a call."""
 
     trace: bytes
     id: bytes
@@ -47,7 +47,7 @@ class RunSpan:
 
 
 def spans_of(store: RunStore) -> list[RunSpan]:
-    """The spans of every call of a run that was recorded, in order.
+    """The spans of all recorded calls of a run, in order.
 
     Raises:
         UserError: a recording cannot be read.

@@ -1,10 +1,10 @@
-"""Spans of the agents that the harness starts: an OTLP receiver over HTTP and gRPC, on this machine alone.
+"""A receiver (OTLP over HTTP and gRPC, this machine only) for spans of the agents that the harness starts.
 
-Agents that are traced already say when their model was asked and when it answered. They are told where to send that by the
-usual environment variables (OpenTelemetry's specification of the OTLP exporter), each agent to an address of its own, so that
-spans need no guess whose they are (over gRPC, which has no room for that, by a header). Of a span only its name, its times and
-a handful of numbers are kept: attributes hold prompts and replies, which belong in no file of a run. Spans carry wall-clock
-time, which is turned into the monotonic clock's as they are read: exact on one machine, as long as nobody sets its clock.
+The spans of traced agents contain the times of requests to their model and of its answers. Agents get the address from the
+usual environment variables (OpenTelemetry's specification of the OTLP exporter), a separate one for each agent, so that
+the agent of a span is certain (over gRPC, whose path has no room for a name, by a header). Of a span only its name, times and
+a few numbers are stored: attributes contain prompts and replies, which belong in no file of a run. Spans have wall-clock
+time, which is converted to the monotonic clock on receipt: exact on one machine, as long as nobody sets its clock.
 """
 
 import logging
@@ -25,11 +25,11 @@ from harness.traces.receiver_grpc import GrpcSpans, begins_as_http2, handed_on
 _log = logging.getLogger(__name__)
 
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of one message, unpacked: an exporter sends at most 512 spans at a time."""
+"""Most bytes of one message, decompressed: an exporter sends at most 512 spans at a time."""
 MOST_SPANS: Final = 200_000
-"""Of one agent in a run; later ones are passed over."""
+"""Most spans of one agent in a run; later ones are ignored."""
 _DELAY_MS: Final = 500
-"""How often exporters are asked to send; a call is over 2 s after the last word, so that its spans are there by then."""
+"""Interval at which exporters send; a call lasts 2 s beyond the last word, so its spans arrive before its end."""
 _PATH: Final = "/agents/"
 
 
@@ -39,10 +39,10 @@ class _Received:
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
 
     def take(self, agent: str, message: bytes) -> None:
-        """Keep the spans of one message.
+        """Store the spans of one message.
 
         Raises:
-            ValueError: it is none.
+        ValueError: the message is not OTLP.
         """
         found = read_spans(message)
         with self.lock:
@@ -51,7 +51,7 @@ class _Received:
 
 
 class _Server(ThreadingHTTPServer):
-    """HTTP/1.1 is answered here; a connection that begins as HTTP/2 is carried to the gRPC server, where there is one."""
+    """A server that answers HTTP/1.1 and forwards HTTP/2 connections to the gRPC server, if there is one."""
 
     daemon_threads = True
     grpc: GrpcSpans | None = None
@@ -69,7 +69,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class SpanReceiver:
-    """Listens while it is open; what it has received stays."""
+    """The receiver of spans. It listens while it is open; received spans remain available afterwards."""
 
     def __init__(self) -> None:
         self._received = _Received()
@@ -97,7 +97,7 @@ class SpanReceiver:
                 server.grpc.close()
 
     def environment(self, agent: str) -> dict[str, str]:
-        """What tells an agent where its spans go."""
+        """The environment variables with which an agent sends its spans here."""
         if self._server is None:
             return {}
         return {
@@ -109,7 +109,7 @@ class SpanReceiver:
         }
 
     def between(self, agent: str, from_ns: int, until_ns: int) -> tuple[Span, ...]:
-        """The spans of an agent that began in a stretch of the monotonic clock, as far as they have come."""
+        """The spans of an agent that began in this interval of the monotonic clock and have arrived."""
         with self._received.lock:
             found = [span for span in self._received.spans.get(agent, ()) if from_ns <= span.start_ns <= until_ns]
         return tuple(sorted(found, key=lambda span: span.start_ns))
@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
     into: _Received
 
     def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
+        """Print nothing on the terminal."""
 
     def do_POST(self) -> None:
         try:
@@ -140,11 +140,11 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self._answer(200)
         else:
-            # Metrics and logs are taken and dropped; JSON was not asked for.
+            # Metrics and logs are accepted and dropped; JSON was not requested.
             self._answer(200 if signal in ("metrics", "logs") else 415 if signal else 404)
 
     def _place(self) -> tuple[str, str]:
-        """Which agent, and what it sends: `/agents/NAME/v1/traces`."""
+        """The agent and its kind of signal, from the path `/agents/NAME/v1/traces`."""
         parts = self.path.split("?")[0].split("/")
         if len(parts) == 5 and parts[1] == "agents" and parts[3] == "v1":
             return unquote(parts[2]), parts[4]
@@ -161,7 +161,7 @@ def read_spans(message: bytes, now_ns: int | None = None) -> list[Span]:
     """The spans of one `ExportTraceServiceRequest`, on the monotonic clock.
 
     Raises:
-        ValueError: it is none.
+    ValueError: the message is not one.
     """
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest

@@ -1,11 +1,11 @@
-"""Spans over gRPC, for agents whose exporter speaks that and not HTTP: OTLP's other door, on the same port.
+"""The receiver's gRPC server, on the same port, for agents whose exporter uses gRPC instead of HTTP.
 
-Both of OpenTelemetry's exporters read the same variable for where to send, and an agent does not say beforehand which it has.
-So one address has to serve both: a connection that begins as HTTP/2 is handed on to the server here (`handed_on`), any other is
-HTTP/1.1 and stays with `harness.traces.receiver`. gRPC has no room for the agent's name in its path; it comes as a header,
+Both of OpenTelemetry's exporters read their address from the same variable, and nobody knows beforehand which one an agent has.
+So one address has to serve both: a connection that begins as HTTP/2 is forwarded to this server (`handed_on`), any other is
+HTTP/1.1 and stays with `harness.traces.receiver`. A gRPC path has no room for the agent's name; it is sent as a header,
 which the exporters take from the environment too.
 
-grpcio comes with the extra `traces`; without it, agents that export over gRPC are not heard, and nothing else changes.
+grpcio is in the extra `traces`; without it, spans over gRPC are not received, and nothing else changes.
 """
 
 import contextlib
@@ -21,21 +21,21 @@ _SERVICE: Final = "opentelemetry.proto.collector.trace.v1.TraceService"
 _METHOD: Final = "Export"
 EXPORT: Final = f"/{_SERVICE}/{_METHOD}"
 PREFACE: Final = b"PRI * HTTP/2.0"
-"""How every HTTP/2 connection begins whose client knows beforehand that it is one (RFC 9113, section 3.4)."""
+"""First bytes of an HTTP/2 connection whose client knows beforehand that it is one (RFC 9113, section 3.4)."""
 _WORKERS: Final = 4
 _CHUNK: Final = 65_536
 
 Take = Callable[[str, bytes], None]
-"""Given the agent's name and one message; raises ValueError where it is none."""
+"""Called with the agent's name and one message; raises ValueError if the message is not OTLP."""
 
 
 def available() -> bool:
-    """Whether gRPC can be served."""
+    """True if grpcio is installed."""
     return find_spec("grpc") is not None
 
 
 class GrpcSpans:
-    """A gRPC server on a port of its own on this machine."""
+    """A gRPC server on a separate port of this machine."""
 
     def __init__(self, take: Take, most_bytes: int) -> None:
         import grpc
@@ -46,7 +46,7 @@ class GrpcSpans:
                 take(str(named.get(AGENT_HEADER, "")), message)
             except ValueError as error:
                 context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-            # An empty ExportTraceServiceResponse: everything was taken.
+            # An empty ExportTraceServiceResponse means that everything was accepted.
             return b""
 
         methods = {_METHOD: grpc.unary_unary_rpc_method_handler(export)}
@@ -58,12 +58,12 @@ class GrpcSpans:
         self._server.start()
 
     def close(self) -> None:
-        """Stop, without waiting for who still sends."""
+        """Stop, without waiting for clients that still send."""
         self._server.stop(None)
 
 
 def begins_as_http2(connection: socket.socket, timeout_s: float = 5.0) -> bool:
-    """Whether a client speaks HTTP/2, from its first bytes, which stay unread."""
+    """True if a client speaks HTTP/2, by its first bytes, which stay unread."""
     connection.settimeout(timeout_s)
     try:
         return connection.recv(len(PREFACE), socket.MSG_PEEK) == PREFACE
@@ -74,7 +74,7 @@ def begins_as_http2(connection: socket.socket, timeout_s: float = 5.0) -> bool:
 
 
 def handed_on(client: socket.socket, port: int) -> None:
-    """Carry a connection to and from a port of this machine, until either side ends it."""
+    """Forward a connection to a port of this machine, in both directions, until either side ends it."""
     with socket.create_connection(("127.0.0.1", port)) as server:
         back = threading.Thread(target=_carry, args=(server, client), name="spans-back", daemon=True)
         back.start()

@@ -1,1 +1,1 @@
-"""Verdicts of a run: judges asked, strategies labelled, people's votes taken in."""
+"""Verdicts on a run: from judges and from people's votes, and labels of strategies."""

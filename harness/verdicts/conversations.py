@@ -1,7 +1,7 @@
-"""The conversation that a replayed session really was: the caller's turns as written, the agent's replies as heard.
+"""The real conversation of a replayed session: the caller's turns as written, the agent's replies as heard.
 
-In replay an agent answers its own earlier replies, not those of the pack. Judged before the pack's history, a good answer to
-what was really said would look like a bad one to what was not. So each side is judged with the history it had.
+In replay an agent continues its own earlier replies, not those of the pack. Judged with the pack's history, a good answer to
+the real conversation would seem a bad one. So each side is judged with the history that it had.
 """
 
 from itertools import pairwise
@@ -11,11 +11,11 @@ from harness.scenarios.spoken import spoken_indices
 from harness.store.session import Session
 
 NOTHING_HEARD = "…"
-"""In place of a reply in which the transcriber found no words."""
+"""Text for a reply in which the transcriber found no words."""
 
 
 def conversation_of(session: Session, context: Context) -> tuple[Turn, ...] | None:
-    """The turns up to the last one spoken; None where the context's own are what the agent was given, or nothing was heard."""
+    """The turns up to the last one spoken; None if the agent had the context's own history, or nothing was heard."""
     if session.key.mode != "replay" or session.heard_words is None:
         return None
     indices = spoken_indices(context, session.key.mode)

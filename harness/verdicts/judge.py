@@ -1,14 +1,14 @@
-"""Judging a finished run: every judge first proves itself on pairs with known answers, then judges what was heard.
+"""Judging of a finished run: each judge is first checked on pairs with known answers, then judges the replies as heard.
 
-Each condition is judged apart and rated on a board of its own; repeats are batches of their own, whose rows are replicates of
-their context. Silence is a reply too, and the worst one: where an agent said nothing or failed, the other side wins by a
-rule that stands in the rows under its own name, so that an agent cannot gain by keeping quiet where it would have answered
+Each condition is judged separately and has its own board; repeats are separate batches, whose rows are replicates of
+their context. Silence is a reply too, and the worst one: if an agent said nothing or failed, the other side wins by a
+rule that has its own name in the rows, so that an agent cannot gain by silence where it would have answered
 badly.
 
-A recording without a text is played for its timing alone: nobody wrote down what was answered, so nothing is judged.
+A recording without a text is played for its timing alone: the text to which the agent replied is unknown, so nothing is judged.
 
-A session that no judge could be shown, or that a judge's program broke on every time, is a failure of this step: it is named
-and kept, it is neither won nor lost, and judging again mends it.
+A session that cannot be shown to a judge, or on which a judge's program always failed, is a failure of this step: it is listed
+and stored, counts neither as won nor as lost, and can be judged again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,71 +51,71 @@ from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
 
-"""As the only judge: replies are played and timed, and nothing is said about their quality."""
+"""Name for no judge: replies are played and timed, but not rated."""
 CANARIES = 4
-"""Questions with known answers mixed into every batch; a judge that guesses gets all four right once in sixteen."""
+"""Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
 VERDICTS = "verdicts.sqlite"
-"""In the run's folder: every answer of every judge, so that none is asked for twice."""
+"""File in the run's folder with every answer of every judge, so that no question is asked twice."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunJudging:
-    """Who judges, what they read, and how much is asked."""
+    """The judges of a run, the text that they read, and the number of questions."""
 
     judges: tuple[str, ...] = (DEFAULT_JUDGE,)
     seed: int = 1
     presentation: Presentation = HEARD
     design: Design = field(default_factory=Design)
     until: Goal | None = None
-    """End early once this is told apart."""
+    """Stop early once the intervals of this goal separate."""
     keep_excluded: bool = False
-    """Ask judges too that got half or more of the pairs with known answers wrong."""
+    """Also ask judges that got half or more of the pairs with known answers wrong."""
     shard: tuple[int, int] | None = None
-    """(which, of how many): put only the questions of this part."""
+    """(number, of): ask only the questions of this part."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What is judged together: one condition and one repeat of it, in which a context has one reply of each agent."""
+    """The replies judged together: one repeat of one condition, in which a context has one reply of each agent."""
 
     condition: str
     replicate: int
     competing: tuple[Completion, ...]
     sessions: Mapping[tuple[str, str], str]
-    """(context, agent) → the session whose reply that is."""
+    """(context, agent) → the session of the reply."""
     unfit: tuple[StepFailure, ...] = ()
-    """Sessions that could not be laid out for a judge."""
+    """Sessions that cannot be shown to a judge."""
 
 
 def load_judges(names: Sequence[str]) -> tuple[str, ...]:
-    """The judges' ids, so that a misspelt name is found before the first call and not after the last.
+    """The judges' ids, so that a misspelt name is found before the first call instead of after the last.
 
     Raises:
         UserError: an unknown judge or a malformed judge file.
     """
     if NO_JUDGE in names:
         if len(names) > 1:
-            raise UserError(f"--judge {NO_JUDGE}: stands alone; leave out the others, or leave it out")
+            raise UserError(f"--judge {NO_JUDGE}: cannot be combined with other judges; leave out one or the others")
         return ()
     return tuple(load_judge_settings(name).id for name in names)
 
 
 def validations_folder() -> Path:
-    """Where checks of judges against people's ratings are kept on this machine."""
+    """The folder for checks of judges against people's ratings on this machine."""
     return cache_folder() / "judges"
 
 
 async def check_against_people(
     names: Sequence[str], labels: PeoplesLabels, seed: int, progress: RunProgress
 ) -> list[PeopleCheck]:
-    """Hold each judge against people's ratings; kept for later runs by the same judge on this machine.
+    """Compare each judge with people's ratings; the result is stored for later runs with the same judge on this machine.
 
-    Answers of a check that is under way are kept too, so that one that was killed asks again only what was on its way.
+    Answers are stored during the check, so that after a kill only the open questions are asked again.
     """
     checks = []
     for name in names:
         judge = open_judge(name, weights_for(name, progress))
-        progress.phase(f"Holding the judge against people ({judge.id})")
+        progress.phase(f"Comparing the judge with people ({judge.id})")
         under_way = validations_folder() / f"{judge.fingerprint}-{labels.sha256[:16]}.answers.sqlite"
         check = await check_against(
             judge, labels, seed, lambda done, total, _: progress.count(done, total), under_way=under_way
@@ -132,13 +132,13 @@ def _forget(answers: Path) -> None:
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
-    """Only put the judges through pairs with known answers, all of them anew; kept with the run, where there is one."""
+    """Check the judges anew on pairs with known answers, without judging; the result is stored in the run, if any."""
     with VerdictCache() as nothing_kept:
         return [await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept) for name in names]
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
-    """What judging the run would ask and cost, without asking."""
+    """The number and the cost of the questions for judging the run, without asking them."""
     contexts, batches = store.contexts(), _batches(store, how.presentation)
     early = how.until is not None
 
@@ -150,10 +150,10 @@ def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
 
 
 async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
-    """Check the judges, have them judge the run together, keep their rows. Verdicts of judges not named here stay.
+    """Check the judges, let them judge the run, and store their rows. Verdicts of other judges stay.
 
-    What was answered before, be it in a judging that was killed, is not asked again. Sessions that could not be judged are
-    kept as failures of this step.
+    Questions answered before, even in a judging that was killed, are not asked again. Sessions that could not be judged are
+    stored as failures of this step.
     """
     if not load_judges(how.judges):
         return []
@@ -163,7 +163,7 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
         return []
     with VerdictCache(store.folder / VERDICTS) as cache:
         if taken := take_in(store.folder, cache):
-            progress.note(f"{taken} answers of shards taken in")
+            progress.note(f"{taken} answers of shards added")
         judges = await _judges_that_count(store, how, progress, cache)
         if not judges:
             return []
@@ -175,10 +175,10 @@ async def judge_run(store: RunStore, how: RunJudging, progress: RunProgress) -> 
 
 
 async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -> list[JudgingOutcome]:
-    """Put the questions of one shard and keep the answers in its own file; nothing else of the run is written.
+    """Ask the questions of one shard and store the answers in its own file; nothing else of the run is written.
 
     Raises:
-        UserError: the run was dealt otherwise before, or this shard is being judged by another process.
+        UserError: the run was divided differently before, or another process is judging this shard.
     """
     shard = how.shard
     if shard is None or not load_judges(how.judges):
@@ -230,7 +230,7 @@ async def _ask(
 ) -> list[JudgingOutcome]:
     """The batches of one condition, each by all judges, so that a pair of one judge's own family can be left to the others.
 
-    The rule for ending early looks at the first repeat, whose contexts are independent; once it has told apart what was asked,
+    The rule for stopping early uses the first repeat, whose contexts are independent; once the goal's intervals separate,
     the further repeats are not judged.
     """
     condition = batches[0].condition
@@ -267,10 +267,10 @@ async def _ask(
 
 
 def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, progress: RunProgress) -> None:
-    """Write down which sessions of a batch could not be judged, and that the others could.
+    """Store which sessions of a batch could not be judged, and that the others could.
 
-    A question has two sides, and a judge that breaks on it does not say on which. So the session is named that has no verdict
-    at all; a side that was judged against another is not at fault, and the one question is missing by name.
+    A question has two sides, and a judge that fails on it does not say on which. So a session has failed if it has no verdict
+    at all; a side that was judged against another is not at fault, and only that question is listed as missing.
     """
     judged = {(r.context, system) for r in outcome.judgments for system in (r.system_a, r.system_b)}
     broken = {
@@ -292,9 +292,9 @@ def _keep_failures(store: RunStore, batch: _Batch, outcome: JudgingOutcome, prog
 
 
 def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
-    """Every condition is judged apart, so that a reply over a bad line is never set against one over a good line.
+    """The batches of a run. Conditions are separate: a reply over a bad line is never compared with one over a good line.
 
-    None where no agent answered anywhere: references alone are no contest.
+    Empty if no agent answered anywhere: references alone need no comparison.
     """
     selection = Selection(store)
     references = reference_completions(store.contexts())
@@ -312,20 +312,20 @@ def _batches(store: RunStore, presentation: Presentation) -> list[_Batch]:
 
 def _why_nothing(contexts: Sequence[Context]) -> str:
     if contexts and all(context.timing_alone for context in contexts):
-        return "The callers are recordings without texts: they are timed, and nothing is judged."
+        return "The callers are recordings without texts: they are timed and not judged."
     return "Nothing was answered, so there is nothing to judge."
 
 
 def competitors(selection: Selection, condition: str, replicate: int, presentation: Presentation) -> list[Completion]:
-    """What the agents' sessions of one condition and repeat put up: their replies, and what was lost. A replayed reply comes
-    with the conversation that it really answers; a session that cannot be laid out is left out."""
+    """The agents' replies in one condition and repeat, with those that were lost. A replayed reply comes
+    with the conversation that it really answers; a session that cannot be shown to a judge is left out."""
     return _put_up(selection, condition, replicate, presentation)[0]
 
 
 def _put_up(
     selection: Selection, condition: str, replicate: int, presentation: Presentation
 ) -> tuple[list[Completion], dict[tuple[str, str], str], list[StepFailure]]:
-    """Replies, the sessions they are from by (context, agent), and the sessions that cannot be laid out for a judge."""
+    """The replies, their sessions by (context, agent), and the sessions that cannot be shown to a judge."""
     contexts = {context.id: context for context in selection.store.contexts()}
     families = {agent.name: agent.family for agent in selection.manifest.agents}
     competing: list[Completion] = []
@@ -368,7 +368,7 @@ async def _check(
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
-    """How far what judges read as heard is from what was written, for each agent; None where one of the two is unknown."""
+    """The word error rate between each agent's written replies and the transcripts that judges read; None if one is unknown."""
     selection = Selection(store)
     several = len(selection.conditions) > 1
     return {
@@ -379,7 +379,7 @@ def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:
 
 
 def weights_for(name: str, progress: RunProgress) -> Mapping[str, Path]:
-    """What a judge needs on disk, brought if need be; nothing for one behind an endpoint."""
+    """The paths of a judge's weights, downloaded if necessary; empty for a judge behind an endpoint."""
     needed = weights_of(load_judge_settings(name))
     if not needed:
         return {}

@@ -1,7 +1,7 @@
-"""Labelling a run's replies, or a file's: by a judge behind an endpoint, and by people who say how good that judge is.
+"""Labels for the replies of a run or a file: by a judge behind an endpoint, and by people, to measure that judge.
 
-Labels are kept a reply at a time, so that a stopped labelling goes on where it was. A judge's quality as a labeller is
-"not measured here" until two people's labels of a sample stand beside it.
+Labels are saved after each reply, so that a stopped labelling can be continued. A judge's quality as a labeller is
+"not measured here" until two people have labelled a sample too.
 """
 
 import asyncio
@@ -36,16 +36,16 @@ from harness.verdicts.judge import competitors
 
 FOLDER = "labels"
 REPORTED = "strategies.jsonl"
-"""In a run's folder: the labels that its report shows, the last that were made."""
+"""File in a run's folder with the labels for its report, the latest ones."""
 LONGEST_ANSWER_TOKENS = 2_000
-"""Fifteen marks with quotations take about a thousand tokens."""
+"""Most tokens of an answer: fifteen marks with quotations take about a thousand."""
 _KEY = TypeAdapter(dict[int, tuple[str, str]])
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What is labelled, and where labels go. `run` is None for a file of completions."""
+    """The replies to label, and the folder for labels. `run` is None for a file of completions."""
 
     contexts: tuple[Context, ...]
     completions: tuple[Completion, ...]
@@ -60,7 +60,7 @@ def material(target: Path, pack: str, presentation: Presentation, condition: str
     file of completions.
 
     Raises:
-        UserError: nothing there, or a bad file or pack.
+        UserError: there is nothing to label, or the file or pack is wrong.
     """
     if target.is_dir():
         store = RunStore.open(target)
@@ -79,10 +79,10 @@ def material(target: Path, pack: str, presentation: Presentation, condition: str
 
 
 def labelling_judge(name: str) -> JudgeSettings:
-    """A judge that can label.
+    """The settings of a judge that can label.
 
     Raises:
-        UserError: no such judge, or one that cannot write.
+        UserError: the judge does not exist, or can only compare.
     """
     settings = load_judge_settings(name)
     if settings.runs_here or settings.api == "installed":
@@ -91,7 +91,7 @@ def labelling_judge(name: str) -> JudgeSettings:
 
 
 async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
-    """Label every reply not labelled yet by this judge; all its labels, and how many replies got no usable answer."""
+    """Label each reply that this judge has not labelled; returns all labels and the number of replies without usable answer."""
     path = _labels_path(found.folder, settings)
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
@@ -116,7 +116,7 @@ async def label_replies(found: Material, settings: JudgeSettings, progress: RunP
 
 
 def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:
-    """Give the run's report these labels in place of its earlier ones in this condition."""
+    """Replace the labels of this condition in the run's report."""
     path = run / REPORTED
     others = [x for x in read_labels(path) if x.condition != condition] if path.exists() else []
     path.write_text("".join(label.model_dump_json() + "\n" for label in (*others, *labels)), encoding="utf-8")
@@ -125,7 +125,7 @@ def _report(run: Path, condition: str, labels: Sequence[StrategyLabel]) -> None:
 async def code_reasons(
     rows: Sequence[Judgment], settings: JudgeSettings, folder: Path, progress: RunProgress
 ) -> tuple[float | None, int, int]:
-    """Code the reasons of verdicts by a judge: its κ with the rules, how many were coded, how many got no usable answer."""
+    """Code the reasons of verdicts by a judge; returns its κ with the rules and the numbers coded and without usable answer."""
     reasons = list(dict.fromkeys(row.rationale for row in rows if row.rationale.strip()))
     coded: dict[str, frozenset[str]] = {}
     progress.phase(f"Coding reasons ({settings.id}@{settings.version})", len(reasons))
@@ -146,7 +146,7 @@ def _write(path: Path, text: str) -> None:
 
 
 async def _all(items: Sequence[_T], one: Callable[[_T], Awaitable[None]], progress: RunProgress) -> int:
-    """Do each; how many failed. The endpoint's own gate bounds how many are asked at once."""
+    """Run `one` on each item; returns the number of failures. The endpoint's own gate limits simultaneous requests."""
     done = missing = 0
 
     async def each(item: _T) -> None:
@@ -163,10 +163,10 @@ async def _all(items: Sequence[_T], one: Callable[[_T], Awaitable[None]], progre
 
 
 def read_labels(path: Path) -> list[StrategyLabel]:
-    """Labels of one file; those of a reply whose fifteen are not all there are left out, so that it is labelled again.
+    """The labels of one file, without replies that lack some of the fifteen, so that these are labelled again.
 
     Raises:
-        UserError: a line is no label.
+        UserError: a line is not a label.
     """
     labels: dict[tuple[str, str, str], list[StrategyLabel]] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -179,7 +179,7 @@ def read_labels(path: Path) -> list[StrategyLabel]:
 
 
 def labels_by_judge(folder: Path) -> dict[str, list[StrategyLabel]]:
-    """Labeller → its labels, of every file in the folder."""
+    """Labeller → its labels, from all files in the folder."""
     found = {}
     for path in sorted(folder.glob("strategies.*.jsonl")):
         labels = read_labels(path)
@@ -189,13 +189,13 @@ def labels_by_judge(folder: Path) -> dict[str, list[StrategyLabel]]:
 
 
 def write_key(folder: Path, key: Mapping[int, tuple[str, str]]) -> None:
-    """Keep which item is which reply, away from the sheets."""
+    """Save the reply of each item in a file separate from the sheets."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "key.json").write_text(json.dumps({str(k): v for k, v in key.items()}) + "\n", encoding="utf-8")
 
 
 def read_key(folder: Path) -> dict[int, tuple[str, str]]:
-    """Which item is which reply.
+    """The reply of each item.
 
     Raises:
         UserError: no sample was exported.

@@ -1,7 +1,7 @@
-"""People's votes of a run: the files as they came, and the rows of those raters who count.
+"""People's votes on a run: the files as received, and the rows of the raters who count.
 
-The files stay in the run's folder untouched, and what counts is worked out anew from all of them each time. So an exclusion
-can be taken back, and a rater of two files is judged by both. Raters' names are kept apart from judges' by a prefix.
+The files stay in the run's folder unchanged, and the votes that count are computed from all of them each time. So an exclusion
+can be reversed, and a rater in two files is checked by both. A prefix separates raters' names from judges'.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ RATER_PREFIX = "votes/"
 
 @dataclass(frozen=True, slots=True)
 class CountedVotes:
-    """What the run now holds. `rows` are in the store; `presentations` names what was voted on."""
+    """The votes of a run. `rows` are in the store; `presentations` are those that were voted on."""
 
     raters: tuple[RaterQuality, ...]
     rows: tuple[Judgment, ...]
     votes: int
-    """Votes on file, without quality checks."""
+    """Number of votes on file, without quality checks."""
 
 
 def add_votes(store: RunStore, path: Path, presentation: Presentation, condition: str | None = None) -> None:
-    """Check a CSV of votes against the run and keep it there, in place of an earlier file of the same name.
+    """Check a CSV of votes against the run and store it there; it replaces an earlier file of the same name.
 
-    `condition`: of lines that name none; a run of one condition needs neither.
+    `condition`: for rows that name none; a run with one condition needs neither.
 
     Raises:
-        UserError: a bad file, or a vote on what the run does not hold; names file and line.
+        UserError: a bad file, or a vote on a reply that the run does not have; names file and line.
     """
     subset = {context.id: context.subset for context in store.contexts()}
     known = {agent.name for agent in store.manifest.agents}
@@ -65,7 +65,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
 
 
 def kept_votes(store: RunStore) -> list[Vote]:
-    """Every vote of every file that was added."""
+    """All votes of all files that were added."""
     return [
         Vote.model_validate_json(line)
         for path in sorted((store.folder / FOLDER).glob("*.jsonl"))
@@ -74,7 +74,7 @@ def kept_votes(store: RunStore) -> list[Vote]:
 
 
 def count_votes(store: RunStore, *, keep_excluded: bool = False) -> CountedVotes:
-    """Put the rows of the raters who count (or of all) in place of those that stood there."""
+    """Replace the run's rows of votes by those of the raters who count (or of all)."""
     votes = kept_votes(store)
     rows = [
         row.model_copy(update={"judge": RATER_PREFIX + row.judge}) for row in to_judgments(votes, keep_excluded=keep_excluded)

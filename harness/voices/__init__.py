@@ -1,1 +1,1 @@
-"""The sound of callers: a voice for each context, rendered, cut from recordings, and checked by ear."""
+"""The sound of callers: voices for contexts, rendered speech, cut recordings, and checks of the sound."""

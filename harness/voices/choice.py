@@ -1,12 +1,12 @@
-"""Which voice speaks for a context: the pack's wish, mapped to what this machine has.
+"""The voice of a context: the pack's wish, mapped to the voices of this machine.
 
-A pack names voices by character, not by file. A wish that cannot be met is given the default voice and noted in the
-manifest, because a conversation spoken by another voice is still a conversation, while a run that stops is nothing.
+A pack names voices by character, not by file. A wish that cannot be met gets the default voice and is noted in the
+manifest, because a conversation with another voice is still useful, while a stopped run is not.
 A turn with a recording is not rendered at all.
 
-The user's own voices file comes first, so that it can also give the names that ship to other voices. It is named by the
-environment and never taken from a pack: a pack is a stranger's, and a voice says which class is made and whose key it gets.
-Voices of other installed packages come last, so that none of them can take the place of a voice that ships.
+The user's own voices file comes first, so that it can also replace shipped voices. It is named by an
+environment variable and never taken from a pack: a pack is untrusted, and a voice names a class to create and a key for it.
+Voices of other installed packages come last, so that none of them can replace a shipped voice.
 """
 
 import os
@@ -34,52 +34,52 @@ from harness.scenarios.pack import Pack
 from harness.voices.rendering import Hibari, RenderJob, VoiceSource, open_voice, render_missing
 
 VOICES_FILE = "HEART_VOICES"
-"""The environment variable that names the user's voices file."""
+"""Environment variable with the path of the user's voices file."""
 
 
 @dataclass
 class Voices:
-    """Renders turns; loads each voice once."""
+    """The voices of one pack on this machine; each is loaded once."""
 
     pack: Pack
     cache: Path
     services: Mapping[str, ServiceVoice] = field(default_factory=dict)
     seed: int = 0
-    """Of who speaks for contexts that name nobody."""
+    """Seed for the voices of contexts that name none."""
     taken: Collection[str] = ()
-    """Weights that agents under test speak with; no caller has such a voice."""
+    """Weights of the agents' own voices; no caller uses them."""
     floor: FloorSettings = FLOOR
     installed: Collection[str] = ()
-    """Names of voices that other packages bring."""
+    """Names of voices from other packages."""
     _opened: dict[str, Voice] = field(default_factory=dict)
 
     def wish_of(self, context: Context) -> str:
-        """Who speaks for a context: whom its pack names, or who was drawn for it. The user's own voices are never redrawn."""
+        """The wish for a context: the voice that its pack names, or a drawn one. The user's own voices are never redrawn."""
         return context.voice if context.voice in self.services else cast(context.voice, context.id, self.seed, self.taken)
 
     def chosen(self, wish: str) -> str:
-        """The voice that speaks for a wish."""
+        """The name of the voice for a wish."""
         service = self.services.get(wish)
         if service:
             return f"{wish} ({service.service.rpartition('.')[2]})"
         return f"{wish} (installed)" if self._is_installed(wish) else caller_voice(wish)[0].name
 
     def knows(self, wish: str) -> bool:
-        """Whether the wish is met, and not only answered by the default voice."""
+        """True if the wish can be met; False if the default voice replaces it."""
         return wish in self.services or caller_voice(wish)[1] or self._is_installed(wish)
 
     def weight_of(self, wish: str) -> str | None:
-        """The weight that the voice of a wish needs from the model store; None for one that comes otherwise."""
+        """The weight in the model store for the voice of a wish; None for a voice that needs none."""
         if wish in self.services or self._is_installed(wish):
             return None
         weight = caller_voice(wish)[0].weight
         return weight if weight != HIBARI else None
 
     def render(self, turn: Turn, wish: str) -> RenderedTurn:
-        """One turn as sound: its recording, or rendered (from the cache if it was spoken before).
+        """The sound of one turn: its recording, or rendered speech (from the cache if it was rendered before).
 
         Raises:
-            UserError: the voice cannot be had, or the turn cannot be spoken.
+            UserError: the voice is not available, or the turn cannot be rendered.
         """
         recording = self.pack.recording_of(turn)
         try:
@@ -94,10 +94,10 @@ class Voices:
             raise UserError(str(error)) from error
 
     def prepare(self, wanted: Sequence[tuple[Turn, str]], step: Callable[[], None]) -> None:
-        """Render every turn of (turn, wish) that is not kept yet, on all cores; `step` is called once for each of them.
+        """Render each (turn, wish) that is not in the cache yet, on all cores; `step` is called once for each.
 
         Raises:
-            UserError: the voice cannot be had, or a turn cannot be spoken.
+            UserError: the voice is not available, or a turn cannot be rendered.
         """
         jobs = []
         for turn, wish in wanted:
@@ -123,8 +123,8 @@ class Voices:
 
 
 def open_voices(pack: Pack, seed: int = 0, taken: Collection[str] = ()) -> Voices:
-    """The voices of this machine for one pack. `seed` is of who speaks where the pack names nobody, `taken` are the weights
-    that agents under test speak with.
+    """The voices of this machine for one pack. `seed` draws voices for contexts that name none, `taken` are the weights of
+    the agents' own voices.
 
     Raises:
         UserError: the user's voices file is malformed.

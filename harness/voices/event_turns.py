@@ -1,8 +1,8 @@
-"""The sound of each event as a call plays it, rendered before any call as the caller's turns are.
+"""The sound of each event, rendered before any call like the caller's turns.
 
-Backchannels are in the caller's own voice: they come from the one who listens. The second voice is another person in the room:
-never the caller's voice, of the other sex where that is known, and never one that an agent of the run has. It is fainter,
-because that person speaks from further away, and says what is plainly meant for somebody else.
+Backchannels are in the caller's own voice, because the caller is the listener. The second voice is another person in the room:
+never the caller's voice, of the other sex if that is known, and never the voice of an agent in the run. It is fainter,
+because that person is further away, and its words are plainly meant for somebody else.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ WORDS: Mapping[EventName, str] = {
     "second-voice": "Is anyone else hungry? I could make some toast.",
     "interruption": "Sorry, wait. <pause 250> Can I say something?",
 }
-"""The spelling "mm-hm" is read out as letters by synthesisers."""
+"""Spelling of the backchannel; synthesisers read "mm-hm" as letters."""
 SECOND_VOICE_DB = -10.0
-"""A choice: about three times as far from the microphone as the caller (6 dB for each doubling)."""
+"""Level of the second voice. A choice: about three times as far from the microphone as the caller (6 dB for each doubling)."""
 CONTROL_S = 0.4
-"""As long as the shorter sounds."""
+"""Length of the sound, as of the shorter sounds."""
 RATE_HZ = 24_000
 
 
 @dataclass(frozen=True, slots=True)
 class EventTurns:
-    """The rendered events of a run, by (context, sound), and the context's second voices."""
+    """The rendered events of a run, by (context, sound), and the second voice of each context."""
 
     rendered: Mapping[tuple[str, EventName], RenderedTurn] = field(default_factory=dict)
     voices: Mapping[str, str] = field(default_factory=dict)
@@ -44,10 +44,10 @@ class EventTurns:
 def render_events(
     settings: EventSettings, contexts: Collection[Context], voices: Voices, wishes: Mapping[str, str], seed: int
 ) -> EventTurns:
-    """Render every sound of the settings for every context. `wishes`: who speaks for it. The same seed gives the same bytes.
+    """Render every sound of the settings for every context. `wishes`: the voice of each. The same seed gives the same bytes.
 
     Raises:
-        UserError: a voice cannot be had.
+        UserError: a voice is not available.
     """
     rendered: dict[tuple[str, EventName], RenderedTurn] = {}
     others: dict[str, str] = {}

@@ -1,8 +1,8 @@
-"""Checking a pack by ear before an agent is blamed: are its callers understood, and can their emotions be heard?
+"""A check of a pack's sound, before an agent is blamed: are its callers intelligible, and are their emotions audible?
 
-Both are taken from the finished sound. Intelligibility is the word error rate of the harness's own transcriber on every
-spoken turn: where it fails on clean speech, an agent's recogniser will, too. Emotion is the difference of five measures
-from a neutral reading of the same words by the same voice; recordings have no such counterpart and are left out of it.
+Both are measured on the finished sound. Intelligibility is the word error rate of the harness's own transcriber on every
+spoken turn: if it fails on clean speech, an agent's recogniser will too. Emotion is the difference of five measures
+from a neutral reading of the same words by the same voice; recordings have no such counterpart and are left out.
 """
 
 import re
@@ -19,19 +19,19 @@ from harness.scenarios.pack import Pack
 from harness.voices.choice import Voices
 
 MOST_WER = 0.10
-"""Above this share of wrong words over a pack, its callers are too hard to understand to test anything else with."""
+"""Most word errors of a pack: above this share its callers are too hard to understand for a test."""
 
 MOST_TURN_WER = 0.35
-"""One turn may hold a name or a slang word that no transcriber knows; a third of it wrong is a turn nobody follows."""
+"""Most word errors of a turn: it may have a name or slang unknown to any transcriber, but nobody can follow with a third wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnAcoustics:
-    """One spoken turn: what was meant, what the transcriber heard, and the errors between them."""
+    """One spoken turn: its words, the transcript, and the errors between them."""
 
     context_id: str
     turn: int
-    """Its place in the context, from 0."""
+    """The position of the turn in the context, from 0."""
     last: bool
     voice: str
     emotion: str
@@ -46,13 +46,13 @@ class TurnAcoustics:
 
     @property
     def place(self) -> str:
-        """Which turn it is: a context's last goes by the context's name."""
+        """The name of the turn; for a context's last turn the context's id."""
         return self.context_id if self.last else f"{self.context_id}, turn {self.turn + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class PackAcoustics:
-    """A pack's spoken turns and its emotions, as measured. `wer` is pooled: all errors over all words."""
+    """The measurements of a pack's spoken turns and emotions. `wer` is pooled: all errors over all words."""
 
     turns: tuple[TurnAcoustics, ...]
     emotions: tuple[EmotionCheck, ...]
@@ -62,7 +62,7 @@ class PackAcoustics:
         return sum(turn.errors for turn in self.turns) / max(sum(turn.words for turn in self.turns), 1)
 
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the pack, a line each; nothing where all is well."""
+        """The problems of the pack, one line each; empty if there are none."""
         found = [
             f"emotion {check.emotion}: only {len(check.as_expected)} of 5 measures differ from neutral as expected"
             for check in self.emotions
@@ -74,7 +74,7 @@ class PackAcoustics:
         return tuple(found)
 
     def as_json(self) -> dict[str, Any]:
-        """What programs read of this."""
+        """The measurements as JSON."""
         return {
             "wer": self.wer,
             "words": sum(turn.words for turn in self.turns),
@@ -109,10 +109,10 @@ def measure_pack(
     step: Callable[[str], None] = lambda _line: None,
     every_turn: bool = False,
 ) -> PackAcoustics:
-    """Render, hear and measure the last turn of every context, or every seeker turn. `phase` announces so many steps, `step`
-    is each of them.
+    """Render, transcribe and measure the last turn of every context, or every seeker turn. `phase` is called with the number
+    of steps, `step` at each of them.
 
-    Raises `harness.errors.UserError` for what cannot be rendered.
+    Raises `harness.errors.UserError` for a turn that cannot be rendered.
     """
     spoken = [
         (context, turn, k)
@@ -129,7 +129,7 @@ def measure_pack(
     wanted += [(_neutral(turn), voices.wish_of(context)) for context, turn in told]
     phase("Rendering the callers", len(wanted))
     voices.prepare(wanted, lambda: step("rendered"))
-    phase("Listening to them", len(spoken))
+    phase("Transcribing them", len(spoken))
     turns = []
     for context, turn, k in spoken:
         turns.append(_hear(context, turn, k, voices, transcriber))
@@ -178,7 +178,7 @@ def word_errors(meant: Sequence[str], heard: Sequence[str]) -> int:
 
 
 _FILLERS = frozenset(("um", "uh", "er", "erm", "hm", "hmm", "mm", "mhm", "ah", "oh"))
-"""Whisper is trained to leave these out, so that they say nothing about being understood."""
+"""Fillers. Whisper is trained to leave these out, so they do not show if speech is intelligible."""
 
 _ONE_SPELLING = {"mom": "mum", "mommy": "mummy", "okay": "ok", "gray": "grey", "mold": "mould", "alright": "all right"}
 _UNITS = (
@@ -189,7 +189,7 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 
 
 def spoken_words(text: str) -> tuple[str, ...]:
-    """Words as they sound: lower case, numbers under a hundred and years in words, one spelling, no punctuation, no fillers."""
+    """The words of a text as spoken: lower case, numbers below 100 and years in words, one spelling, no punctuation or fillers."""
     bare = re.sub(r"[‘’]", "'", text.lower())
     words: list[str] = []
     for word in re.findall(r"[a-z]+(?:'[a-z]+)*|[0-9]+", bare):

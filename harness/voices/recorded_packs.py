@@ -1,9 +1,9 @@
-"""A pack made from recordings of people: every turn cut out of its file, its pauses beside it, and every doubt named.
+"""Packs made from recordings of people: each turn is cut from its file, with its pauses and notes on every doubt.
 
-What is played must be what was recorded, so nothing is cleaned: a turn is cut from its first to its last speech, brought to one
-channel and 16 kHz, and kept with the room's own sound in its pauses. What cannot be mended without guessing stops the import
-with the file and the instant: a caller who still speaks where the recording ends has no end that is known, clipping has lost
-what it cut off, and a span outside a file belongs to another file.
+The played sound must be the recorded one, so it is not cleaned: a turn is cut from its first to its last speech, converted to one
+channel and 16 kHz, and stored with the room's own sound in its pauses. A fault that only a guess could correct stops the import
+with the file and the instant: a caller who still speaks at the end of the recording has no known end, clipping has lost
+the tops of the signal, and a span outside a file belongs to another file.
 """
 
 import shutil
@@ -31,17 +31,17 @@ from harness.scenarios.recorded import MOST_SECONDS
 from harness.voices.recorded_sound import Recorded, checked, read_sound
 
 SOUND: Final = "sound"
-"""The folder of a pack's recordings."""
+"""Name of the folder with a pack's recordings."""
 ABOUT: Final = "Recordings of people, cut to their turns; their pauses in seconds of each file."
 ENDINGS: Final = (".wav", ".flac", ".ogg", ".mp3", ".aiff", ".aif", ".opus")
 OUTSIDE_S: Final = 0.02
-"""A span may reach over the end of its file by one frame of 20 ms: tables are rounded."""
+"""Tolerance at the end of a file: one frame of 20 ms, because tables are rounded."""
 Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPack:
-    """Contexts, the sound of each by its path below the pack, and what was used as a table by file."""
+    """Contexts, the sound of each by its path in the pack, and a table of the used turns and pauses by file."""
 
     imported: Imported
     sounds: Mapping[str, Float32]
@@ -57,19 +57,19 @@ def pack_of_recordings(
     refuse_language: Callable[[Float32], str | None] = lambda _turn: None,
     step: Step | None = None,
 ) -> RecordedPack:
-    """Every sound file of a folder: one turn a file, or with `caller_channel` (from 1) two-channel calls.
+    """A pack from all sound files of a folder: one turn per file, or with `caller_channel` (from 1) two-channel calls.
 
-    A `pauses.csv` in the folder corrects what is found. `refuse_language` says of a turn (16 kHz) why it is in a language that
-    is not wanted. Raises `UserError` with the file and the instant.
+    A `pauses.csv` in the folder corrects the found pauses. `refuse_language` returns why a turn (16 kHz) is in a language that
+    is not wanted, or None. Raises `UserError` with the file and the instant.
     """
     if not folder.is_dir():
-        raise UserError(f"{folder}: is no folder; recordings are imported from a folder of sound files")
+        raise UserError(f"{folder}: is not a folder; recordings are imported from a folder of sound files")
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in ENDINGS)
     if not files:
         raise UserError(f"{folder}: holds no sound file ({', '.join(ENDINGS)})")
     table = read_table(folder / TABLE) if (folder / TABLE).exists() else {}
     if strangers := sorted(set(table) - {file.name for file in files}):
-        raise UserError(f"{folder / TABLE}: {strangers[0][:80]!r} is no sound file of the folder")
+        raise UserError(f"{folder / TABLE}: {strangers[0][:80]!r} is not a sound file of the folder")
     contexts: list[Context] = []
     notes: list[str] = []
     sounds: dict[str, Float32] = {}
@@ -91,7 +91,7 @@ def pack_of_recordings(
 
 
 def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = None) -> RecordedPack:
-    """The rows of one language, with the silences that they publish. Raises `UserError` with the row and the instant."""
+    """A pack from the rows of one language, with their published silences. Raises `UserError` with the row and the instant."""
     contexts: list[Context] = []
     notes: list[str] = []
     sounds: dict[str, Float32] = {}
@@ -118,9 +118,9 @@ def pack_of_eot_bench(path: Path, *, language: str = "en", step: Step | None = N
 
 
 def write_pack(pack: RecordedPack, out: Path) -> Path:
-    """The pack as a folder, written whole or not at all: texts, sound below it, and the table of what was used.
+    """Write a pack as a folder, completely or not at all: texts, sound, and the table of used turns and pauses.
 
-    Raises `ImportFault` or `UserError` where it cannot be written.
+    Raises `ImportFault` or `UserError` if it cannot be written.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     part = Path(mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -143,11 +143,11 @@ def write_pack(pack: RecordedPack, out: Path) -> Path:
 def _turns_of(
     file: Recorded, caller_channel: int | None, vocal: VocalDetector, table: Corrected | None
 ) -> tuple[Float32, tuple[FoundTurn, ...]]:
-    """The caller's signal, and its turns by what was found and what the table says."""
+    """The caller's signal, and its turns as found and corrected by the table."""
     if caller_channel is None:
         if len(file.channels) == 2 and not file.is_one_signal:
             raise UserError(
-                f"{file.name}: two channels that differ, as in a call; say with --caller-channel 1 or 2 on which the caller is"
+                f"{file.name}: two channels that differ, as in a call; name the caller's with --caller-channel 1 or 2"
             )
         signal, other = file.mixed, None
     else:
@@ -169,7 +169,7 @@ def _turns_of(
     last = turns[-1].end_s
     if not (table and table.ends) and file.lasts_s - last < CLOSURE_S:
         raise UserError(
-            f"{file.name} at {last:.2f} s: the caller speaks until the recording ends, so the turn's true end is not known; "
+            f"{file.name} at {last:.2f} s: the caller speaks until the recording ends, so the turn's true end is unknown; "
             f"record on into the silence, or give end_s in {TABLE}"
         )
     return signal, turns
@@ -183,13 +183,13 @@ def _heard_beside(other: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
 
 
 def _corrected(turns: tuple[FoundTurn, ...], table: Corrected, file: Recorded) -> tuple[FoundTurn, ...]:
-    """The turns with the table's pauses, and each of its ends in place of the end of the turn in which it lies."""
+    """The turns with the table's pauses, and with each end in the table in place of the end of the turn around it."""
     starts = [turn.start_s for turn in turns]
     ends = {k: turn.end_s for k, turn in enumerate(turns)}
     for end in table.ends:
         k = int(np.searchsorted(starts, end, side="left")) - 1
         if k < 0:
-            raise UserError(f"{file.name} at {end:.3f} s: end_s lies before the caller speaks")
+            raise UserError(f"{file.name} at {end:.3f} s: end_s is before the caller speaks")
         ends[k] = end
     left = list(table.pauses)
     mended = []
@@ -199,7 +199,7 @@ def _corrected(turns: tuple[FoundTurn, ...], table: Corrected, file: Recorded) -
         mended.append(FoundTurn(turn.start_s, ends[k], inside))
     if left:
         start, end = left[0]
-        raise UserError(f"{file.name} at {start:.3f} s: the pause to {end:.3f} s lies inside no turn of the caller")
+        raise UserError(f"{file.name} at {start:.3f} s: the pause to {end:.3f} s is not inside a turn of the caller")
     return tuple(mended)
 
 
@@ -213,11 +213,11 @@ def _published_turn(row: EotRow, file: Recorded) -> FoundTurn:
     for span in row.silence_spans:
         reaches = span.start if span is row.silence_spans[-1] else span.end
         if reaches > file.lasts_s + OUTSIDE_S:
-            raise UserError(f"{file.name} at {reaches:.3f} s: a silence span lies outside the sound ({file.lasts_s:.2f} s)")
+            raise UserError(f"{file.name} at {reaches:.3f} s: a silence span is outside the sound ({file.lasts_s:.2f} s)")
     inner = [(s.start, s.end) for s in row.silence_spans[:-1] if s.start > 0]
     start = row.silence_spans[0].end if row.silence_spans[0].start == 0 and len(row.silence_spans) > 1 else 0.0
     if row.end_s <= start:
-        raise UserError(f"{file.name} at {row.end_s:.3f} s: the last silence begins before anything is said")
+        raise UserError(f"{file.name} at {row.end_s:.3f} s: the last silence begins before any speech")
     return FoundTurn(start, min(row.end_s, file.lasts_s), tuple(p for p in inner if p[1] - p[0] >= LEAST_PAUSE_S))
 
 
@@ -227,14 +227,14 @@ def _add(
 ) -> None:  # fmt: skip
     if turn.end_s - turn.start_s > MOST_SECONDS:
         raise UserError(
-            f"{place} at {turn.start_s:.2f} s: a turn of {turn.end_s - turn.start_s:.0f} s; {MOST_SECONDS:.0f} s are the most"
+            f"{place} at {turn.start_s:.2f} s: a turn of {turn.end_s - turn.start_s:.0f} s; the most is {MOST_SECONDS:.0f} s"
         )
     if any(context.id == name for context in contexts):
-        raise UserError(f"{place}: gives the id {name!r}, as another does; give the files other names")
+        raise UserError(f"{place}: gives the id {name!r}, as another file does; rename one of them")
     audio = f"{SOUND}/{name}.flac"
     cut = signal[round(turn.start_s * RATE_HZ) : round(turn.end_s * RATE_HZ)]
     if cut.size == 0 or not np.any(cut):
-        raise UserError(f"{place} at {turn.start_s:.2f} s: nothing sounds up to {turn.end_s:.2f} s")
+        raise UserError(f"{place} at {turn.start_s:.2f} s: silent until {turn.end_s:.2f} s")
     sounds[audio] = cut
     pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
     try:
@@ -266,7 +266,7 @@ def _bytes_of(row: EotRow, folder: Path, place: str) -> bytes:
     file = folder / row.audio.path
     try:
         if not file.resolve(strict=True).is_relative_to(folder.resolve()):
-            raise UserError(f"{place}: {row.audio.path[:80]!r} leads out of the folder of the rows")
+            raise UserError(f"{place}: {row.audio.path[:80]!r} is outside the folder of the rows")
         return file.read_bytes()
     except OSError:
         raise UserError(f"{place}: no sound {row.audio.path[:80]!r} beside the rows") from None

@@ -1,7 +1,7 @@
-"""A recording as it may be played: its channels at the caller's rate, and what was wrong with it in one line.
+"""A recording prepared for playout: its channels at the caller's rate, and notes on its faults, one line each.
 
-A rate can be mended without loss of what matters, and is, with a note. Clipping cannot: what a converter cut off would have to
-be invented. Neither can a file without samples or below the rate of a telephone.
+Another rate is converted, without relevant loss and with a note. Clipping cannot be repaired: the lost signal would have to
+be invented. Nor can a file without samples or below the rate of a telephone.
 """
 
 import io
@@ -16,20 +16,20 @@ from harness.audio.speech import MOST_PEAK, RATE_HZ
 from harness.errors import UserError
 
 LEAST_HZ: Final = 8_000
-"""Telephone speech; below it consonants are lost that tell an end."""
+"""The rate of telephone speech; below it consonants that mark an end are lost."""
 MOST_FILE_S: Final = 3 * 3600.0
 FULL_SCALE: Final = 0.99
 CLIPPED_RUN: Final = 3
-"""Consecutive samples at full scale: a flat top, which no microphone gives by itself."""
+"""Consecutive samples at full scale that make a flat top, which no microphone produces itself."""
 MOST_CLIPPED_RUNS: Final = 3
-"""One or two flat tops are a plosive that nobody hears; they are noted. More have changed the voice."""
+"""Most flat tops: one or two are an inaudible plosive and are noted. More have changed the voice."""
 ONE_SIGNAL: Final = 0.9
-"""Correlation of two channels of one microphone; those of two people on a telephone line lie near 0."""
+"""Least correlation of two channels of one microphone; those of two people on a telephone line are near 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A file's channels at 16 kHz, with what had to be done to it."""
+    """A file's channels at 16 kHz, with notes on its conversion."""
 
     name: str
     channels: tuple[Float32, ...]
@@ -42,12 +42,12 @@ class Recorded:
 
     @property
     def mixed(self) -> Float32:
-        """All channels as one."""
+        """The mean of all channels."""
         return np.asarray(np.mean(self.channels, axis=0), dtype=np.float32)
 
     @property
     def is_one_signal(self) -> bool:
-        """Whether the channels are one signal again and again, as many recorders write a single microphone."""
+        """True if all channels are the same signal, as many recorders write a single microphone."""
         one, *others = self.channels
         return all(np.any(one) and np.any(other) and float(np.corrcoef(one, other)[0, 1]) > ONE_SIGNAL for other in others)
 
@@ -56,24 +56,24 @@ def read_sound(data: bytes, name: str) -> Recorded:
     try:
         info = soundfile.info(io.BytesIO(data))
         if info.duration > MOST_FILE_S:
-            raise UserError(f"{name}: lasts {info.duration / 3600:.1f} h; {MOST_FILE_S / 3600:.0f} h at most are read")
+            raise UserError(f"{name}: lasts {info.duration / 3600:.1f} h; at most {MOST_FILE_S / 3600:.0f} h are read")
         samples, rate_hz = soundfile.read(io.BytesIO(data), dtype="float32", always_2d=True)
     except (soundfile.LibsndfileError, RuntimeError):
-        raise UserError(f"{name}: is no audio that libsndfile reads") from None
+        raise UserError(f"{name}: is not audio that libsndfile reads") from None
     return checked(np.asarray(samples, dtype=np.float32), int(rate_hz), name)
 
 
 def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
-    """The channels at 16 kHz. What cannot be mended stops here, what can is noted."""
+    """The channels at 16 kHz, with notes on corrected faults. Raises UserError for others."""
     if samples.size == 0 or not np.all(np.isfinite(samples)):
-        raise UserError(f"{name}: holds no samples, or some that are no numbers")
+        raise UserError(f"{name}: has no samples, or some that are not numbers")
     if rate_hz < LEAST_HZ:
         raise UserError(f"{name}: is sampled at {rate_hz:,} Hz; speech needs {LEAST_HZ:,} Hz")
     notes = []
     tops = _flat_tops(samples)
     if len(tops) > MOST_CLIPPED_RUNS:
         raise UserError(
-            f"{name} at {tops[0] / rate_hz:.3f} s: clipped ({len(tops)} flat tops); what was cut off cannot be had back; "
+            f"{name} at {tops[0] / rate_hz:.3f} s: clipped ({len(tops)} flat tops); the lost signal cannot be restored; "
             "record it more quietly"
         )
     if tops:
@@ -81,7 +81,7 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
     if rate_hz != RATE_HZ:
         notes.append(f"{name}: resampled from {rate_hz:,} to {RATE_HZ:,} Hz")
     if float(np.abs(samples).max()) == 0:
-        raise UserError(f"{name}: is silent from end to end")
+        raise UserError(f"{name}: is completely silent")
     channels = tuple(resample_float(np.ascontiguousarray(channel), rate_hz, RATE_HZ) for channel in samples.T)
     peak = max(float(np.abs(channel).max()) for channel in channels)
     gain = np.float32(min(1.0, MOST_PEAK / peak))
@@ -89,7 +89,7 @@ def checked(samples: Float32, rate_hz: int, name: str) -> Recorded:
 
 
 def _flat_tops(samples: Float32) -> list[int]:
-    """Where runs of samples at full scale begin, in any channel."""
+    """The starts of runs of samples at full scale, in any channel."""
     found: list[int] = []
     for channel in samples.T:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], np.abs(channel) >= FULL_SCALE, [0]]).astype(np.int8)))

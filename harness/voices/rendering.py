@@ -1,7 +1,7 @@
-"""Rendering many turns at once, on every core, into the cache that all later rendering reads.
+"""Rendering of many turns at once, on all cores, into the cache that all later rendering reads.
 
 A turn is rendered on one thread so that its samples do not depend on the machine; many turns are independent, so they are
-shared out to processes. Small remainders are not worth the second that a process takes to start.
+distributed to processes. Small remainders are not worth the second that a process takes to start.
 """
 
 import os
@@ -21,21 +21,21 @@ from harness.audio.synthesis_installed import InstalledVoice
 from harness.audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3
-"""Fewer turns than this a core are rendered where we are."""
+"""Fewest turns per core for separate processes; fewer are rendered in this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hibari:
-    """The voice inside the package `hibari-tts`."""
+    """The voice of the package `hibari-tts`."""
 
 
 VoiceSource = Path | ServiceVoice | Hibari | InstalledVoice
-"""What speaks: a Piper model's path, a service, hibari, or a voice of another package."""
+"""The source of a voice: a Piper model's path, a service, hibari, or a voice of another package."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderJob:
-    """A turn to be spoken: marked text, directions, what speaks, who seems to speak, and how the floor is held."""
+    """A turn to render: marked text, directions, the source of the voice, its speaker, and the cues at its pauses."""
 
     text: str
     directions: Directions | None
@@ -47,9 +47,9 @@ class RenderJob:
 def render_missing(
     jobs: Sequence[RenderJob], cache: Path, step: Callable[[], None] | None = None, workers: int | None = None
 ) -> None:
-    """Make sure that every job's rendering is in `cache`. `step` is called as each one is there.
+    """Make sure that the rendering of every job is in `cache`. `step` is called when each one is ready.
 
-    Raises what `harness.audio.speech.render_turn` raises, for the first job that fails; the others are kept.
+    Raises what `harness.audio.speech.render_turn` raises, for the first job that fails; the others are saved.
     """
     workers = workers or len(os.sched_getaffinity(0))
     plain = [RenderJob(job.text, _plain(job.directions), job.voice, job.speaker, job.floor) for job in jobs]
@@ -67,7 +67,7 @@ def render_missing(
                 if step is not None:
                     step()
         except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):  # somebody waits for the end
+            if isinstance(error, KeyboardInterrupt):  # a user waits for the end
                 for child in active_children():
                     child.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -85,9 +85,9 @@ def _render(job: RenderJob, cache: Path) -> None:
 
 
 def open_voice(voice: VoiceSource) -> Voice:
-    """A voice that speaks; a model is loaded once a process.
+    """An open voice; a model is loaded once per process.
 
-    Raises `harness.audio.synthesis.VoiceError` where it cannot be had.
+    Raises `harness.audio.synthesis.VoiceError` if it is not available.
     """
     if isinstance(voice, ServiceVoice):
         return PipecatSynthesiser(voice)

@@ -45,7 +45,7 @@ def test_an_agent_that_works_is_told_what_will_be_measured_and_what_would_bring_
     [
         ("raw-pcm-closes-early", "hung up"),
         # Waits for an answer as long as a run does.
-        pytest.param("raw-pcm-never-answers", "nothing vocal within 15 s", marks=pytest.mark.long),
+        pytest.param("raw-pcm-never-answers", "no speech within 15 s", marks=pytest.mark.long),
         pytest.param("raw-pcm-garbage", "garbage", marks=pytest.mark.long),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_pipe_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: p
     with RunProgress() as shown:
         shown.phase("Loading agents", 1)
         shown.status("polaris-like")
-        shown.phase("Transcribing what was heard", 9)
+        shown.phase("Transcribing the replies", 9)
         for _ in range(4):
             shown.step("a context")
         shown.phase("Judging", 9)

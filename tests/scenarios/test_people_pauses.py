@@ -180,4 +180,4 @@ def test_esconv_is_built_with_peoples_pauses_alike_twice(tmp_path: Path) -> None
         assert [turn.plain for turn in after.turns] == [turn.plain for turn in before.turns]
     refused = harness("build", "esconv", tmp_path / "ESConv.json", "--out", tmp_path / "d", "--pauses", "some")
     assert refused.returncode == 2
-    assert json.dumps("none, people")[1:-1] in refused.stderr
+    assert json.dumps("choose none or people")[1:-1] in refused.stderr

@@ -59,4 +59,4 @@ def test_what_was_said_over_the_caller_may_be_a_late_greeting(profile: AgentProf
     assert found.verdict == "unknown"
     assert "greets = true" in found.detail
     quiet = check(profile.model_copy(update=wish), make_recording(Said(0.5, voice(0.5))).recording, "greeting")
-    assert (quiet.verdict, quiet.detail) == ("not so", "none came")
+    assert (quiet.verdict, quiet.detail) == ("not so", "none")

@@ -36,7 +36,7 @@ def test_a_person_reads_one_line_a_part(harness_command: Callable[..., Finished]
     done = harness_command("doctor")
     assert done.code in (0, 1)
     assert "processor " in done.out
-    assert done.out.rstrip().endswith("Well: measure." if done.code == 0 else "to mend before figures are quoted.")
+    assert done.out.rstrip().endswith("ready to measure." if done.code == 0 else "to fix before figures are quoted.")
 
 
 @pytest.mark.alone

@@ -137,7 +137,7 @@ def test_the_command_names_places_and_no_secret(run: Path, harness_command: Comm
     assert done.out.splitlines() == [
         f"{run}/logs/bot.log, line 2: the value of SOME_API_KEY",
         f"{run}/logs/bot.log, line 2: a key with the prefix of an issuer",
-        "2 places to look at before this run is sent to anyone.",
+        "2 places to check before this run is shared.",
     ]
     assert json.loads(harness_command("doctor", run, "--leaks", "--json").out)["clean"] is False
 

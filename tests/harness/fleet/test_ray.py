@@ -46,8 +46,8 @@ def test_a_run_on_a_cluster_is_the_run_without_one(
     capsys.readouterr()
     for more, said in (
         ([*line[1:], "--out", str(far)], "holds another run; add --resume"),
-        (["--resume", "--out", str(near)], "was not begun on a cluster; go on with it without --ray"),
-        (["--resume", "--out", str(far), "--seed", "3"], "says what is played; leave out --seed"),
+        (["--resume", "--out", str(near)], "was not begun on a cluster; resume it without --ray"),
+        (["--resume", "--out", str(far), "--seed", "3"], "--seed is already set by the run in"),
     ):
         assert command(["run", "--ray", "auto", *(a for a in more if a != "--json")]) == 2
         assert said in capsys.readouterr().err

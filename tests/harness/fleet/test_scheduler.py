@@ -222,7 +222,10 @@ def test_what_another_playing_finished_as_well_is_left_out(tmp_path: Path) -> No
 def test_runs_of_other_plans_and_other_dealings_are_refused(tmp_path: Path) -> None:
     run(Fleet(tmp_path), tmp_path / "out")
     other = fixed(make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=6, seed=2)))
-    for plan, of, said in ((other, OF, "seed is 1"), (FIXED, OF + 1, f"dealt to {OF} shards, and is now dealt to {OF + 1}")):
+    for plan, of, said in (
+        (other, OF, "seed is 1"),
+        (FIXED, OF + 1, f"divided into {OF} shards, and is now divided into {OF + 1}"),
+    ):
         with pytest.raises(UserError, match=said):
             Gathering(tmp_path / "out", plan, of).__enter__()
     with Gathering(tmp_path / "other", other, OF) as gathering, pytest.raises(UserError, match="cannot be read"):

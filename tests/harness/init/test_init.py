@@ -73,7 +73,7 @@ def test_options_answer_all_and_nothing_is_written_over(harness_command: Command
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ([], "say what your agent speaks"),
+        ([], "name your agent's protocol"),
         (["--kind", "telepathy"], "--kind telepathy: unknown"),
         (["--kind", "polaris-like", "--url", "ws://x/"], "ships with the harness"),
         (["--kind", "pipecat", "--url", "ws://x/", "--command", "python bot.py"], "give one of them"),
@@ -114,12 +114,12 @@ def test_a_person_at_a_terminal_is_asked(tmp_path: Path) -> None:
         os.execv(sys.executable, [sys.executable, "-m", "harness", "init"])
     told = b""
     for question, answer in (
-        (b"speak", "pipecat-eval"), (b"call your agent", "ours"), (b"run already", ""),
-        (b"started", "python bot.py --port {port}"), (b"ms", "700"), (b"CI", "github"),
+        (b"Protocol of", "pipecat-eval"), (b"Name of your agent", "ours"), (b"running agent", ""),
+        (b"starts it", "python bot.py --port {port}"), (b"in ms", "700"), (b"CI", "github"),
     ):  # fmt: skip
         told += _until(terminal, question)
         os.write(terminal, answer.encode() + b"\n")
-    told += _until(terminal, b"keep the limits")
+    told += _until(terminal, b"Check the limits")
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0, told
     settings = load_profile(tmp_path / "ours.toml").process_settings

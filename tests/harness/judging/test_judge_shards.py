@@ -126,7 +126,7 @@ def test_what_would_ask_twice_or_mix_two_dealings_is_refused(
         assert command(["judge", str(run), "--shard", f"1/{OF}", *judge]) == 2
         assert "another harness process is writing this run" in capsys.readouterr().err
     for line, said in (
-        (["--shard", "1/4"], f"is of a judging in {OF} shards, and another dealing would ask twice"),
+        (["--shard", "1/4"], f"belongs to a judging in {OF} shards; another number would ask twice"),
         (["--shard", "4/3"], "--shard 4/3: must be I/N"),
         (["--shard", "1/3", "--until-separated", "best"], "--shard 1/3: judges a part of a run"),
         (["--shard", "1/3", "--check"], "--shard 1/3: judges a part of a run"),

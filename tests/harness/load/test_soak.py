@@ -42,7 +42,7 @@ def test_what_only_trembles_may_be_none() -> None:
     chance = random.Random(5)
     memory = next(d for d in drifts(waves(lambda _: 100 + chance.gauss(0, 1))) if d.what == "memory of the caller")
     assert not memory.moves
-    assert "which may be none" in memory.in_words()
+    assert "possibly none" in memory.in_words()
 
 
 def test_few_waves_and_waves_without_figures_say_nothing() -> None:

@@ -89,8 +89,8 @@ def finished(folder: Path) -> set[str]:
 def test_what_fits_is_kept_and_the_rest_is_played_once_there_is_room(pack: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     line = the_line(end(begin(folder, pack, largest_file=ONLY_THE_SHORT_FITS, virtual=True)))
-    assert line.startswith(f"harness: {folder}: cannot be written (File too large); 1 of 2 sessions are finished and kept")
-    assert " MB are free; make room, then: harness run --resume --out " in line
+    assert line.startswith(f"harness: {folder}: cannot be written (File too large); 1 of 2 sessions are finished and saved")
+    assert " MB are free; free some space, then: harness run --resume --out " in line
     assert [path.name for path in (folder / "sessions").iterdir()] == ["short__scripted__seeded__clean__r0"]
     assert finished(folder) == {"short"}
     kept = (folder / "sessions" / "short__scripted__seeded__clean__r0" / "recording.json").read_bytes()
@@ -105,7 +105,7 @@ def test_a_run_that_can_have_no_room_says_so_before_it_begins(pack: Path) -> Non
     repeats = shutil.disk_usage(folder.parent).free // 400_000
     line = the_line(end(begin(folder, pack, "--repeats", str(repeats))))
     assert "the run needs about " in line
-    assert " MB are free; make room, or choose another place with --out" in line
+    assert " MB are free; free some space, or choose another place with --out" in line
     assert not folder.exists()
 
 
@@ -148,5 +148,5 @@ def test_a_disk_that_fills_in_the_middle_of_a_run_ends_it(pack: Path, small_disk
     full(small_disk)
     line = the_line(end(running))
     assert "full" in line or "No space left" in line
-    assert "1 of 2 sessions are finished and kept" in line
+    assert "1 of 2 sessions are finished and saved" in line
     assert finished(folder) == {"short"}

@@ -49,7 +49,7 @@ def test_the_second_voice_is_neither_the_callers_nor_an_agents(caller: str, take
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("events: [{sound: cough, at_ms: 61000}]", "cough at 61000 ms lies after the call's end"),
+        ("events: [{sound: cough, at_ms: 61000}]", "cough at 61000 ms is after the call's end"),
         ("events: [{sound: sneeze, at_ms: 1}]", "events.0.sound"),
         ("events: [{sound: cough, at_ms: -1}]", "events.0.at_ms"),
         ("events: [{sound: cough, at_ms: .nan}]", "events.0.at_ms"),
@@ -57,7 +57,7 @@ def test_the_second_voice_is_neither_the_callers_nor_an_agents(caller: str, take
         ("events: []", "events:"),
         ("sounds: []", "events"),
         ("[1, 2]", "begin with `events:`"),
-        ("events: [", "is no YAML file"),
+        ("events: [", "is not a YAML file"),
         ("", "begin with `events:`"),
     ],
 )

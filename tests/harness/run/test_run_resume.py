@@ -104,5 +104,5 @@ def test_a_run_goes_on_with_as_many_calls_at_once_as_it_began_with(
     assert changed.code == 2, changed.err
     (line,) = changed.err.strip().splitlines()
     assert "concurrency was 1, is now 4" in line
-    assert "resume with what the run began with, or start a new one in another --out" in line
+    assert "resume with the original settings, or start a new run in another --out" in line
     assert not RunStore.open(folder).sessions()

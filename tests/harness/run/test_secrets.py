@@ -196,7 +196,7 @@ def test_no_key_of_any_door_is_left_or_shown(harness_command: Command, pack: Pat
 
     again = run("seeded", *seeded, *judges, "--resume")
     assert "has changed" not in again.err
-    assert "1 finished session(s) kept" in again.err
+    assert "1 finished session(s) found" in again.err
 
     replayed = run("replayed", "--agent", tmp_path / "away.toml", "--mode", "replay", "--judge", "none", "--debug")
     assert replayed.code == 3, replayed.err

@@ -96,16 +96,16 @@ def test_options_that_do_not_go_together_are_refused_in_one_line(
     Path("broken.json").write_text("{}")
     for line, said in (
         (["--plan", "plan.json", "--shard", "5/4"], "--shard 5/4: must be I/N"),
-        (["--plan", "plan.json", "--shard", "1/9"], "deal it to at most 4 shards"),
-        (["--plan", "plan.json", "--agent", "patient"], "--agent: the plan says what is played"),
-        (["--plan", "plan.json", "--barge-in", "5"], "--barge-in: the plan says what is played"),
+        (["--plan", "plan.json", "--shard", "1/9"], "use at most 4 shards"),
+        (["--plan", "plan.json", "--agent", "patient"], "--agent: already set by the plan"),
+        (["--plan", "plan.json", "--barge-in", "5"], "--barge-in: already set by the plan"),
         (["--plan", "none.json"], "--plan none.json: cannot be read"),
-        (["--plan", "broken.json"], "--plan broken.json: is no plan of this harness"),
+        (["--plan", "broken.json"], "--plan broken.json: is not a plan of this harness"),
         (
             ["--plan", "other.json", "--shard", "1/2"],
             "this machine would play something else: versions: numpy is",
         ),
-        (["--agent", "baseline", "--shard", "1/2", "--judge", "embedded"], "--judge embedded: a shard is judged once"),
+        (["--agent", "baseline", "--shard", "1/2", "--judge", "embedded"], "--judge embedded: a shard is judged after"),
     ):
         assert command(["run", *line]) == 2
         err = capsys.readouterr().err

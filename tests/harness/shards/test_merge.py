@@ -198,7 +198,7 @@ def test_the_command_that_plays_a_missing_shard_plays_the_same_plan_in_any_shell
 def test_a_shard_goes_on_as_the_shard_it_was_begun_as_alone(tmp_path: Path) -> None:
     folder = played(tmp_path / "s1", 1)
     request = RunRequest(options(judges=()), Share((1, 1)), out=folder, resume=True)
-    with pytest.raises(UserError, match=rf"--shard 1/1: {folder} was begun as shard 1/{OF}; go on with --shard 1/{OF}"):
+    with pytest.raises(UserError, match=rf"--shard 1/1: {folder} was begun as shard 1/{OF}; continue with --shard 1/{OF}"):
         phases.run(request, RunProgress(quiet=True), lambda _: ())
 
 
@@ -225,7 +225,7 @@ def test_an_unfinished_shard_is_named_with_how_to_go_on(shards: list[Path], tmp_
 def test_shards_of_other_plans_are_refused_and_the_difference_is_named(shards: list[Path], tmp_path: Path) -> None:
     seeded = played(tmp_path / "seeded", 2, seed=7)
     with pytest.raises(
-        UserError, match=rf"{seeded}: is of another plan than {shards[0]}: seed is 1 in {shards[0]} and 7 in {seeded}"
+        UserError, match=rf"{seeded}: belongs to another plan than {shards[0]}: seed is 1 in {shards[0]} and 7 in {seeded}"
     ):
         merged([shards[0], seeded], tmp_path / "merged")
     older = played(tmp_path / "older", 2)
@@ -241,7 +241,7 @@ def test_shards_of_other_plans_are_refused_and_the_difference_is_named(shards: l
     RunStore.create(
         tmp_path / "third", new_manifest(thirds).model_copy(update={"fleet": fleet_of(thirds)}), thirds.contexts
     ).close()
-    with pytest.raises(UserError, match=r"it is dealt to 4 shards in .* and to 3 in"):
+    with pytest.raises(UserError, match=r"it has 4 shards in .* and 3 in"):
         merged([shards[0], tmp_path / "third"], tmp_path / "merged")
     with pytest.raises(UserError, match="is no shard, it was played as a whole run"):
         merged([shards[0], played(tmp_path / "whole", None)], tmp_path / "merged")
@@ -320,7 +320,7 @@ def test_machines_that_are_alike_stand_together(shards: list[Path], tmp_path: Pa
 
 def test_a_merged_run_is_not_gone_on_with_as_if_it_were_one_machines(shards: list[Path], tmp_path: Path) -> None:
     merged(shards, tmp_path / "merged")
-    with pytest.raises(UserError, match="merged from shards and cannot go on by itself"):
+    with pytest.raises(UserError, match="merged from shards and cannot be resumed"):
         asked_before(tmp_path / "merged")
 
 

@@ -58,7 +58,7 @@ def test_a_shard_that_does_not_exist_is_refused(text: str) -> None:
 
 
 def test_more_shards_than_contexts_are_refused() -> None:
-    with pytest.raises(UserError, match="deal it to at most 3 shards"):
+    with pytest.raises(UserError, match="use at most 3 shards"):
         make_plan(Experiment(limit=3), Share((1, 4)))
 
 

@@ -143,7 +143,7 @@ def test_what_cannot_be_used_is_named_with_the_instant(
     [
         ("a.wav,1.0,99.0,", r"a\.wav at 99\.000 s: pauses\.csv names an instant outside"),
         ("a.wav,,,99.0", r"at 99\.000 s"),
-        ("a.wav,0.1,0.2,", r"a\.wav at 0\.100 s: the pause to 0\.200 s lies inside no turn"),
+        ("a.wav,0.1,0.2,", r"a\.wav at 0\.100 s: the pause to 0\.200 s is not inside a turn"),
         ("a.wav,2.0,1.0,", r"pauses\.csv:2: a\.wav at 2\.000 s: the pause ends before it begins"),
         ("a.wav,x,1.0,", r"pauses\.csv:2: a\.wav: pause_start_s: 'x' is no number of seconds"),
         ("b.wav,1.0,2.0,", r"'b\.wav' is no sound file"),
@@ -194,7 +194,7 @@ def test_eot_bench_rows_keep_their_own_spans_and_words(
     (folder / "rows.jsonl").write_text(json.dumps(outside) + "\n")
     done = harness_here("scenarios", "import", "eot-bench", folder, "--out", tmp_path / "x")
     assert done.code == 2
-    assert "'Turn 1' at 99.000 s: a silence span lies outside the sound" in done.err.splitlines()[-1]
+    assert "'Turn 1' at 99.000 s: a silence span is outside the sound" in done.err.splitlines()[-1]
     assert not (tmp_path / "x").exists()
 
 
@@ -232,6 +232,6 @@ def test_a_pack_without_texts_is_played_for_timing_alone(
     shown = harness_here("endpointing", run)
     assert shown.code == 0, shown.err
     again = harness_here("judge", run)
-    assert "they are timed, and nothing is judged" in again.err + again.out
+    assert "they are timed and not judged" in again.err + again.out
     asked = harness_here("run", "--agent", "smollm2-text", "--pack", tmp_path / "people")
     assert (asked.code, "is a recording without text" in asked.err) == (2, True)

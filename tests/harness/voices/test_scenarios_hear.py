@@ -40,12 +40,12 @@ def test_each_voice_says_the_turns_and_the_page_says_how_each_stretch_ends(tmp_p
     assert min(lengths) > 1.5
     assert "hat &amp; coat" in text
     assert "pause 400 ms" in text
-    assert "Made by programs" in text
+    assert "The speech is synthetic" in text
 
 
 def test_bad_asking_is_one_line(tmp_path: Path) -> None:
     for arguments, said in (
-        (["heart-mini", "--voice", "nobody"], "--voice nobody: is no voice here"),
+        (["heart-mini", "--voice", "nobody"], "--voice nobody: unknown voice"),
         (["heart-mini", "--turns", "0"], "--turns 0"),
         (["heart-mini", "--out", str(tmp_path / "no" / "page.html")], "there is no folder"),
     ):
