@@ -36,7 +36,8 @@ class Option:
 class Experiment(BaseModel):
     """What a run is asked to be, as `harness run` and `run_agents` take it.
 
-    >>> Experiment(agents=("baseline",), seed=2).differences(Experiment(agents=("patient",)))
+    >>> import harness
+    >>> harness.Experiment(agents=("baseline",), seed=2).differences(harness.Experiment(agents=("patient",)))
     {'seed': (2, 1)}
     """
 

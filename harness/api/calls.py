@@ -38,6 +38,11 @@ def measure_recording(
     Raises:
         UserError: the file cannot be read, has not two channels, the caller says nothing in a turn, or the detector of voices
             is not installed (extra `local`).
+
+    >>> import harness
+    >>> for turn in harness.measure_recording("call.wav"):
+    ...     print(f"TTFA {turn.ttfa_ms:.0f} ms")
+    TTFA 400 ms
     """
     if isinstance(call, Recording):
         if turns is not None:

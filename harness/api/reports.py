@@ -27,6 +27,11 @@ def write_report(
     Raises:
         UserError: the runs cannot be put together, or the place cannot be written.
         StorageError: the disk takes no more.
+
+    >>> import harness
+    >>> with harness.load_run("first-run") as run:
+    ...     print(harness.write_report(run))
+    first-run/report.html
     """
     opened = [runs] if isinstance(runs, Run) else list(runs)
     if not opened:
