@@ -129,7 +129,21 @@ class ConnectionFailed(Exception):
 
 @runtime_checkable
 class Connection(Protocol):
-    """An open line to one agent for one session."""
+    """A connection to one agent for one session.
+
+    >>> import asyncio, harness
+    >>> from harness.agents.connections import ConnectionSpec, make
+    >>> agent = make(ConnectionSpec("scripted"))
+    >>> isinstance(agent, harness.Agent)
+    True
+    >>> async def call():
+    ...     await agent.open(history=[])
+    ...     agent.send(bytes(640))  # 20 ms of silence at 16 kHz
+    ...     await agent.close()
+    ...     return [type(event).__name__ async for event in agent.events()]
+    >>> asyncio.run(call())
+    ['Closed']
+    """
 
     @property
     def capabilities(self) -> Capabilities: ...

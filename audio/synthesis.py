@@ -29,7 +29,20 @@ from harness.audio.voice_error import VoiceError
 
 
 class Synthesiser(Protocol):
-    """A voice. `identity` names its bytes and version, and is part of the key under which renderings are kept."""
+    """A voice. `identity` names its bytes and version, and is part of the key under which renderings are cached.
+
+    >>> import harness
+    >>> import numpy as np
+    >>> from harness.audio.speech import render_turn
+    >>> class Tone:
+    ...     identity, rate_hz = "tone:1", 16_000
+    ...     def speak(self, texts, seed):
+    ...         second = 0.1 * np.sin(np.arange(16_000) * 2 * np.pi * 220 / 16_000)
+    ...         return [[second.astype(np.float32)] for _ in texts]
+    >>> voice: harness.Voice = Tone()
+    >>> render_turn("It is tomorrow already.", None, voice, None).duration_s
+    1.0
+    """
 
     @property
     def identity(self) -> str: ...

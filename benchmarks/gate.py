@@ -236,7 +236,7 @@ def power(draws: int, seed: int) -> Iterator[str]:
 
 def looks(draws: int, seed: int) -> Iterator[str]:
     """Playing on until it is clear: any false verdict over all looks of an agent on its limits."""
-    yield "| looks | of | any limit fails at any look | any limit passes at any look |"
+    yield "| analyses | conversations | any limit fails in any analysis | any limit passes in any analysis |"
     sizes = [60]
     while len(sizes) < LOOKS:
         sizes.append(int(np.ceil(1.5 * sizes[-1])))

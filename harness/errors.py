@@ -10,11 +10,30 @@ from __future__ import annotations
 
 
 class UserError(Exception):
-    """Bad input, or something missing on this machine; the message is one line."""
+    """Bad input, or something missing on this machine; the message is one line.
+
+    >>> import harness
+    >>> try:
+    ...     harness.load_run("nowhere")
+    ... except harness.UserError as error:
+    ...     print(error)
+    nowhere: holds no run (no run.sqlite in it); name the folder that `harness run` printed
+    """
 
 
 class AgentError(Exception):
-    """An agent or a service under test could not start, died, or answered wrongly; the message is one line."""
+    """An agent or a service under test could not start, died, or answered wrongly; the message is one line.
+
+    An agent's last log lines may follow it.
+
+    >>> import harness
+    >>> try:
+    ...     harness.run_agents("broken.toml", pack="exam.yaml", judges=(), out="broken-run")
+    ... except harness.AgentError as error:
+    ...     print(error)
+    agent "broken" could not start (exit code 1); its log is broken-run/logs/broken.log; its last log lines:
+    no model file
+    """
 
 
 class StorageError(Exception):

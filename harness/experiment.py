@@ -36,7 +36,8 @@ class Option:
 class Experiment(BaseModel):
     """The settings of a run, as `harness run` and `run_agents` take them.
 
-    >>> Experiment(agents=("baseline",), seed=2).differences(Experiment(agents=("patient",)))
+    >>> import harness
+    >>> harness.Experiment(agents=("baseline",), seed=2).differences(harness.Experiment(agents=("patient",)))
     {'seed': (2, 1)}
     """
 

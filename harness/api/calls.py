@@ -38,6 +38,11 @@ def measure_recording(
     Raises:
         UserError: the file cannot be read or does not have two channels, the caller is silent in a turn, or the speech detector
             is not installed (extra `local`).
+
+    >>> import harness
+    >>> for turn in harness.measure_recording("call.wav"):
+    ...     print(f"TTFA {turn.ttfa_ms:.0f} ms")
+    TTFA 400 ms
     """
     if isinstance(call, Recording):
         if turns is not None:

@@ -27,6 +27,11 @@ def write_report(
     Raises:
         UserError: the runs cannot share a page, or `out` cannot be written.
         StorageError: the disk is full.
+
+    >>> import harness
+    >>> with harness.load_run("first-run") as run:
+    ...     print(harness.write_report(run))
+    first-run/report.html
     """
     opened = [runs] if isinstance(runs, Run) else list(runs)
     if not opened:

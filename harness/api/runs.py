@@ -25,7 +25,14 @@ from harness.store.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An open run: its figures and the data behind them. Use as `with load_run(…) as run:`."""
+    """An open run: its figures and the data behind them. Use as `with load_run(…) as run:`.
+
+    >>> import harness
+    >>> with harness.load_run("first-run") as run:
+    ...     for session in run.sessions:
+    ...         print(session.key.context_id, len(session.turn_timings), "turn")
+    exam 1 turn
+    """
 
     store: RunStore
     summary: RunSummary
@@ -103,6 +110,12 @@ def run_agents(
         UserError: an argument is wrong; nothing has been started.
         AgentError: an agent could not start; finished calls are saved.
         StorageError: the disk is full; finished calls are saved.
+
+    >>> import harness
+    >>> with harness.run_agents("my.toml", pack="exam.yaml", judges=(), out="first-run") as run:
+    ...     figures = run.cell("my")
+    ...     print(figures.turns, "turn,", figures.no_reply, "without reply")
+    1 turn, 0 without reply
     """
     named = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     if isinstance(agents, Experiment):
@@ -128,6 +141,11 @@ def load_run(folder: str | Path) -> Run:
 
     Raises:
         UserError: there is no run, it is damaged, or a newer harness wrote it.
+
+    >>> import harness
+    >>> with harness.load_run("first-run") as run:
+    ...     print(list(run.summary.agents), run.summary.failures)
+    ['my'] []
     """
     store = RunStore.open(Path(folder))
     return Run(store, summarise(store, human_rows(store)))

@@ -50,6 +50,14 @@ def judge_pairs(
 
     Raises:
         UserError: the judge does not exist, or its weights cannot be downloaded.
+
+    >>> import harness
+    >>> from harness.judging import reference_completions
+    >>> from harness.scenarios.pack import load_pack
+    >>> contexts = load_pack("heart-mini").contexts[:1]
+    >>> outcome = harness.judge_pairs(contexts, reference_completions(contexts), "embedded")
+    >>> [(verdict.system_a, verdict.system_b, verdict.winner) for verdict in outcome.judgments]
+    [('ref:good', 'ref:plain', 'a')]
     """
     asked = (judges,) if isinstance(judges, str) or not isinstance(judges, Sequence) else tuple(judges)
 
@@ -85,6 +93,12 @@ def rank_judgments(
 
     Raises:
         UserError: no rows, an unreadable file, or several presentations or conditions with none chosen.
+
+    >>> import harness
+    >>> for rating in harness.rank_judgments("verdicts.jsonl", draws=50).board.systems:
+    ...     print(f"{rating.system} Elo {rating.elo:.0f}")
+    mine Elo 1560
+    theirs Elo 1440
     """
     options: dict[str, Any] = {"model": RatingModel(method), "draws": draws, **({} if seed is None else {"seed": seed})}
     if isinstance(judgments, str | Path):

@@ -13,7 +13,15 @@ from harness.scenarios.context import Turn
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One system's next supporter turn for one context. `family` is the model family that wrote it, if any."""
+    """One system's next supporter turn for one context. `family` is the model family that wrote it, if any.
+
+    >>> import harness
+    >>> from harness.scenarios.pack import load_pack
+    >>> contexts = load_pack("heart-mini").contexts
+    >>> mine = [harness.Completion(context.id, system="mine", text="What is hardest?") for context in contexts]
+    >>> len(mine)
+    12
+    """
 
     context_id: str
     system: str

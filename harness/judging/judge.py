@@ -79,7 +79,23 @@ class JudgeFailure(Exception):
 
 
 class Judge(Protocol):
-    """One judge with an identity. Use as `async with judge:` so that models and connections are released."""
+    """One judge with an identity. Use as `async with judge:` so that models and connections are released.
+
+    >>> import asyncio, harness
+    >>> from harness.judging import Question, Verdict
+    >>> class Shorter:
+    ...     id = fingerprint = "shorter@1"
+    ...     family, concurrency, orders_itself = "rule", 1, True
+    ...     async def compare(self, question):
+    ...         return Verdict("first" if len(question.first) <= len(question.second) else "second", strength=3)
+    ...     async def __aenter__(self):
+    ...         return self
+    ...     async def __aexit__(self, *exc):
+    ...         return None
+    >>> judge: harness.Judge = Shorter()
+    >>> asyncio.run(judge.compare(Question(turns=(), first="I see.", second="I see what you mean."))).winner
+    'first'
+    """
 
     @property
     def id(self) -> str:
