@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.store.judgment import Presentation
 from harness.wording import command
@@ -39,7 +40,7 @@ def add_votes(
     keep_excluded: Annotated[
         bool, typer.Option("--keep-excluded", help="Count excluded raters too. Without this option they are excluded again.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Add people's votes to a run, and print which raters count and why others do not."""
     from harness.store.run_store import RunStore

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
 from harness.agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
@@ -26,7 +26,7 @@ app = typer.Typer(invoke_without_command=True, help="List agents, show one, writ
 @app.callback()
 def agents(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the shipped profiles."""
     if context.invoked_subcommand is not None:
@@ -88,7 +88,7 @@ def new(
 @app.command("try")
 def try_(
     name: Annotated[str, typer.Argument(metavar="PROFILE", help="A shipped profile or a .toml file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test an agent with one call: does the profile work, and which figures can a run measure?"""
     from harness.agent_check.call import try_agent

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
 
@@ -16,7 +17,7 @@ def calibrate(
         int | None,
         typer.Option(metavar="N", show_default="drawn", help="Seed of the replies and their delays; default: drawn."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure replies of known sound and delay over a real socket, and save the errors for later runs to quote."""
     for name, value in (("--trials", trials), ("--at-once", at_once)):

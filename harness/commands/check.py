@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from harness.commands.play_options import NOTHING, Named, of_an_experiment
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import Experiment, flag
 from harness.progress import RunProgress
@@ -62,7 +63,7 @@ def check(
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="not written", help="Write the verdicts as Markdown.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Compare figures with limits: pass, fail or cannot tell. Exit codes: 0 pass, 1 fail, 4 cannot tell."""
     from harness.commands.check_files import junit as as_junit

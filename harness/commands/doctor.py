@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.wording import counted
@@ -24,7 +25,7 @@ def doctor(
     look_for_leaks: Annotated[
         bool, typer.Option("--leaks", help="Search a finished run for secrets before you share it.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Check this machine before a measurement; takes a few seconds. Exit codes: 0 no problem, 1 a problem."""
     if look_for_leaks != (run is not None):

@@ -8,12 +8,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 
 
 def endpointing(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print, for each agent, the caller's pauses that it cut and the silence that it left after true ends of turns."""
     from harness.figures.endpointing import endpointing_of

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 
@@ -23,7 +24,7 @@ def export_traces(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="none", help="File to write: one OTLP message (protobuf).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Export a run as spans: calls, turns, waits and their stages. They contain no spoken text."""
     from harness.store.run_store import RunStore

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import play_options as asked_for
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.store.judgment import JudgeCheck, Presentation
@@ -128,7 +129,7 @@ def judge(
     ray_cpus: asked_for.RayCpus = None,
     ray_gpus: asked_for.RayGpus = None,
     ray_memory_gib: asked_for.RayMemory = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Compare replies in pairs, without showing the judge which agent gave which."""
     from harness.judging.design import Design

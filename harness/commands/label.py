@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.store.judgment import Presentation
@@ -24,7 +25,6 @@ Condition = Annotated[
         metavar="NAME", show_default="the run's only one", help="For a run with several line conditions: the one to label."
     ),
 ]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 SHEETS = ("labeller-1.csv", "labeller-2.csv")
 SETTLED = "to-settle.csv"
 NOT_MEASURED = "its quality as a labeller is not measured here: harness label export, then harness label score"
@@ -37,7 +37,7 @@ def strategies(
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
     condition: Condition = None,
-    as_json: JsonFlag = False,
+    as_json: AsJson = False,
 ) -> int:
     """Label the fifteen strategies in every reply. A strategy counts as present only with a quote from the reply."""
     from harness.ranking.strategies import usage
@@ -82,7 +82,7 @@ def strategies(
 def reasons(
     target: Annotated[Path, typer.Argument(help="Folder of a run, or a .jsonl or .csv file of judgments.")],
     judge: Annotated[str, typer.Option(help="Judge behind an endpoint: a shipped name or a .toml file.")],
-    as_json: JsonFlag = False,
+    as_json: AsJson = False,
 ) -> int:
     """Label the reasons of verdicts by the codebook. A reason counts only with a quote from the verdict's text."""
     from harness.store import judgment_files as files
@@ -143,7 +143,7 @@ def score(
     pack: Pack = "heart-mini",
     reads: Reads = "heard",
     condition: Condition = None,
-    as_json: JsonFlag = False,
+    as_json: AsJson = False,
 ) -> int:
     """Compare two people's sheets, then each judge's labels with the labels on which the two agreed."""
     from harness.judging.label_sheets import compare, consensus, read_settled, read_sheet, settling_sheet

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.progress import RunProgress
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def load(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for figures, chart and log; default: a new one under runs/.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Increase the number of simultaneous calls until the agent or the pacer exceeds its bounds; draw a chart."""
     from harness.commands.table import milliseconds

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.progress import RunProgress
 
 
@@ -18,7 +19,7 @@ def merge(
     pool_machines: Annotated[
         bool, typer.Option("--pool-machines", help="Pool latencies of different machines; the report mentions it.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Merge the shards of one plan into one run, to be judged, ranked and reported once."""
     from harness.shards.merge import merge as lay_together

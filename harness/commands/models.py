@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.progress import RunProgress
 
 app = typer.Typer(invoke_without_command=True, help="List, fetch or add model weights.")
@@ -16,7 +16,7 @@ app = typer.Typer(invoke_without_command=True, help="List, fetch or add model we
 @app.callback()
 def models(
     context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List model weights with their state."""
     if context.invoked_subcommand is not None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from harness.commands import play_options as asked
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import FREE, Experiment
 
@@ -17,7 +18,7 @@ from harness.experiment import FREE, Experiment
 def plan(
     out: Annotated[Path, typer.Option(metavar="FILE", help="File for the plan.")],
     named: asked.Named = asked.NOTHING,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Fix what a run plays (seeds, hashes, versions, weights) in a file, for `harness run --plan FILE --shard I/N`."""
     from harness.run.disk_space import calls_last_s, room_needed

@@ -7,6 +7,7 @@ from typing import Annotated, cast
 import typer
 from rich.console import Console
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.store.judgment import Judgment, Presentation
 
@@ -44,7 +45,7 @@ def rank(
         Path | None,
         typer.Option("--markdown", metavar="FILE", show_default="not written", help="Write the board to a Markdown file."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Rate systems from pairwise judgments."""
     if presentation is not None and presentation not in _PRESENTATIONS:

@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.progress import RunProgress
 
 
 def remeasure(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Measure a run's recordings again; nothing is played."""
     from harness.measuring.remeasure import remeasure as measure_again

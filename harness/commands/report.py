@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.extras import require_pictures
 from harness.progress import RunProgress
 
@@ -38,7 +38,7 @@ def report(
         float | None,
         typer.Option(metavar="MS", show_default="as the run says", help="New TTFT budget of the run, in ms."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write the report of one or several runs, and print its figures."""
     from harness.commands.table import print_summary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.commands import play_options as asked
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
 from harness.progress import RunProgress
@@ -59,7 +59,7 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue the run in --out; with --plan start it if there is none.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Call agents, speak contexts to them, and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary

@@ -14,7 +14,7 @@ from rich.text import Text
 from harness.agents.secrets import learn
 from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
-from harness.commands.screen import screen
+from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
@@ -32,7 +32,7 @@ app.command("import")(import_contexts)
 
 
 @app.command("list")
-def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+def list_packs(as_json: AsJson = False) -> None:
     """List the shipped packs."""
     if as_json:
         from harness.scenarios.check import list_packs as rows_of
@@ -51,7 +51,7 @@ def list_packs(as_json: Annotated[bool, typer.Option("--json", help="Print one J
 def show(
     pack: Annotated[str, typer.Argument(help="A pack that ships, a YAML file or a folder.")],
     context: Annotated[str | None, typer.Argument(help="Id of one context; default: all, in brief.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a pack's contexts, or one conversation in full."""
     from harness.scenarios.check import show_context
@@ -123,7 +123,7 @@ def check(
             metavar="FILE", show_default="not drawn", help="With --turn-taking: a chart, written to this .svg or .png file."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> int:
     """Count a pack's contents and check it against the screens. Exit 1 if it has a problem."""
     from harness.commands import turn_taking as tell_ends
@@ -249,7 +249,7 @@ def build(
         str | None,
         typer.Option(metavar="NAME", show_default="no key", help="Environment variable that holds the endpoint's key."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Build the paper's set from your copy of ESConv."""
     from harness.scenarios.esconv import EsconvError, build_to

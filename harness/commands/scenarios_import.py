@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.progress import RunProgress
 
@@ -43,7 +44,7 @@ def import_contexts(
     licence: Annotated[
         str | None, typer.Option(metavar="NAME", show_default="none", help="recordings: licence to write into the pack.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a pack from conversations in another format, and list what could not be converted."""
     from harness.scenarios.imports import ImportFault

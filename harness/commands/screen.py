@@ -5,14 +5,16 @@ because a figure that is cut is another figure; a shortened name is printed in f
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 WIDE: Final = 10_000
 """Console width in columns when output is piped: more than any table here needs."""
 LEAST_NAME: Final = 12
