@@ -236,14 +236,9 @@ def _shown_name(part: Part, agent: str) -> str:
 def _by_names(part: Part) -> circumstances.Circumstances:
     """A run's circumstances under the names that its agents have on the page."""
     known, only = part.summary.circumstances, part.names.unsaid or ""
+    by_agent = ("idle_percent", "reported_stages", "throttled", "unwatched", "unsure_clocks")
     return known.model_copy(
-        update={
-            "idle_percent": {part.names.of(n, only): p for n, p in known.idle_percent.items()},
-            "reported_stages": {part.names.of(n, only): found for n, found in known.reported_stages.items()},
-            "throttled": {part.names.of(n, only): turns for n, turns in known.throttled.items()},
-            "unwatched": {part.names.of(n, only): turns for n, turns in known.unwatched.items()},
-            "unsure_clocks": {part.names.of(n, only): found for n, found in known.unsure_clocks.items()},
-        }
+        update={name: {part.names.of(agent, only): found for agent, found in getattr(known, name).items()} for name in by_agent}
     )
 
 

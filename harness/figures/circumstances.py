@@ -1,6 +1,7 @@
 """Circumstances that a run's figures do not show and a reader must know: how it was played, judged and measured."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -64,30 +65,29 @@ class Circumstances(BaseModel):
 
 
 def together(each: Sequence[Circumstances], ranking: Iterable[str], human_baseline: bool) -> Circumstances:
-    """The circumstances of several runs on one page, whose board is `ranking`'s."""
+    """The circumstances of several runs on one page, whose board is `ranking`'s: sets united, maps merged, counts added."""
     spoken = [one for one in each if one.spoken]
+    found: dict[str, Any] = {}
+    for name in Circumstances.model_fields:
+        values = [getattr(one, name) for one in each]
+        match values[0] if values else None:
+            case bool():
+                found[name] = any(values)
+            case int():
+                found[name] = sum(values)
+            case dict():
+                found[name] = {key: value for one in values for key, value in one.items()}
+            case frozenset():
+                found[name] = frozenset[str]().union(*values)
+            case tuple():
+                found[name] = tuple(dict.fromkeys(text for one in values for text in one))
     return Circumstances(
-        contexts=frozenset[str]().union(*(one.contexts for one in each)),
-        played=frozenset[str]().union(*(one.played for one in each)),
-        judged=frozenset[str]().union(*(one.judged for one in each)),
-        verdicts=sum(one.verdicts for one in each),
-        ranking=tuple(ranking),
-        silent=sum(one.silent for one in each),
-        idle_percent={name: percent for one in each for name, percent in one.idle_percent.items()},
-        unfinished={folder: count for one in each for folder, count in one.unfinished.items()},
-        merged=frozenset[str]().union(*(one.merged for one in each)),
-        machines_differ=max((one.machines_differ for one in each), default=0),
-        machines_pooled=any(one.machines_pooled for one in each),
-        unsure_clocks={name: found for one in each for name, found in one.unsure_clocks.items()},
-        reported_stages={name: found for one in each for name, found in one.reported_stages.items()},
-        throttled={name: turns for one in each for name, turns in one.throttled.items()},
-        unwatched={name: turns for one in each for name, turns in one.unwatched.items()},
-        length_tells=tuple(dict.fromkeys(text for one in each for text in one.length_tells)),
-        timing_alone=frozenset[str]().union(*(one.timing_alone for one in each)),
-        to_judge_again={folder: why for one in each for folder, why in one.to_judge_again.items()},
-        not_analysed={folder: count for one in each for folder, count in one.not_analysed.items()},
-        spoken=bool(spoken),
-        onset_error=largest([one.onset_error for one in spoken]),
-        not_calibrated="; ".join(dict.fromkeys(one.not_calibrated for one in spoken if one.not_calibrated)),
-        human_baseline=human_baseline,
+        **found
+        | {
+            "ranking": tuple(ranking),
+            "machines_differ": max((one.machines_differ for one in each), default=0),
+            "onset_error": largest([one.onset_error for one in spoken]),
+            "not_calibrated": "; ".join(dict.fromkeys(one.not_calibrated for one in spoken if one.not_calibrated)),
+            "human_baseline": human_baseline,
+        }
     )
