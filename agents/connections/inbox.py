@@ -1,4 +1,4 @@
-"""What arrives in one session, for lines that are no WebSocket: one queue, its bounds, and the one `Closed` that ends it.
+"""Events of one session in order: one queue, its bounds, and the one `Closed` that ends it.
 
 The agent under test is not trusted to behave: nothing that it sends may use more memory than `Limits` allows, and whatever goes
 wrong ends the session once, by name.
@@ -7,9 +7,28 @@ wrong ends the session once, by name.
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from harness.agents.connection import AudioChunk, Closed, Event, FailureKind
-from harness.agents.connections.websocket import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one session may take. The defaults are far above any honest agent and far below the machine's memory."""
+
+    message_bytes: int = 4 * 1024 * 1024
+    """One message: over a minute of 24 kHz audio. Pipecat sends 40 ms a message; some bots send a whole reply at once."""
+    session_bytes: int = 64 * 1024 * 1024
+    """All messages: over 20 minutes of 24 kHz audio, in sessions of at most two."""
+    text_bytes: int = 8 * 1024 * 1024
+    """Messages that hold no audio: parsed JSON can take twenty times the memory of its text."""
+    events: int = 200_000
+    """All events: an empty message costs nothing on the wire and memory here."""
+    unsent_frames: int = 250
+    """Frames that wait to be sent: 5 s of an agent that does not read (the socket's own buffers come first)."""
+    open_timeout_s: float = 15.0
+    """From dialling to the acknowledgement of the history."""
+    close_timeout_s: float = 1.0
 
 
 class Inbox:
@@ -27,19 +46,20 @@ class Inbox:
         self.changed = asyncio.Event()
         """Set whenever something may have happened that the opening waits for."""
 
-    def put(self, event: Event) -> None:
-        """Keep an event, unless the session is over."""
-        if self.ended is not None:
-            return
+    def takes(self, size: int) -> bool:
+        """Whether a message of so many bytes may still come; one too many ends the session."""
+        self._bytes += size
         self._count += 1
-        if isinstance(event, AudioChunk):
-            self.heard_audio = True
-            self._bytes += len(event.pcm)
         if self._bytes > self._limits.session_bytes:
             self.end(f"the agent sent more than {self._limits.session_bytes >> 20} MiB", "flood")
         elif self._count > self._limits.events:
             self.end(f"the agent sent more than {self._limits.events:,} messages", "flood")
-        else:
+        return self.ended is None
+
+    def put(self, event: Event) -> None:
+        """Add an event, unless the session is over."""
+        if self.ended is None:
+            self.heard_audio = self.heard_audio or isinstance(event, AudioChunk)
             self._events.put_nowait(event)
 
     def count_text(self, size: int) -> None:

@@ -9,7 +9,6 @@ Source: OpenAI's reference of Realtime client and server events.
 """
 
 import base64
-import binascii
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -22,14 +21,16 @@ from pydantic import Field
 from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.playout_clock import PlayoutClock
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    from_base64,
     parse_object,
     refuse_history,
     shown,
@@ -152,11 +153,7 @@ class RealtimeWire:
         return Received(replies=tuple(json.dumps({"type": "conversation.item.create", "item": item}) for item in items))
 
     def _on_audio(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
-        delta = data.get("delta")
-        try:
-            pcm = whole_samples(base64.b64decode(delta if isinstance(delta, str) else "!", validate=True))
-        except (binascii.Error, ValueError) as error:
-            raise Garbage(f"audio that is not base64: {shown(repr(delta))}") from error
+        pcm = whole_samples(from_base64(data.get("delta")))
         if not pcm:
             return NOTHING
         index = data.get("content_index")

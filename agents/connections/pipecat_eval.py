@@ -13,19 +13,20 @@ Source: `pipecat.evals.serializer` and `pipecat.evals.fastapi_transport` of pipe
 """
 
 import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event
 from harness.agents.connections import rtvi
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    from_base64,
     parse_object,
     refuse_history,
     sample_rate,
@@ -131,11 +132,7 @@ def _client_message(kind: str, data: Mapping[str, Any]) -> str:
 
 
 def _audio(fields: Mapping[str, Any], arrival_ns: int) -> Received:
-    coded = fields.get("audio")
-    try:
-        pcm = whole_samples(base64.b64decode(coded if isinstance(coded, str) else "!", validate=True))
-    except (binascii.Error, ValueError) as error:
-        raise Garbage(f"audio that is not base64: {shown(repr(coded))}") from error
+    pcm = whole_samples(from_base64(fields.get("audio")))
     if not pcm:
         return NOTHING
     return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(fields.get("sampleRate"))),))

@@ -15,9 +15,10 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.rtvi_session import RtviSession
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,

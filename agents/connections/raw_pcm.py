@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 from harness.agents.connection import NO_TIME_NS, AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,

@@ -26,7 +26,6 @@ from harness.agents.connection import (
     AudioChunk,
     Capabilities,
     Cleared,
-    Closed,
     Connection,
     ConnectionFailed,
     Event,
@@ -34,6 +33,7 @@ from harness.agents.connection import (
     Mark,
     Transcript,
 )
+from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.wire import refuse_history
 from harness.agents.message import Message
 from harness.agents.scripted_sound import Piece, render
@@ -126,14 +126,12 @@ class ScriptedConnection:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._sounds = [render(reply.sound, script.output_rate_hz) for reply in script.replies]
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._inbox = Inbox(Limits())
         self._tasks: list[asyncio.Task[None]] = []
         self._began = asyncio.Event()
         self._received_samples = 0
         self._last_loud_sample: int | None = None
         self._loud_starts: list[int] = []
-        self._ended = False
-        self._delivered_end = False
         self.truth = Truth()
 
     @property
@@ -153,7 +151,7 @@ class ScriptedConnection:
             self._tasks.append(asyncio.create_task(self._hang_up(self._script.closes_after_ms)))
 
     def send(self, frame: bytes) -> None:
-        if self._ended:
+        if self._inbox.ended is not None:
             return
         now_ns = time.monotonic_ns()
         samples = np.frombuffer(frame, np.int16)
@@ -167,12 +165,8 @@ class ScriptedConnection:
         self.truth.t0_ns = implied_ns if self.truth.t0_ns is None else min(self.truth.t0_ns, implied_ns)
         self._began.set()
 
-    async def events(self) -> AsyncIterator[Event]:
-        while not self._delivered_end:
-            event = await self._events.get()
-            if isinstance(event, Closed):
-                self._delivered_end = True
-            yield event
+    def events(self) -> AsyncIterator[Event]:
+        return self._inbox.events()
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -198,7 +192,7 @@ class ScriptedConnection:
                 self._tell(index, due_ns)
             now_ns = time.monotonic_ns()
             truth.given_ns.append(now_ns)
-            self._events.put_nowait(AudioChunk(now_ns, chunk.astype("<i2").tobytes(), script.output_rate_hz))
+            self._inbox.put(AudioChunk(now_ns, chunk.astype("<i2").tobytes(), script.output_rate_hz))
         audible_until_ns = due_ns + round(sound.size * 1e9 / script.output_rate_hz)
         await self._barged_in_before(audible_until_ns, begin_sample, truth)
 
@@ -229,7 +223,7 @@ class ScriptedConnection:
                 truth.barge_in_ns = self._t0_ns() + self._since_start_ns(self._loud_starts[over] + 1)
                 await _sleep_until(truth.barge_in_ns + round(patience_ms * 1e6))
                 truth.cleared_ns = time.monotonic_ns()
-                self._events.put_nowait(Cleared(truth.cleared_ns))
+                self._inbox.put(Cleared(truth.cleared_ns))
                 return True
             await asyncio.sleep(min((until_ns - now_ns) / 1e9, _LOOK_S if patience_ms is not None else 60.0))
         return False
@@ -238,11 +232,11 @@ class ScriptedConnection:
         """Marks and transcripts of a reply that starts now."""
         reply, now_ns = self._script.replies[index], time.monotonic_ns()
         for mark in reply.marks:
-            self._events.put_nowait(Mark(mark.name, due_ns + round(mark.at_ms * 1e6), now_ns, mark.detail))
+            self._inbox.put(Mark(mark.name, due_ns + round(mark.at_ms * 1e6), now_ns, mark.detail))
         if self._script.understood is not None and len(self.truth.replies) == 1:
-            self._events.put_nowait(Transcript(now_ns, "user", self._script.understood, True))
+            self._inbox.put(Transcript(now_ns, "user", self._script.understood, True))
         if reply.text is not None:
-            self._events.put_nowait(Transcript(now_ns, "assistant", reply.text, True))
+            self._inbox.put(Transcript(now_ns, "assistant", reply.text, True))
 
     async def _hang_up(self, after_ms: float) -> None:
         await self._began.wait()
@@ -250,10 +244,9 @@ class ScriptedConnection:
         self._end(self._script.close_error, self._script.close_kind)
 
     def _end(self, error: str | None, kind: FailureKind | None) -> None:
-        if self._ended:
+        if self._inbox.ended is not None:
             return
-        self._ended = True
-        self._events.put_nowait(Closed(time.monotonic_ns(), error, kind))
+        self._inbox.end(error, kind)
         if self._script.truth_path is not None:
             with contextlib.suppress(OSError):
                 self._script.truth_path.write_text(json.dumps(asdict(self.truth)))

@@ -9,7 +9,6 @@ Source: Twilio's description of Media Streams WebSocket messages.
 """
 
 import base64
-import binascii
 import json
 import secrets
 from collections import deque
@@ -20,10 +19,20 @@ import numpy as np
 from pydantic import Field
 
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, Mark
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.playout_clock import PlayoutClock
 from harness.agents.connections.spec import ConnectionSpec
-from harness.agents.connections.websocket import Limits, WebSocketConnection
-from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, parse_object, refuse_history, shown
+from harness.agents.connections.websocket import WebSocketConnection
+from harness.agents.connections.wire import (
+    NOTHING,
+    Garbage,
+    Outgoing,
+    Received,
+    from_base64,
+    parse_object,
+    refuse_history,
+    shown,
+)
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
 from harness.audio.pcm import decode, encode
@@ -108,10 +117,7 @@ class TwilioWire:
         return (self._message("stop", stop={"accountSid": self._account_sid, "callSid": self._call_sid}),)
 
     def _media(self, payload: object, arrival_ns: int) -> Received:
-        try:
-            law = base64.b64decode(payload if isinstance(payload, str) else "!", validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise Garbage(f"media whose payload is not base64: {shown(repr(payload))}") from error
+        law = from_base64(payload)
         if not law:
             return NOTHING
         self._playout.add(arrival_ns, len(law), RATE_HZ)

@@ -31,12 +31,12 @@ from harness.agents.connection import (
 )
 from harness.agents.connections import opus
 from harness.agents.connections.aiortc_tap import tap
-from harness.agents.connections.inbox import Inbox
+from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi_session import RtviSession
 from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.webrtc_offer import exchange
-from harness.agents.connections.websocket import Limits, place_of
+from harness.agents.connections.websocket import place_of
 from harness.agents.connections.wire import Garbage, parse_object, shown
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SpokenElsewhere
@@ -213,11 +213,14 @@ class WebRtcConnection:
             if self._decoder.hopeless:
                 self._inbox.end(f"the agent sent {opus.MAX_GARBAGE} packets in a row that are no Opus", "garbage")
             return
-        self._inbox.put(AudioChunk(packet.arrival_ns, pcm, opus.CLOCK_HZ, MediaStamp(media_ns, self._lost)))
+        if self._inbox.takes(len(pcm)):
+            self._inbox.put(AudioChunk(packet.arrival_ns, pcm, opus.CLOCK_HZ, MediaStamp(media_ns, self._lost)))
         self._lost = 0
 
     def _on_message(self, message: str | bytes) -> None:
         arrival_ns = time.monotonic_ns()
+        if not self._inbox.takes(len(message)):
+            return
         self._inbox.count_text(len(message))
         try:
             data = parse_object(message)

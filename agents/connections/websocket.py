@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -19,33 +18,14 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from harness.agents.connection import (
     AudioChunk,
     Capabilities,
-    Closed,
     ConnectionFailed,
     Event,
     FailureKind,
 )
+from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
 from harness.agents.loopback import is_loopback
 from harness.agents.message import Message
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much one session may take. The defaults are far above any honest agent and far below the machine's memory."""
-
-    message_bytes: int = 4 * 1024 * 1024
-    """One message: over a minute of 24 kHz audio. Pipecat sends 40 ms a message; some bots send a whole reply at once."""
-    session_bytes: int = 64 * 1024 * 1024
-    """All messages: over 20 minutes of 24 kHz audio, in sessions of at most two."""
-    text_bytes: int = 8 * 1024 * 1024
-    """Messages that hold no audio: parsed JSON can take twenty times the memory of its text."""
-    events: int = 200_000
-    """All events: an empty message costs nothing on the wire and memory here."""
-    unsent_frames: int = 250
-    """Frames that wait to be sent: 5 s of an agent that does not read (the socket's own buffers come first)."""
-    open_timeout_s: float = 15.0
-    """From dialling to the acknowledgement of the history."""
-    close_timeout_s: float = 1.0
 
 
 class _StampedConnection(ClientConnection):
@@ -77,15 +57,8 @@ class WebSocketConnection:
         self._hint = f" ({hint})" if hint else ""
         self._socket: _StampedConnection | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._inbox = Inbox(self._limits)
         self._unsent: asyncio.Queue[Sequence[Outgoing]] = asyncio.Queue(self._limits.unsent_frames)
-        self._ready = asyncio.Event()
-        self._ended: Closed | None = None
-        self._delivered_end = False
-        self._bytes = 0
-        self._text_bytes = 0
-        self._count = 0
-        self._heard_audio = False
 
     @property
     def capabilities(self) -> Capabilities:
@@ -99,8 +72,9 @@ class WebSocketConnection:
                 self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
                 for message in hello:
                     self._unsent.put_nowait((message,))
-                if not self._wire.ready:
-                    await self._ready.wait()
+                while not self._wire.ready and self._inbox.ended is None:
+                    await self._inbox.changed.wait()
+                    self._inbox.changed.clear()
         except TimeoutError:
             what = self._wire.waits_for if self._socket else "a connection"
             message = f"{place_of(self._url)}: {what} did not come within {self._limits.open_timeout_s:g} s{self._hint}"
@@ -110,33 +84,29 @@ class WebSocketConnection:
         except BaseException:
             await self.close()
             raise
-        if self._ended is not None:
-            why = self._ended.error or "closed at once"
-            await self._abandon(f"{place_of(self._url)}: {why}{self._hint}", self._ended.kind or "refused")
+        if (ended := self._inbox.ended) is not None:
+            why = ended.error or "closed at once"
+            await self._abandon(f"{place_of(self._url)}: {why}{self._hint}", ended.kind or "refused")
 
     def send(self, frame: bytes) -> None:
-        if self._ended is not None:
+        if self._inbox.ended is not None:
             return
         try:
             self._unsent.put_nowait(self._wire.audio(frame, time.monotonic_ns()))
         except asyncio.QueueFull:
             seconds = self._limits.unsent_frames * 0.02
-            self._end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")
+            self._inbox.end(f"the agent stopped reading: {seconds:g} s of caller audio wait unsent", "overflow")
 
-    async def events(self) -> AsyncIterator[Event]:
-        while not self._delivered_end:
-            event = await self._events.get()
-            if isinstance(event, Closed):
-                self._delivered_end = True
-            yield event
+    def events(self) -> AsyncIterator[Event]:
+        return self._inbox.events()
 
     async def close(self) -> None:
-        if self._ended is None and self._socket is not None:
+        if self._inbox.ended is None and self._socket is not None:
             with contextlib.suppress(ConnectionClosed, TimeoutError):
                 async with asyncio.timeout(self._limits.close_timeout_s):
                     for message in self._wire.goodbye():
                         await self._socket.send(message)
-        self._end(None, None)
+        self._inbox.end(None, None)
         await self._hang_up()
 
     async def _dial(self) -> _StampedConnection:
@@ -163,41 +133,33 @@ class WebSocketConnection:
     async def _read(self) -> None:
         assert self._socket is not None
         try:
-            while self._ended is None:
+            while self._inbox.ended is None:
                 message = await self._socket.recv()
                 self._take(message, self._socket.read_ns)
         except ConnectionClosed as closed:
-            self._end(*self._why_closed(closed))
+            self._inbox.end(*self._why_closed(closed))
         except Garbage as error:
-            self._end(f"the agent sent {error}", "garbage")
+            self._inbox.end(f"the agent sent {error}", "garbage")
         except ConnectionFailed as error:
-            self._end(str(error), error.kind)
+            self._inbox.end(str(error), error.kind)
         except Exception as error:
             # A wire format of another package may fail in any way, and a session must end all the same.
-            self._end(f"the connection failed on a message: {type(error).__name__}: {shown(str(error))}", "defect")
+            self._inbox.end(f"the connection failed on a message: {type(error).__name__}: {shown(str(error))}", "defect")
 
     def _take(self, message: str | bytes, arrival_ns: int) -> None:
-        self._bytes += len(message)
-        self._count += 1
-        if self._bytes > self._limits.session_bytes:
-            raise ConnectionFailed(f"the agent sent more than {self._limits.session_bytes >> 20} MiB", "flood")
-        if self._count > self._limits.events:
-            raise ConnectionFailed(f"the agent sent more than {self._limits.events:,} messages", "flood")
+        if not self._inbox.takes(len(message)):
+            return
         received = self._wire.receive(message, arrival_ns)
         if not any(isinstance(event, AudioChunk) for event in received.events):
-            self._text_bytes += len(message)
-            if self._text_bytes > self._limits.text_bytes:
-                raise ConnectionFailed(f"the agent sent more than {self._limits.text_bytes >> 20} MiB of text", "flood")
+            self._inbox.count_text(len(message))
         for event in received.events:
-            self._heard_audio = self._heard_audio or isinstance(event, AudioChunk)
-            self._events.put_nowait(event)
+            self._inbox.put(event)
         for reply in received.replies:
             try:
                 self._unsent.put_nowait((reply,))
             except asyncio.QueueFull:
                 raise ConnectionFailed("the agent asks more than it reads", "overflow") from None
-        if self._wire.ready:
-            self._ready.set()
+        self._inbox.changed.set()
 
     async def _write(self) -> None:
         assert self._socket is not None
@@ -205,13 +167,6 @@ class WebSocketConnection:
             while True:
                 for message in await self._unsent.get():
                     await self._socket.send(message)
-
-    def _end(self, error: str | None, kind: FailureKind | None) -> None:
-        """The session is over; only the first reason counts."""
-        if self._ended is None:
-            self._ended = Closed(arrival_ns=time.monotonic_ns(), error=error, kind=kind)
-            self._events.put_nowait(self._ended)
-            self._ready.set()
 
     def _why_closed(self, closed: ConnectionClosed) -> tuple[str | None, FailureKind | None]:
         if closed.sent is not None and not closed.rcvd_then_sent:
@@ -224,12 +179,12 @@ class WebSocketConnection:
         if closed.rcvd.code not in (1000, 1001, 1005):
             why = f": {shown(closed.rcvd.reason)}" if closed.rcvd.reason else ""
             return f"the agent hung up with an error (code {closed.rcvd.code}{why})", "closed_early"
-        if not self._heard_audio:
+        if not self._inbox.heard_audio:
             return "the agent hung up before it said anything", "closed_early"
         return None, None
 
     async def _abandon(self, message: str, kind: FailureKind) -> None:
-        self._end(message, kind)
+        self._inbox.end(message, kind)
         await self._hang_up()
         raise ConnectionFailed(message, kind)
 

@@ -4,6 +4,8 @@ Each format is a small state machine without input or output of its own, so that
 call and by arbitrary bytes in a property test. `harness.agents.connections.websocket` gives it a socket.
 """
 
+import base64
+import binascii
 import json
 import math
 from collections.abc import Sequence
@@ -102,6 +104,18 @@ def _shallow(value: Any, depth: int) -> bool:
 def _finite(written: str) -> float | None:
     number = float(written)
     return number if math.isfinite(number) else None
+
+
+def from_base64(coded: object) -> bytes:
+    """The bytes that a field holds in base64.
+
+    Raises:
+        Garbage: it holds none.
+    """
+    try:
+        return base64.b64decode(coded if isinstance(coded, str) else "!", validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Garbage(f"audio that is not base64: {shown(repr(coded))}") from error
 
 
 def whole_samples(pcm: bytes) -> bytes:

@@ -10,8 +10,9 @@ import pytest
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, Connection, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import ConnectionSpec, UnknownConnection, kinds, make
+from harness.agents.connections.inbox import Limits
 from harness.agents.connections.raw_pcm import RawPcmWire
-from harness.agents.connections.websocket import Limits, WebSocketConnection
+from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import Received
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
