@@ -26,7 +26,7 @@ WITH_LENGTH = "exploratory: with a length term"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One board. `kendall`: rank correlation with the primary one, over shared systems; None under three or if some never met."""
+    """One board. `kendall`: rank correlation with the primary one over shared systems; None under three, or if never met."""
 
     name: str
     board: Board

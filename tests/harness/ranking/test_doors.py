@@ -178,7 +178,7 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
     )
     assert asked.with_length is asked.board
     assert _figures(asked.board) == _figures(told.with_length)
-    assert "with a length term, as was asked" in asked.length_words
+    assert "has a length term, as was asked" in asked.length_words
 
 
 def test_the_terms_of_a_fit_stand_with_its_name(simulate: Simulate) -> None:
