@@ -62,7 +62,7 @@ def _each_judge(found: BesidePeople) -> list[tuple[str, Figure | None, str, str]
     """One judge and a few raters are enough for these; whether a judge is told apart from chance is said with its κ."""
     named: list[tuple[str, Figure | None, str, str]] = []
     for each in found.judges:
-        chance = "; not told apart from chance" if each.at_chance else ""
+        chance = "; not distinguished from chance" if each.at_chance else ""
         named += [
             (f"{each.judge} with one person", each.with_ties, "share", "a tie is a label of its own"),
             (f"{each.judge} with one person, both decided", each.without_ties, "share", "pairs on which neither said tie"),

@@ -94,7 +94,7 @@ _MACHINE_FACTS: tuple[tuple[str, Callable[[MachineSummary, RunManifest], str]], 
     ("Processor", lambda machine, _: machine.processor or ""),
     ("Cores", lambda machine, _: counted(machine.cores, "core") if machine.cores is not None else ""),
     ("Instruction sets", lambda machine, _: machine.instruction_sets or ""),
-    ("Recogniser held to", lambda machine, _: machine.recogniser_held_to or ("nothing" if machine.instruction_sets else "")),
+    ("Recogniser limited to", lambda machine, _: machine.recogniser_held_to or ("nothing" if machine.instruction_sets else "")),
     ("Threads", lambda machine, _: _threads(machine)),
     ("System", lambda _, manifest: str(manifest.machine.get("system", ""))),
 )

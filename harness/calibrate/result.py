@@ -34,7 +34,7 @@ class TtfaError(_Model):
 
 
 class PacingError(_Model):
-    """Of frames: how late they left or arrived."""
+    """Delay of frames at departure or arrival."""
 
     p99: float
     p999: float

@@ -95,7 +95,7 @@ NOT_WRITTEN: Final = "not_written"
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """How a session ended. `failure_kind` is None when it can be measured (no reply is a measurement, not a failure)."""
+    """End of a session. `failure_kind` is None when it can be measured (no reply is a measurement, not a failure)."""
 
     ended: str
     failure_kind: str | None = None

@@ -101,7 +101,7 @@ _NOT_HEARD: Final[Mapping[str, str]] = {
     "or a cut-in did to the reply.",
     "audio": "The Elo is from people who heard the replies without their delay; nobody judged them as text.",
 }
-"""By presentation, where the quoted board is not of the words that were heard."""
+"""Text by presentation, where the quoted board is not of the words that were heard."""
 
 
 class Caution(BaseModel):

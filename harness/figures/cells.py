@@ -59,7 +59,7 @@ class ReferenceSummary(_Model):
     elo: float | None
     elo_interval: tuple[float | None, float | None] | None = None
     separated: bool = False
-    """As for an agent."""
+    """Same meaning as for an agent."""
     win_rate: float | None = None
     axes: dict[str, float | None] = Field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class JudgeSummary(_Model):
     validated_on_people: float | None = None
     """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
     trust: Trust = "unchecked"
-    """How well its check supports it."""
+    """Trust that its check supports."""
     pairs: int | None = None
     """Pairs with known answers that it answered."""
     judgments: int = 0
@@ -139,7 +139,7 @@ class MachineCell(_Model):
     cut_in_rate: float | None = None
     pauses_cut: tuple[int, int] = (0, 0)
     measurement_error_ms: float | None = None
-    """Of TTFA, the largest in the calibrations of these machines; None where one was not calibrated."""
+    """Error of TTFA, the largest in the calibrations of these machines; None where one was not calibrated."""
     pacing_p99_error_ms: float | None = None
     """The largest of these machines."""
 
@@ -176,7 +176,7 @@ class RunFigures(_Model):
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
     by_machine: list[MachineCell] = Field(default_factory=list)
-    """Of a merged run whose machines differ: the latencies of each kind of machine; empty elsewhere."""
+    """Latencies of each kind of machine in a merged run whose machines differ; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)

@@ -36,7 +36,7 @@ class PauseShare(_Model):
     """Inner pauses of one length and kind: the number that were cut, of those in which the agent could choose."""
 
     pause_ms: tuple[float, float | None]
-    """From (inclusive) and to (exclusive); null has no upper end."""
+    """Range of lengths, from (inclusive) and to (exclusive); null has no upper end."""
     kind: Kind
     cut: int = 0
     of: int = 0
@@ -45,7 +45,7 @@ class PauseShare(_Model):
     already_talking: int = 0
     """Pauses that began while the agent talked over the caller: in neither number."""
     decided: int | None = None
-    """How many of `of` the agent reports to have taken for the end of the turn; null where it reports no decisions."""
+    """Pauses of `of` that the agent reports to have taken for the end of the turn; null where it reports no decisions."""
     decided_share: float | None = None
     decided_interval: tuple[float, float] | None = None
 
@@ -70,12 +70,12 @@ class EndpointingSummary(_Model):
     """Spoken end → turn decided, as the agent reports it."""
     inner_pauses_cut: tuple[int, int] = (0, 0)
     pauses_cut_share: float | None = None
-    """Of all inner pauses of 200 ms and more, marked or not."""
+    """Share of all inner pauses of 200 ms and more, marked or not."""
     pauses_cut_interval: tuple[float, float] | None = None
     talking_at_end: tuple[int, int] = (0, 0)
     """Turns at whose end the agent was speaking already, and the number of turns."""
     endpointing: list[PauseShare] = Field(default_factory=list)
-    """By kind, then by length; the first row of each kind is of every length."""
+    """Rows by kind, then by length; the first row of each kind is for every length."""
     endpointing_untimed: int = 0
     """Turns timed before this figure existed; `harness remeasure RUN` computes it."""
 

@@ -59,10 +59,10 @@ class TurnFigures(Latencies):
     """False starts per marked pause."""
     pauses_cut: tuple[int, int] = (0, 0)
     short_pauses_cut: tuple[int, int] = (0, 0)
-    """Of the marked pauses under 800 ms."""
+    """Cut and all marked pauses under 800 ms."""
     underruns: int = 0
     line: LineSummary | None = None
-    """Of wires that carry a media clock (WebRTC, SIP)."""
+    """Line of wires that carry a media clock (WebRTC, SIP)."""
     unexplained_p95_ms: float | None = None
     yield_ms: Quantiles | None = None
     tokens_per_s: float | None = None

@@ -33,7 +33,7 @@ class MachineSummary(BaseModel):
     """Agent that ran here → part → threads; empty for a user's own agent, whose threads are not known."""
 
     def renamed(self, name_of: Callable[[str], str]) -> "MachineSummary":
-        """With the agents under other names."""
+        """The same summary with the agents under other names."""
         return self.model_copy(update={"threads": {name_of(name): parts for name, parts in self.threads.items()}})
 
     @property
@@ -46,7 +46,7 @@ class MachineSummary(BaseModel):
         if self.machines > 1:
             facts.append(f"{self.machines} machines alike")
         if self.recogniser_held_to:
-            facts.append(f"recogniser held to {self.recogniser_held_to}")
+            facts.append(f"recogniser limited to {self.recogniser_held_to}")
         alike: dict[str, list[str]] = defaultdict(list)
         for name, parts in self.threads.items():
             alike[thread_words(parts)].append(name)

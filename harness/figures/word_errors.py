@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 
 def understood_wer(sessions: Sequence[Session], contexts: Mapping[str, Context]) -> float | None:
-    """Of the agent's own transcript against the words of the turn; None where no agent reported one."""
+    """Word error rate of the agent's own transcript against the words of the turn; None where no agent reported one."""
     return word_error_rate([pair for _, pair in understood_pairs(sessions, contexts)])
 
 
@@ -34,7 +34,7 @@ def _to_the_end(session: Session) -> bool:
 
 
 def heard_wer(sessions: Sequence[Session]) -> float | None:
-    """Of the transcript of the agent's audio against what it reports to have said."""
+    """Word error rate of the transcript of the agent's audio against the words that it reports to have said."""
     return word_error_rate([pair for _, pair in heard_pairs(sessions)])
 
 

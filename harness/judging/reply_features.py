@@ -33,7 +33,7 @@ SIZE = sum(size for _, size in BLOCKS)
 TURNS_KEPT_IN_MIND = 4
 """Seeker's turns that a reply may refer to. Older ones are in few replies, and each has to be encoded."""
 LENGTHS_WORDS = (30, 80, 160)
-"""Where a reply's length saturates: a spoken reply, a long one, and a forum's."""
+"""Lengths at which a reply's length saturates: a spoken reply, a long one, and a forum's."""
 
 
 def reply_features(turns: Sequence[Turn], replies: Sequence[str], encoder: SentenceEncoder) -> NDArray[np.float64]:

@@ -82,7 +82,7 @@ GUIDE: Final[Mapping[str, Meaning]] = {
         "Nice weather for it at least. What's your dog called?",
     ),
 }
-"""In the order of `STRATEGIES`."""
+"""The meanings in the order of `STRATEGIES`."""
 
 
 def in_a_line(strategy: str) -> str:

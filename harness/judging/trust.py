@@ -95,7 +95,7 @@ def beats_rules(check: PeopleCheck) -> bool | None:
 
 
 def deciding(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
-    """Of all checks of a judge against people the one that decides trust; None without any. If checks could be left out, one
+    """The check that decides trust, of all checks of a judge against people; None without any. If checks could be left out, one
     could try files until one fits, so every check must support the judge, and the first that does not decides."""
     telling = [check for check in checks if check.accuracy_interval is not None]
     last = (telling or list(checks))[-1] if checks else None

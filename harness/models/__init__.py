@@ -1,7 +1,7 @@
-"""The model store: weight files pinned by version and SHA-256, brought once, kept per user, usable offline afterwards.
+"""The model store: weight files pinned by version and SHA-256, fetched once, stored per user, usable offline afterwards.
 
-`resolve` gives the path of a weight and brings it on first use; `catalogue` says what there is. The store decides where
-weights come from, so that agents and audio are only ever handed paths.
+`resolve` gives the path of a weight and fetches it on first use; `catalogue` lists all weights. The store decides where
+weights come from, so that agents and audio only ever receive paths.
 """
 
 from harness.models.catalogue import Weight, Wheel, catalogue

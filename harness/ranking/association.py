@@ -1,4 +1,4 @@
-"""Does a rating go with something else, and how sure is that?
+"""Correlation of a rating with another score, and its uncertainty.
 
 Two-sided tests, an effect size with its interval, and Benjamini–Hochberg inside a family of tests that ask one question
 (HEART, section 9.12). The interval of a correlation is Fisher's z for Pearson, and for Spearman with the variance of Bonett
@@ -14,12 +14,12 @@ from scipy import stats
 from harness.ranking.board import Interval
 
 FEWEST = 4
-"""Pairs: below it Fisher's z has no variance."""
+"""Pairs; with fewer Fisher's z has no variance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """`interval` (95 %) is None under four pairs, or where the coefficient is ±1."""
+    """A correlation. `interval` (95 %) is None under four pairs, or where the coefficient is ±1."""
 
     kind: str
     value: float

@@ -1,8 +1,8 @@
-"""How well one number tells the ends of turns from the pauses inside them: the area under the ROC curve, by conversations.
+"""AUC of one number that separates the ends of turns from the pauses inside them, with an interval over conversations.
 
-The area is the chance that a random end has a larger value than a random pause (ties count one half), so 0.5 says nothing and
-1 gives every end away. Turns of one conversation share their speaker and writer, so whole conversations are resampled. The
-pairs of any two conversations are counted once, and each draw is then two products of a matrix.
+The area under the ROC curve is the chance that a random end has a larger value than a random pause (ties count one half), so
+0.5 says nothing and 1 gives every end away. Turns of one conversation share their speaker and writer, so whole conversations
+are resampled. The pairs of any two conversations are counted once, and each draw is then two products of a matrix.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 
 @dataclass(frozen=True, slots=True)
 class Separation:
-    """`auc` is None where there is no end or no pause; no interval under eight conversations."""
+    """An AUC. `auc` is None where there is no end or no pause; no interval under eight conversations."""
 
     auc: float | None
     interval: Interval | None

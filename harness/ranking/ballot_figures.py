@@ -20,7 +20,7 @@ DRAWS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A share or coefficient with its 95 % interval (None under eight contexts), and the pairs of replies it rests on."""
+    """A share or coefficient with its 95 % interval (None under eight contexts), and the number of pairs behind it."""
 
     value: float
     interval: Interval | None

@@ -1,4 +1,4 @@
-"""All verdicts on one pair of replies in one context, and what their majority says.
+"""Ballots: all verdicts on one pair of replies in one context, and their majority.
 
 Agreement is counted on pairs of replies, not on rows: a judge asked in both orders, or twice, is still one voice. A majority
 is a label that more voters chose than any other. It takes three voters, because own-family exclusion often leaves one judge
@@ -14,7 +14,7 @@ import numpy as np
 from harness.store.judgment import Judgment, is_rule
 
 LABELS = ("first", "tie", "second")
-"""Of the two systems in alphabetical order."""
+"""Labels, for the two systems in alphabetical order."""
 FEWEST_FOR_MAJORITY = 3
 
 
@@ -37,8 +37,8 @@ _Pair = tuple[str, str, str, str, int]
 
 
 def ballots(judgments: Iterable[Judgment]) -> list[Ballot]:
-    """Rows gathered by context, unordered pair, condition and repeat; several rows of one voter are averaged. What a rule
-    decided is nobody's vote."""
+    """Rows gathered by context, unordered pair, condition and repeat; several rows of one voter are averaged. Rows that
+    a rule decided are nobody's vote."""
     voices: dict[_Pair, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     marks: dict[_Pair, list[float]] = defaultdict(list)
     for row in judgments:
@@ -82,7 +82,7 @@ def majority(voices: Mapping[str, float], fewest: int = FEWEST_FOR_MAJORITY) -> 
 
 
 def is_ambiguous(ballot: Ballot) -> bool:
-    """No clear consensus of people (top label at most 3 of 5), and, where axes were marked, no side ahead on them.
+    """True without a clear consensus of people (top label at most 3 of 5), and, where axes were marked, no side ahead on them.
 
     The paper's description in words of our own thresholds (section 4.4): a side is ahead with over 60 % of the marks.
     """

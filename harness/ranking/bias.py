@@ -1,8 +1,8 @@
-"""Audits of what a verdict should not depend on: place, length, formatting, family.
+"""Audits of a verdict's dependence on place, length, formatting and family, which should not matter.
 
-A share of wins cannot tell a bias from quality: longer replies may be better. So each audit asks how much the odds of winning
-move *between systems of the rating's own difference*: the other systems' ratings and the position are in the same model. Each
-audit has an interval clustered by context, and the audits of one board are one family of tests.
+A share of wins cannot separate a bias from quality: longer replies may be better. So each audit asks how much the odds of
+winning move *between systems of the rating's own difference*: the other systems' ratings and the position are in the same
+model. Each audit has an interval clustered by context, and the audits of one board are one family of tests.
 """
 
 import re
@@ -30,8 +30,8 @@ FORMATTING = re.compile(r"(^|\n)\s*([-*•]|\d+[.)])\s|\*\*|__|`|^#{1,6}\s|\n\s*
 class Audit:
     """`effect`: change in log-odds of winning for the favoured side (for length: for twice the words).
 
-    `share`: how often the favoured side won, uncorrected; None where no row tells. `p_adjusted`: Benjamini–Hochberg over the
-    audits of one call. `rows`: verdicts that tell the two sides apart.
+    `share`: how often the favoured side won, uncorrected; None where no row shows it. `p_adjusted`: Benjamini–Hochberg over the
+    audits of one call. `rows`: verdicts in which the two sides differ in this respect.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""What a ranking is: the rows a reader sees, and what else must be kept so that they can be compared.
+"""A board: the rows that a reader sees, and the covariance that is needed to compare them.
 
-An interval on one rating answers no question about two, so a board keeps the whole covariance and gives differences from
-it. Absent is None: no interval under eight contexts, no axis that nobody marked. A fit gives every system an Elo, and only one
-of which at least one end is known is `quoted`: every door (terminal, page, export, JSON) shows that and no other.
+An interval on one rating answers no question about two, so a board has the whole covariance and gives differences from
+it. An absent value is None: no interval under eight contexts, no axis that nobody marked. A fit gives every system an Elo, and
+only one of which at least one end is known is `quoted`: every output (terminal, page, export, JSON) shows that and no other.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from harness.ranking.unbounded import swept_share
 
 Interval = tuple[float, float]
 Ends = tuple[float | None, float | None]
-"""An interval of which one end may not be known: (low, None) is "at least", (None, high) "at most"."""
+"""An interval of which one end may be unknown: (low, None) is "at least", (None, high) "at most"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class SystemRating:
     system: str
     elo: float
     interval: Ends | None
-    """Clustered by context; None under eight contexts. Of a system that won or lost everything it has one end, or is None."""
+    """Clustered by context; None under eight contexts. For a system that won or lost everything it has one end, or is None."""
     win_rate: float
     """Share of its comparisons that it won; a tie is half. The paper prints it as "overall win rate"."""
     axes: Mapping[str, float]
@@ -36,20 +36,20 @@ class SystemRating:
     judgments: int
     contexts: int
     band: Interval | None = None
-    """Holds for all systems of the board at once (max-t)."""
+    """Interval that covers all systems of the board at once (max-t)."""
     error: float | None = None
     """Standard error of the rating."""
     paper_interval: Interval | None = None
-    """The paper's rule, SE = sqrt(1/n) on log-odds. For parity alone: it covers far too seldom."""
+    """Interval by the paper's rule, SE = sqrt(1/n) on log-odds. Only for comparison with it: it covers far too seldom."""
     bootstrap_interval: Interval | None = None
-    """From resampled conversations, where a bootstrap was asked for; None where a system won or lost everything, or where its
-    verdicts cancel in every conversation, so that all draws are alike."""
+    """Interval from resampled conversations, where a bootstrap was asked for; None where a system won or lost everything, or
+    where its verdicts cancel in every conversation, so that all draws are alike."""
     part: int = 1
-    """Of systems that met, directly or by a chain of opponents. Ratings of two parts are on two scales."""
+    """Number of the set of systems that met, directly or by a chain of opponents. Ratings of two parts are on two scales."""
 
     @property
     def quoted(self) -> float | None:
-        """The Elo as it may be shown; None where no end of it is known, so that any other would do as well."""
+        """The Elo as it may be shown; None where neither end of its interval is known, so that any other would fit too."""
         return self.elo if self.interval is not None else None
 
 
@@ -60,14 +60,14 @@ class Difference:
     elo: float
     error: float | None
     interval: Ends | None
-    """From one end open where one of the two won all their comparisons; the p-value is then a sign test's over contexts."""
+    """Interval, open at one end where one of the two won all their comparisons; the p-value is then from a sign test."""
     p_value: float | None
     p_adjusted: float | None = None
-    """Benjamini–Hochberg over all pairs of the board; only from `Board.differences`."""
+    """P-value after Benjamini–Hochberg over all pairs of the board; only from `Board.differences`."""
 
     @property
     def quoted(self) -> float | None:
-        """As a rating's: None where no end of it is known."""
+        """The difference as it may be shown; None where neither end of its interval is known."""
         return self.elo if self.interval is not None else None
 
 
@@ -86,18 +86,18 @@ class Board:
     names: tuple[str, ...] = ()
     """Order of `covariance`."""
     covariance: Covariance | None = field(default=None, compare=False, repr=False)
-    """Of the log-odds, clustered by context; nought between two parts."""
+    """Covariance of the log-odds, clustered by context; zero between two parts."""
     swept: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """(winner, loser) → contexts in which they met, of pairs whose difference has no end above."""
+    """(winner, loser) → contexts in which they met, for pairs whose difference has no upper bound."""
 
     separated: frozenset[str] = frozenset()
-    """Systems that won or lost everything against the rest of their part, so that their rating has no end on one side."""
+    """Systems that won or lost everything against the rest of their part, so that their rating has no bound on one side."""
     unmoved: frozenset[str] = frozenset()
-    """Systems whose verdicts cancel in every conversation, so that resampling conversations tells nothing of them."""
+    """Systems whose verdicts cancel in every conversation, so that resampling conversations shows nothing about them."""
 
     @property
     def parts(self) -> int:
-        """How many sets of systems have no comparison between them: 1 on an ordinary board."""
+        """Number of sets of systems without comparisons between them: 1 on an ordinary board."""
         return max(row.part for row in self.systems)
 
     def __getitem__(self, system: str) -> SystemRating:
@@ -107,7 +107,10 @@ class Board:
         raise KeyError(system)
 
     def difference(self, system: str, other: str) -> Difference:
-        """Raises KeyError for a system that is not on the board, ValueError for two that never met in a chain."""
+        """The difference of two systems.
+
+        Raises KeyError for a system that is not on the board, ValueError for two that never met in a chain.
+        """
         one, two = self[system], self[other]
         if one.part != two.part:
             raise ValueError(f"{system} and {other} never met, directly or by a chain of opponents: no difference is known")

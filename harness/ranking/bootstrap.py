@@ -1,4 +1,4 @@
-"""Resampling whole conversations, a thousand refits at a time.
+"""Bootstrap over whole conversations, a thousand refits at a time.
 
 A draw takes as many contexts as there are, with replacement, all their verdicts together. The weighted win matrix of each
 context is a sufficient statistic, so a draw needs no verdict again: the draws' matrices are one matrix product, and all
@@ -18,12 +18,12 @@ from harness.ranking.scale import Floats
 DRAWS = 1000
 STEPS = 60
 CLOSE = 2e-3
-"""Log-odds (0.35 Elo). A Newton step no larger than this is the last: what remains is of the order of its square, which was
+"""Log-odds (0.35 Elo). A Newton step no larger than this is the last: the rest is of the order of its square, which was
 under 0.001 Elo in every refit checked against full convergence."""
 
 
 def draw_contexts(contexts: int, draws: int, rng: np.random.Generator) -> Floats:
-    """(draws, contexts): how often each context is in each draw."""
+    """(draws, contexts): number of times that each context is in each draw."""
     picked = rng.integers(0, contexts, (draws, contexts), dtype=np.int32)
     picked += np.arange(draws, dtype=np.int32)[:, None] * contexts
     return np.bincount(picked.ravel(), minlength=draws * contexts).reshape(draws, contexts).astype(np.float64)
@@ -33,7 +33,7 @@ def refit(wins: Floats, often: Floats, theta: Floats, precision: float) -> Float
     """Strength-weighted log-odds of every draw: (draws, systems), each with mean zero.
 
     `wins`: (contexts, systems, systems); `often`: (draws, contexts); `theta`, `precision`: the fit of the whole data. A
-    draw without a finite maximum is held by the prior of `reach`, the others are not.
+    draw without a finite maximum is regularised by the prior of `connectivity`, the others are not.
     """
     size = theta.size
     i, j = np.triu_indices(size, 1)

@@ -1,22 +1,22 @@
-"""Bounds on one figure that hold far out in the tails, where a gate over many limits has to decide.
+"""Bounds on one figure that are valid far out in the tails, where a gate over many limits has to decide.
 
-A gate with twenty limits asks each of them at one twentieth of its error, one in 2,000. A bootstrap of 2,000 draws has one draw
-out there, and never draws a turn slower than the slowest one seen. So nothing here is resampled:
+A gate with twenty limits tests each of them at one twentieth of its error, one in 2,000. A bootstrap of 2,000 draws has one
+draw out there, and never draws a turn slower than the slowest one seen. So nothing here is resampled:
 
 * a *share* has Gaffke's bounds over conversations (`clustered_share`), which are those of Clopper and Pearson (1934) where each
   conversation has one trial;
 * a *percentile* lies between order statistics by the same law: a value is above the true percentile when the share of turns
-  at or under it is surely large enough, whatever the latencies are like. A turn without reply is infinite and ranks last;
+  at or under it is surely large enough, whatever their distribution is. A turn without reply is infinite and ranks last;
 * *word errors over words* are such a share, too: one conversation in fifty may be misheard from end to end, and fifty that were
-  not say little about that;
+  not misheard say little about it;
 * *Elo* over another system has the clustered covariance of its board, or, where one of the two won everything, the binomial
   law.
 
 A mean is not among them. No reply counts as 15 s in it, and of runs of 60 turns with one in fifty without reply three in ten
-hold none at all: their spread tells nothing of the mean (docs/decisions/gate-verdicts.md). A median, a p95 and a share of turns
-without reply say the same without that flaw.
+contain none at all: their spread says nothing about the mean (docs/decisions/gate-verdicts.md). A median, a p95 and a share of
+turns without reply say the same without that flaw.
 
-Turns of one conversation resemble each other, nobody knows how much. So a conversation is one observation, however many turns
+Turns of one conversation resemble each other, by an unknown amount. So a conversation is one observation, however many turns
 it has, and no bound rests on a guess of how alike they are.
 """
 
@@ -39,7 +39,7 @@ NO_BOUNDS: Final[Bounds] = (-np.inf, np.inf)
 
 
 class Evidence(Protocol):
-    """What one cell knows of one figure."""
+    """Evidence of one cell on one figure."""
 
     @property
     def value(self) -> float:
@@ -48,7 +48,7 @@ class Evidence(Protocol):
 
     @property
     def contexts(self) -> int:
-        """How many conversations stand behind it."""
+        """Number of conversations behind it."""
         ...
 
     def bounds(self, tail: float) -> Bounds:
@@ -84,7 +84,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Percentile:
-    """The `share` quantile of the turns of a cell: one array of values a conversation, infinite ones allowed."""
+    """The `share` quantile of the turns of a cell: one array of values per conversation, infinite ones allowed."""
 
     groups: tuple[Floats, ...]
     share: float
@@ -104,7 +104,7 @@ class Percentile:
 
     @property
     def turns(self) -> int:
-        """How many values there are."""
+        """Number of values."""
         return sum(group.size for group in self.groups)
 
     def under(self, limit: float) -> Share:
@@ -137,10 +137,10 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EloOverReference:
-    """How far one system stands above another on one board.
+    """Elo of one system above another on one board.
 
     Where one won every comparison the bound is the binomial law's over the conversations in which they met. The covariance of a
-    fit near that edge can claim more, so it is held to the same: no run with a loss is surer of its lead than one without.
+    fit near that edge can claim more, so it has the same limit: no run with a loss is surer of its lead than one without.
     """
 
     board: Board
@@ -175,10 +175,10 @@ class EloOverReference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worsening:
-    """By how much a figure is worse than a baseline's. Positive is worse, whichever way the figure points.
+    """Amount by which a figure is worse than a baseline's. Positive is worse, whichever way the figure points.
 
-    Each of the two is bounded at half the error. That holds however alike the two runs' conversations made them, and costs some
-    power where a paired test would know how alike.
+    Each of the two is bounded at half the error. That is valid however similar the two runs' conversations made them, and costs
+    some power where a paired test would use that similarity.
     """
 
     measured: Evidence
@@ -204,7 +204,7 @@ class Worsening:
 
 
 def share_of_flags(flags: Mapping[str, Sequence[float]]) -> Share | None:
-    """A share from conversation → one value of 0 to 1 a trial; None without any."""
+    """A share from conversation → one value of 0 to 1 per trial; None without any."""
     known = [values for values in flags.values() if len(values)]
     if not known:
         return None

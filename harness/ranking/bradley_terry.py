@@ -1,8 +1,8 @@
-"""The strength-weighted Bradley–Terry fit: the paper's own, kept for parity with it.
+"""The strength-weighted Bradley–Terry fit: the paper's own, provided for comparison with it.
 
 A verdict of strength 4 counts as four wins (HEART, section 9.8). That makes the fit a pseudo-likelihood: θ is stretched
 where margins are wide, so exp(θ) is not the odds of winning, and only the order and the ratios of differences compare with
-the ordinal fit, which is the primary one. The matrix of weighted wins is all the fit needs, so it is fitted from that.
+the ordinal fit, which is the primary one. The fit needs only the matrix of weighted wins.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Fit:
     theta: Floats
     bread: Floats
     precision: float
-    """Of the prior on each log-odds; 0 where the data alone decide."""
+    """Precision of the prior on each log-odds; 0 where the data alone decide."""
 
 
 def wins_by_context(votes: Votes, *, weighted: bool = True) -> Floats:
@@ -53,7 +53,7 @@ def fit(wins: Floats, *, precision: float | None = None) -> Fit:
     """Maximum (pseudo-)likelihood by Newton's method, to full convergence.
 
     `wins`: (systems, systems), row beats column. `precision` of the prior: None decides by the data (none where a finite
-    maximum exists, else `reach.PRIOR_PRECISION`).
+    maximum exists, else `connectivity.PRIOR_PRECISION`).
     """
     if precision is None:
         precision = 0.0 if is_bounded(wins) else PRIOR_PRECISION
@@ -92,7 +92,7 @@ def scores_by_context(theta: Floats, wins: Floats) -> Floats:
 
 
 def breads_by_context(theta: Floats, wins: Floats) -> Floats:
-    """(contexts, systems, systems): what each context adds to minus the Hessian."""
+    """(contexts, systems, systems): each context's part of minus the Hessian."""
     chance = expit(theta[:, None] - theta[None, :])
     curve = (wins + wins.transpose(0, 2, 1)) * (chance * (1 - chance))
     bread = -curve

@@ -1,7 +1,7 @@
-"""Which judgments a board is made of: one presentation and condition, no audits, each verdict once, of whom.
+"""Choice of the judgments of a board: one presentation and condition, no audits, each verdict once, and the source of votes.
 
-The rules are written once, over columns; rows that are objects are chosen by the same (`harness.ranking.verdicts`). What may
-never share a fit is the *presentation*: a reply that was read and one that was heard with its delay are two different objects,
+The rules are written once, over columns; rows that are objects are chosen by the same (`harness.ranking.verdicts`). Rows of two
+*presentations* never share a fit: a reply that was read and one that was heard with its delay are two different objects,
 and a rating made of both would put latency on the quality axis (HEART harness design). So rows of several are refused.
 """
 
@@ -34,7 +34,7 @@ def of_one_board(
     over = [name for k in np.unique(table["condition"][kept]) if (name := table.conditions[k])]
     if len(over) > 1:
         raise UserError(
-            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a board of its own: choose one"
+            f"the judgments hold several line conditions ({', '.join(over)}), each of which has a separate board: choose one"
         )
     seen = [table.presentations[k] for k in np.unique(table["presentation"][kept])]
     if len(seen) > 1:
@@ -47,8 +47,8 @@ def of_one_board(
 def of_source(table: JudgmentTable, source: Source | None) -> Bools:
     """(n,): the rows of one source, or all.
 
-    A comparison that a rule decided, because one side gave no reply, stands on people's board as well, where they voted:
-    silence must not pay there either.
+    A comparison that a rule decided, because one side gave no reply, is on people's board as well, where they voted:
+    silence must not win there either.
     """
     if source is None:
         return np.ones(len(table), dtype=bool)
@@ -61,14 +61,14 @@ def of_source(table: JudgmentTable, source: Source | None) -> Bools:
 
 
 def each_once(table: JudgmentTable) -> Bools:
-    """(n,): the first of rows that repeat each other exactly: one voter cannot give the very same verdict on one pair twice, so
-    a file did."""
+    """(n,): the first of rows that repeat each other exactly: one voter cannot give the same verdict on one pair twice, so
+    the file has it twice."""
     columns = [table[name] for name in table.columns if name not in ("subset", "own_family")] + list(table.axes.T)
     key = np.zeros(len(table), dtype=np.int64)
     for column in columns:
         values, code = np.unique(column, return_inverse=True)
         if values.size > 1:
-            # Numbered anew each time, so that the product never leaves 63 bits.
+            # Numbered anew each time, so that the product always fits into 63 bits.
             key = np.unique(key, return_inverse=True)[1] * values.size + code
     _, first = np.unique(key, return_index=True)
     kept = np.zeros(len(table), dtype=bool)

@@ -1,9 +1,10 @@
-"""Means and shares of things that come in bunches, with the interval that resamples the bunches.
+"""Means and shares of clustered values, with an interval that resamples whole clusters.
 
 Verdicts on one conversation share it, pairs of one conversation share its turns, votes of one rater share an ear: to draw them
-one by one would promise a certainty that is not there. So whole bunches are drawn, and the percentiles are widened for few of
-them (`bootstrap`). Under eight bunches there is no interval: their spread is itself a guess. A share of none or of all has no
-spread to draw from, and every resample would say so "for certain"; Wilson's interval on the number of bunches does not.
+one by one would promise a certainty that is not there. So whole clusters (bunches) are drawn, and the percentiles are widened
+where they are few (`bootstrap`). Under eight clusters there is no interval: their spread is itself a guess. A share of none or
+of all has no spread to draw from, and every resample would call it certain; Wilson's interval on the number of clusters does
+not.
 """
 
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 
 SEED: Final = 20_260_119
-"""Fixed, so that the same values give the same interval wherever they are shown."""
+"""Fixed, so that the same values always give the same interval."""
 
 
 def clustered_mean(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:

@@ -1,28 +1,28 @@
-"""Bounds of a share that hold however alike the trials of one conversation are.
+"""Bounds of a share that are valid however similar the trials of one conversation are.
 
-Turns of a conversation share its topic, its caller and the load of its minute. How alike they are (their intraclass
-correlation, ICC) cannot be told from the few conversations of a run, least of all where no event was seen at all. An effective
-number of turns that is guessed from the spread that happened to be seen is therefore wrong twice: it is far too large where by
-luck the few events fell apart (a limit that is missed passed in 3.8 to 5.4 % of simulated runs at an ICC of 0.3 to 0.9, where
-1 % was promised), and one more bad event can raise it, so that the worse of two runs passed alone.
+Turns of a conversation share its topic, its caller and the load of its minute. How similar they are (their intraclass
+correlation, ICC) cannot be estimated from the few conversations of a run, least of all where no event was seen at all. An
+effective number of turns that is guessed from the spread that happened to be seen is therefore wrong twice: it is far too large
+where by luck the few events were in different conversations (a limit that is missed passed in 3.8 to 5.4 % of simulated runs at
+an ICC of 0.3 to 0.9, where 1 % was promised), and one more bad event can raise it, so that the worse of two runs passed alone.
 
-So only conversations count as independent. Each has so many hits of so many trials, which is any value between none and all,
-and the bound is Gaffke's (2005): the mean with random weights, flat on the simplex, over the conversations seen and one more
-of which nothing is known, taken to be all hits. The bound is the value that this weighted mean exceeds with a chance of `tail`:
+So only conversations count as independent. Each has a number of hits among its trials, any value between none and all,
+and the bound is Gaffke's (2005): the mean with random weights, flat on the simplex, over the conversations seen and one more,
+unknown, which counts as all hits. The bound is the value that this weighted mean exceeds with a chance of `tail`:
 
 * with one trial a conversation it *is* the bound of Clopper and Pearson;
-* where conversations differ little it is nearly as narrow as Student's, and where none has a hit it is 1 − tail^(1/n), which no
-  bound that holds for every ICC can undercut;
+* where conversations differ little it is nearly as narrow as Student's, and where none has a hit it is 1 − tail^(1/n), and no
+  bound that is valid for every ICC can be lower;
 * it rises with every hit, because each weight is positive, so no run is helped by a further bad event;
 * that it is missed no oftener than `tail` is proved for one trial a conversation, and beyond that a conjecture that nobody has
-  broken (Learned-Miller and Thomas, 2019; Phan, Thomas and Learned-Miller, 2021, prove a wider relative). A search over laws of
-  up to five values, 8 to 20 conversations, every outcome counted out, came to 0.9997 of the error at most, which is where the
-  law is that of one trial a conversation.
+  refuted (Learned-Miller and Thomas, 2019; Phan, Thomas and Learned-Miller, 2021, prove a wider relative). A search over laws
+  of up to five values, 8 to 20 conversations, every outcome counted out, came to 0.9997 of the error at most, which is where
+  the law is that of one trial a conversation.
 
 Where conversations have unequal numbers of trials, the share is Σ hits / Σ trials with the same weights on both, and the one
-that was not seen has as many as the largest. The distribution of such a mean is that of a sum of exponential variables, one a
+that was not seen has as many as the largest. The distribution of such a mean is that of a sum of exponential variables, one per
 conversation, weighted by hits − share · trials: found by integrating its transform along the line through its saddle point, to
-seven digits or more in any tail (Monte Carlo has none left at one in 2,000).
+seven digits or more in any tail (Monte Carlo has no digit left at one in 2,000).
 """
 
 from typing import Final
@@ -35,7 +35,7 @@ from harness.ranking.scale import Floats
 
 _STEP: Final = 0.04
 _STEPS: Final = np.arange(0.0, 9.0, _STEP)
-"""Of the line's parameter. Against Clopper and Pearson's bounds of 8 to 2,000 conversations the largest error is 1.4e-8."""
+"""Steps of the integral. Against Clopper and Pearson's bounds of 8 to 2,000 conversations the largest error is 1.4e-8."""
 
 
 def highest(hits: Floats, of: Floats, tail: float) -> float:
@@ -66,7 +66,7 @@ def lowest(hits: Floats, of: Floats, tail: float) -> float:
 
 
 def stays_under(share: float, hits: Floats, of: Floats, tail: float) -> bool:
-    """Whether the upper bound is at or under a share: the same as to compare the bound, and quicker than to find it."""
+    """True if the upper bound is at or under a share; the same as comparing the bound, but quicker than computing it."""
     if _is_one_trial_each(hits, of):
         return highest(hits, of, tail) <= share
     return share >= 1.0 or chance_over(share, *alike(hits, of)) <= tail
@@ -81,7 +81,7 @@ def clopper_pearson(hits: float, of: float, tail: float) -> tuple[float, float]:
 
 
 def _is_one_trial_each(hits: Floats, of: Floats) -> bool:
-    """All or nothing in conversations of one size: the law is binomial, and its bound has a closed form."""
+    """True if each conversation, all of one size, has all hits or none: the law is binomial, its bound has a closed form."""
     return bool((of == of[0]).all() and ((hits == 0) | (hits == of)).all())
 
 
@@ -94,7 +94,7 @@ def chance_over(share: float, seen: Floats, counts: Floats) -> float:
 
 
 def alike(hits: Floats, of: Floats) -> tuple[Floats, Floats]:
-    """The kinds of conversation, (kinds, 2) of hits and trials, and how often each was seen."""
+    """The kinds of conversation, (kinds, 2) of hits and trials, and the number of conversations of each kind."""
     # Complex numbers sort by both parts; numpy's own way over rows takes ten times as long.
     kinds, counts = np.unique(hits + 1j * of, return_counts=True)
     return np.stack([kinds.real, kinds.imag], axis=1), counts.astype(np.float64)
@@ -117,7 +117,7 @@ def _log_chance(seen: Floats, counts: Floats, share: float) -> float:
 
 
 def _saddle(weight: Floats, count: Floats) -> tuple[float, float]:
-    """Where the integrand is least between 0 and its first pole, and the width of its peak across."""
+    """Point where the integrand is least between 0 and its first pole, and the width of its peak across."""
     pole = 1.0 / float(weight.max())
 
     def slope(s: float) -> float:

@@ -1,7 +1,7 @@
-"""Judgments as columns: in which parts they fall, and what is counted of them.
+"""Judgments as columns: the sets of systems that they connect, and the counts that a rating needs.
 
-This is the one home of these rules for rows of any number. A handful of rows becomes a table first, because a rule that is
-written twice, once for objects and once for columns, is in the end two rules.
+These rules are written only here, for any number of rows. A few rows become a table first, because a rule that is
+written twice, once for objects and once for columns, becomes two rules.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Rows as a rating reads them: the verdicts, and the plain shares that stand beside."""
+    """Rows in the form that a rating reads: the verdicts, and the plain shares that are shown beside it."""
 
     votes: Votes
     presentation: str
@@ -40,7 +40,7 @@ class CountedBoard:
 
 
 def count(rows: JudgmentTable, lengths: Lengths | None = None) -> CountedBoard:
-    """Rows as every model reads them; `lengths`: words of each reply, for a model with a length term.
+    """Rows in the form that every model reads; `lengths`: words of each reply, for a model with a length term.
 
     Raises UserError: a row sets a system against itself.
     """
@@ -104,7 +104,7 @@ def _longer(rows: JudgmentTable, lengths: Lengths) -> Floats:
 
 
 def _narrowed(index: Column, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
-    """The index among those names alone that occur."""
+    """The index restricted to the names that occur."""
     used, place = np.unique(index, return_inverse=True)
     return place.astype(np.int64), tuple(names[k] for k in used)
 

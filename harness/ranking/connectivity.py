@@ -1,9 +1,9 @@
-"""Whether the votes can place the systems at all, and what is done when they cannot.
+"""Test that the votes connect the systems, and the prior that is used when they do not.
 
 Bradley–Terry has a finite maximum only if every system can be reached from every other along a chain of wins (Ford,
-1957); a tie counts as a win both ways. Systems that never met in a chain have no difference that data could know; they are
-rated apart (`verdicts.parts`). A system that never lost has no upper bound, and a fit would answer with a silent infinity. Here
-it is named instead, and the fit is then held by a stated prior: log-odds of each system ~ Normal(0, PRIOR_SD).
+1957); a tie counts as a win both ways. For systems that no chain connects, data show no difference; they are
+rated separately (`columns`). A system that never lost has no upper bound, and a fit would answer with a silent infinity. Here
+it is named instead, and the fit is then regularised by a stated prior: log-odds of each system ~ Normal(0, PRIOR_SD).
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from scipy.sparse.csgraph import connected_components
 from harness.ranking.scale import Bools, Floats
 
 PRIOR_SD = 2.0
-"""In log-odds: ±347 Elo. The printed board of the paper spans −157 … +112, so it binds only where the data are silent."""
+"""SD in log-odds: ±347 Elo. The printed board of the paper spans −157 … +112, so the prior matters only without data."""
 PRIOR_PRECISION = 1.0 / PRIOR_SD**2
 
 
 def is_bounded(wins: Floats) -> bool:
-    """Whether the unpenalised fit has a finite maximum: the graph of wins is strongly connected."""
+    """True if the unpenalised fit has a finite maximum: the graph of wins is strongly connected."""
     count, _ = connected_components(csr_array(wins > 0), directed=True, connection="strong")
     return bool(count == 1)
 
@@ -35,7 +35,7 @@ def are_bounded(wins: Floats) -> Bools:
 
 
 def explain(wins: Floats, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Why systems that met have no finite fit, in plain words; empty when there is one."""
+    """Reasons why systems that met have no finite fit, in words; empty when there is one."""
     if is_bounded(wins):
         return ()
     _, label = connected_components(csr_array(wins > 0), directed=True, connection="strong")
@@ -48,5 +48,5 @@ def explain(wins: Floats, names: tuple[str, ...]) -> tuple[str, ...]:
         who = ", ".join(names[k] for k in np.flatnonzero(inside))
         if (inside.any() and met[np.ix_(inside, ~inside)].any()) and lost != won:
             notes.append(f"{who} won {'every' if won else 'no'} comparison with the rest.")
-    held = f"Held by a prior (log-odds ~ Normal(0, {PRIOR_SD:g})): the Elo of such a system is no measurement, its bound is."
+    held = f"With a prior (log-odds ~ Normal(0, {PRIOR_SD:g})): the Elo of such a system is no measurement, its bound is."
     return (" ".join([*notes, held]),)

@@ -1,7 +1,7 @@
-"""Does a judge give the same answer twice?
+"""Consistency of a judge: the same answer to the same pair, asked twice.
 
 A flip is a verdict that changes its winner when the two replies change places; a slip one that changes when nothing does. The
-design keeps a tenth of the pairs swapped and a twentieth repeated for this. Both are shares of pairs, each pair counted once.
+design asks a tenth of the pairs swapped and a twentieth repeated for this. Both are shares of pairs, each pair counted once.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +13,7 @@ from harness.store.judgment import Judgment
 
 @dataclass(frozen=True, slots=True)
 class Consistency:
-    """Shares in 0–1, None where no pair was asked so."""
+    """Consistency of one judge or rater; shares in 0–1, None where no pair was asked so."""
 
     judge: str
     flip_rate: float | None
@@ -35,7 +35,7 @@ def _couples_within(known: Counter[tuple[str, str | None]], part: int) -> int:
 
 
 def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
-    """One row a judge or rater, by name."""
+    """One row per judge or rater, by name."""
     asked: dict[str, dict[tuple[str, str, str, str, int], list[tuple[str | None, str | None]]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -51,7 +51,7 @@ def consistency(judgments: Iterable[Judgment]) -> tuple[Consistency, ...]:
             known = Counter((shown, winner) for shown, winner in answers if shown is not None)
             repeated = _couples_within(known, 0)
             swapped = _pairs(known.total()) - repeated
-            # Couples with the same winner, less those of them that were shown alike.
+            # Couples with the same winner, less those that were shown in the same order.
             kept_winner = _couples_within(known, 1) - sum(map(_pairs, known.values()))
             flips += [1 - kept_winner / swapped] if swapped else []
             same += [sum(map(_pairs, known.values())) / repeated] if repeated else []

@@ -1,9 +1,9 @@
-"""Intervals for which a bootstrap has too little to draw from.
+"""Exact intervals, for figures where a bootstrap has too little data.
 
-A resample never holds a value beyond the slowest turn seen, so the bootstrap interval of a p95 of 60 turns covers the truth far
-too seldom (docs/performance.md, "Ranking"). Order statistics need no such luck: how many of n turns lie
-below the true p95 is binomial, whatever the distribution of latencies. And where no cut-in was seen in twelve turns, every
-resample says "none, for certain"; Wilson's interval does not.
+A resample never contains a value beyond the slowest turn seen, so the bootstrap interval of a p95 of 60 turns covers the truth
+far too seldom (docs/performance.md, "Ranking"). Order statistics do not have this fault: the number of n turns below the true
+p95 is binomial, whatever the distribution of latencies. And where no cut-in was seen in twelve turns, every resample gives
+none, as if it were certain; Wilson's interval does not.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ def quantile_interval(values: Floats, share: float, level: float = 0.95) -> Inte
     """Distribution-free interval of the `share` quantile of independent values (infinite ones allowed).
 
     Ends are order statistics: of all pairs that cover with at least `level`, the one with the fewest values between, then
-    the one whose tails are most alike. None where the values are too few for any (under 59 for a p95).
+    the one whose tails are most equal. None where the values are too few for any (under 59 for a p95).
     """
     ranked = np.sort(values)
     n = ranked.size

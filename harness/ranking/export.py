@@ -1,6 +1,6 @@
 """A ranking as CSV and as Markdown, for a spreadsheet and for a page.
 
-Names are others' text: in Markdown what could be markup is escaped, and in CSV a name that a spreadsheet would run as a
+Names are text of others: in Markdown possible markup is escaped, and in CSV a name that a spreadsheet would run as a
 formula is quoted by an apostrophe.
 """
 
@@ -19,13 +19,13 @@ from harness.store.judgment import AXES
 from harness.timing.figures import OVER_LIMIT_TEXT
 
 NOTABLE = 0.05
-"""Adjusted p under which a leaning of the verdicts is said on the terminal; all of them stand in the JSON."""
+"""Adjusted p under which a bias of the verdicts is shown on the terminal; all biases are in the JSON."""
 
 _MARKUP = re.compile(r"([\\|`*_<>\[\]&~#])")
 
 
 def board_csv(board: Board, joint: JointFigure | None = None) -> str:
-    """One row a system, best first; empty where not known. Elo, shares in 0–1, milliseconds."""
+    """One row per system, best first; empty where not known. Elo, shares in 0–1, milliseconds."""
     points = {p.system: p for p in joint.points} if joint else {}
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
@@ -85,8 +85,8 @@ def board_markdown(board: Board, joint: JointFigure | None = None) -> str:
 
 
 def extras(ranking: Ranking) -> str:
-    """What stands beside the board on a terminal: what a length term would change, how judges and people agree, what verdicts
-    lean on, other scores.
+    """Text beside the board on a terminal: the effect of a length term, agreement of judges and people, biases of verdicts,
+    other scores.
     """
     lines = _length_lines(ranking)
     lines += [
@@ -122,7 +122,7 @@ def _length_lines(ranking: Ranking) -> list[str]:
 
 
 def interval_words(interval: Ends | None) -> str:
-    """`1480–1530`; `≥ 1720` or `≤ 1280` of a system that won or lost everything; a dash where nothing is known."""
+    """`1480–1530`; `≥ 1720` or `≤ 1280` for a system that won or lost everything; a dash where nothing is known."""
     low, high = interval or (None, None)
     if low is not None and high is not None:
         return f"{low:.0f}–{high:.0f}"

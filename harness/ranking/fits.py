@@ -2,7 +2,7 @@
 
 The covariance is clustered by context, and by rater too where enough people judged. It is never far below what independent
 verdicts would leave open: where all verdicts of a conversation cancel, or all are ties, their spread over conversations is
-nought, and a sandwich alone would call that certainty.
+zero, and a sandwich alone would call that certainty.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
 
 LEAST_MOVE: Final = 1e-3
-"""Of the standard error that independent verdicts would leave. Boards that cancel came to 1e-16, the least of 360 ordinary
-ones (8 to 50 contexts, 2 to 6 systems, 1 to 3 judges) to 0.05."""
+"""Share of the standard error that independent verdicts would leave. Boards that cancel came to 1e-16, the least of 360
+ordinary ones (8 to 50 contexts, 2 to 6 systems, 1 to 3 judges) to 0.05."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,10 +32,10 @@ class Fitted:
     covariance: Covariance
     terms: Mapping[str, float]
     moves: Bools
-    """(systems,): whether a rating changes with the conversations that are drawn. Where the verdicts of every conversation
-    cancel it does not, and a bootstrap over conversations knows nothing of it."""
+    """(systems,): True if a rating changes with the conversations that are drawn. Where the verdicts of every conversation
+    cancel it does not, and a bootstrap over conversations says nothing about it."""
     whole: OrdinalFit | None = None
-    """The ordinal fit itself, where it is one."""
+    """The ordinal fit itself, if this is one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ class _Fit:
     breads: Floats
     whole: OrdinalFit | None = None
     repeated: float = 1.0
-    """By how much the fit overstates what independent verdicts tell, because it counts each several times."""
+    """Factor by which the fit overstates the information of independent verdicts, because it counts each several times."""
 
     def covariance(self) -> Covariance:
         whole = clustered(self.bread, self.scores, self.breads, self.theta.size)
@@ -55,12 +55,12 @@ class _Fit:
 
 
 def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
-    """Fit. Votes whose systems never met in a chain, or are separated, are held by the prior of `reach`."""
+    """The fit of votes. Where no chain connects systems, or they are separated, the prior of `connectivity` regularises it."""
     fit = _fit(votes, method)
     by_context = covariance = fit.covariance()
     people = votes.source == 1
     if np.unique(votes.judge[people]).size >= FEWEST_CONTEXTS:
-        # A judge is one of a chosen few and stays fixed; its rows cluster by context alone, and cancel in the difference.
+        # A judge is one of a chosen few and is fixed; its rows cluster by context alone, and cancel in the difference.
         label = np.where(people, len(votes.contexts) + votes.judge, votes.context)
         both = np.where(people, (votes.judge + 1) * len(votes.contexts) + votes.context, votes.context)
         covariance = two_way(
@@ -92,7 +92,7 @@ def _spread(matrix: Floats) -> Floats:
 def refits(votes: Votes, method: Method, often: Floats, fitted: Fitted | None = None) -> Floats:
     """Log-odds in every draw: (draws, systems), each with mean zero.
 
-    `often`: (draws, contexts). `fitted`: the fit of these very votes, where it is there already.
+    `often`: (draws, contexts). `fitted`: the fit of the same votes, if it exists already.
     """
     if method == "ordinal":
         known = fitted.whole if fitted is not None else None

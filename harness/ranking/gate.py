@@ -1,16 +1,16 @@
-"""Pass, fail, or cannot tell: how a gate decides over many limits and many looks without crying wolf.
+"""Pass, fail, or cannot tell: decision of a gate over many limits and many looks, with few false alarms.
 
-A limit *passes* when its whole interval lies on the right side, *fails* when it lies on the wrong side, and otherwise there is
-not enough to tell. The intervals are Bonferroni's: the error of the gate is shared out evenly over all limits, and each is
-bounded at its own part. Holm's rule would decide a little more, but then the verdict could not be read off the interval that
-is printed, and adding a limit could change the verdict of another in a way that nobody can follow.
+A limit *passes* when its whole interval is on the right side, *fails* when it is on the wrong side, and otherwise the data
+are too few to decide. The intervals are Bonferroni's: the error of the gate is shared out evenly over all limits, and each is
+bounded at its own part. Holm's rule would decide a little more, but then the printed interval would not show the verdict, and
+adding a limit could change the verdict of another in a way that nobody can follow.
 
-So with probability 1 − `ERROR` no limit at all fails that the agent truly keeps, and as seldom does one pass that it misses. A
+So with probability 1 − `ERROR` no limit at all fails that the agent truly meets, and as seldom does one pass that it misses. A
 pass of the whole gate is safer still: it needs every limit, so the one that is missed would have to pass.
 
-Looks: playing on until the verdict is clear asks the same question again and again. Look k of such a check has
-ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
-schedule; the union bound needs nothing about how the looks hang together). A check that looks once has it all.
+Looks (interim analyses): playing on until the verdict is clear asks the same question again and again. Look k of such a check
+has ERROR / (k · (k + 1)) of the error, which adds up to `ERROR` however many looks there are (alpha spending by a fixed
+schedule; the union bound assumes nothing about how the looks depend on each other). A check with one look has all of it.
 """
 
 from bisect import bisect_left
@@ -25,12 +25,12 @@ from harness.ranking.clustered_share import alike, chance_over
 from harness.ranking.sandwich import FEWEST_CONTEXTS
 
 ERROR: Final = 0.01
-"""Of all false alarms of one check together. It is set by flaps: of an agent that stands right on its limit a share of `ERROR`
+"""Chance of any false alarm in one check. It is set by flaps: for an agent exactly at its limit a share of `ERROR`
 of the checks pass and as many fail, and a pass after a fail (or the other way round) then comes once in 1 / ERROR checks."""
 POWER: Final = 0.8
-"""The chance of a clear verdict after the further conversations that are named, if they are like those so far."""
+"""Chance of a clear verdict after the stated further conversations, if they are like those so far."""
 MOST_MORE: Final = 20_000
-"""Beyond so many conversations the figure is too near its limit to be settled by playing."""
+"""If more conversations are needed, the figure is too near its limit to be decided by playing."""
 
 Verdict = Literal["pass", "fail", "cannot tell"]
 Rule = Literal["at_most", "at_least"]
@@ -45,17 +45,17 @@ class Decision:
     interval: Bounds
     tail: float
     more_needed: int | None
-    """Further conversations that would settle it with a chance of `POWER`; None: it is settled, or no such number is known."""
+    """Further conversations that would decide it with a chance of `POWER`; None: it is decided, or no such number is known."""
 
 
 def tail_of(limits: int, look: int | None) -> float:
-    """The error of each end of each interval. `look` counts from 1 in a check that may look again; None: it looks once."""
+    """The error of each end of each interval. `look` counts from 1 in a check that may have several looks; None: it has one."""
     spent = ERROR if look is None else ERROR / (look * (look + 1))
     return spent / max(limits, 1)
 
 
 def decide(evidence: Evidence, rule: Rule, limit: float, tail: float) -> Decision:
-    """One limit against what is known of its figure."""
+    """The decision on one limit from the evidence on its figure."""
     interval = evidence.bounds(tail)
     verdict = verdict_of(interval, rule, limit)
     more = more_needed(evidence, limit, tail) if verdict == "cannot tell" else None
@@ -63,7 +63,7 @@ def decide(evidence: Evidence, rule: Rule, limit: float, tail: float) -> Decisio
 
 
 def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
-    """On which side of a limit a whole interval lies."""
+    """The verdict by the side of a limit on which a whole interval is."""
     low, high = interval
     if rule == "at_most":
         return "pass" if high <= limit else "fail" if low > limit else "cannot tell"
@@ -71,7 +71,7 @@ def verdict_of(interval: Bounds, rule: Rule, limit: float) -> Verdict:
 
 
 def overall(verdicts: list[Verdict]) -> Verdict:
-    """One miss fails the gate; without one, one that cannot be told leaves it open. Without any nothing was told."""
+    """Verdict of the whole gate: one miss fails it; else one undecided limit leaves it undecided. Undecided without limits."""
     if not verdicts:
         return "cannot tell"
     if "fail" in verdicts:
@@ -80,10 +80,10 @@ def overall(verdicts: list[Verdict]) -> Verdict:
 
 
 def more_needed(evidence: Evidence, limit: float, tail: float) -> int | None:
-    """Further conversations, like those so far, after which the limit would be settled with a chance of `POWER`.
+    """Further conversations, like those so far, after which the limit would be decided with a chance of `POWER`.
 
-    A guess from what was seen, and no more than that: with few conversations the guess is wide. None where the figure lies so
-    near its limit, or so little is known, that no number up to `MOST_MORE` would do.
+    It is an estimate from the data so far; with few conversations it is rough. None where the figure is so near its limit,
+    or so little is known, that no number up to `MOST_MORE` would be enough.
     """
     have = evidence.contexts
     if have == 0:
@@ -109,7 +109,7 @@ def _for_share(seen: Share, limit: float, tail: float) -> int | None:
     share = float(counts @ hits / (counts @ of))
     if share > limit:
         hits, share, limit = of - hits, 1.0 - share, 1.0 - limit
-    # What they would come to with a chance of `POWER`: as far above the share as that quantile of it lies.
+    # The share reached with a chance of `POWER`: as far above the share as that quantile of it is.
     spread = float(np.sqrt(counts @ (hits - share * of) ** 2 * counts.sum()) / (counts @ of))
     kinds = np.stack([hits, of], axis=1)
 

@@ -1,12 +1,12 @@
 """People on the board: a random one, their mean, and the best of those who answered, without a winner's curse.
 
-The paper's human row is the best-scoring of a context's human replies (it is called both "best" and "average"). Whoever is
+The paper's human row is the best-scoring of a context's human replies (it is called both "best" and "average"). A reply that is
 picked for the highest score is picked partly for luck, so scoring the pick with the votes that picked it flatters people. Here
 the voters are split in two halves: one picks the best reply of each context, the other scores it, then the roles change. The
-uncorrected figure stands beside, so that the curse can be seen.
+uncorrected figure is shown beside it, so that the curse can be seen.
 
-A random person is every human reply under one name. The mean is the mean rating of the people as systems of their own. All are
-read off boards of the one rating model.
+A random person is every human reply under one name. The mean is the mean rating of the people as separate systems. All come
+from boards of the one rating model.
 """
 
 from collections import defaultdict
@@ -29,7 +29,7 @@ RANDOM, BEST = "a random human", "the best human"
 
 @dataclass(frozen=True, slots=True)
 class HumanRating:
-    """Elo on a board where this figure of a person stands in for the people; interval as on a board."""
+    """Elo on a board where this person takes the place of all people; interval as on a board."""
 
     elo: float
     interval: Ends | None
@@ -37,7 +37,8 @@ class HumanRating:
 
 @dataclass(frozen=True, slots=True)
 class HumanRatings:
-    """`best` is None where nobody scored what another picked, as with a single voter; `mean` where some people never met."""
+    """People's ratings. `best` is None where nobody scored a reply that another picked, as with a single voter; `mean` where
+    some people never met."""
 
     random: HumanRating
     mean: HumanRating | None
@@ -52,7 +53,7 @@ def people_ratings(
     *,
     seed: int = 0,
 ) -> HumanRatings | None:
-    """None when no system is human by `is_human`, or when nobody else competed with them."""
+    """People's ratings; None when no system is human by `is_human`, or when nobody else competed with them."""
     rows = list(judgments)
     mixed = [row for row in rows if is_human(row.system_a) != is_human(row.system_b)]
     if not mixed:
@@ -66,7 +67,7 @@ def people_ratings(
         half = frozenset(shuffled[: len(voters) // 2])
         halves = ((half, everyone - half), (everyone - half, half))
         scored = _as_best(rows, is_human, halves)
-        # With few verdicts the scoring half may not know the pick; such a split says nothing.
+        # With few verdicts the scoring half may have no vote on the pick; such a split says nothing.
         if any(BEST in (row.system_a, row.system_b) for row in scored):
             corrected.append(_rate(scored, BEST, model))
     return HumanRatings(
@@ -89,7 +90,7 @@ def _as_best(
     is_human: Callable[[str], bool],
     halves: Sequence[tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]],
 ) -> list[Judgment]:
-    """Rows with each context's best human reply as one system; of each (pickers, scorers) the rows of the scorers."""
+    """Rows with each context's best human reply as one system; for each (pickers, scorers) the rows of the scorers."""
     found = []
     for pickers, scorers in halves:
         best = _picks([r for r in rows if (r.source, r.judge) in pickers], is_human)
@@ -112,7 +113,7 @@ def _picks(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> dict[st
     for context, here in by_context.items():
         shares = {s: share for s, share in count(here, PRIMARY).whole.shares.items() if is_human(s)}
         if shares:
-            # Equal shares go to the first name: an arbitrary choice that looks at no further vote.
+            # Equal shares go to the first name: an arbitrary choice that uses no further vote.
             found[context] = max(sorted(shares), key=lambda s: shares[s])
     return found
 
@@ -147,6 +148,6 @@ def _average(ratings: Sequence[HumanRating]) -> HumanRating:
         for r in ratings
         if r.interval is not None and r.interval[0] is not None and r.interval[1] is not None
     ]
-    # The mean of the splits varies no more than one split does, so this half width errs on the wide side.
+    # The mean of the splits varies no more than one split does, so this half width is rather too wide.
     half = float(np.mean(halves)) if halves else 0.0
     return HumanRating(elo, (elo - half, elo + half) if len(halves) == len(ratings) else None)

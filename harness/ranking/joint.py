@@ -1,13 +1,13 @@
 """Quality and latency together, from one bootstrap of the same conversations.
 
-Both axes of the joint figure come from the same replies, so they are resampled together: a draw takes contexts, and of each
+Both axes of the joint figure come from the same replies, so they are resampled together: a draw takes contexts, each with
 its verdicts *and* its latencies. That gives intervals on both axes which belong to one another, and answers that neither
-axis has alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget. Elo
-and its interval are the board's own, so that a system has one of each wherever it is shown; the draws serve what no board
-knows. Systems that never met in a chain of comparisons are neither better nor worse than one another: then nobody knows.
+axis gives alone: how often a system is on the Pareto frontier, and how often it is the best of those within the budget. Elo
+and its interval are the board's own, so that a system has one of each wherever it is shown; the draws serve figures that no
+board has. Systems that no chain of comparisons connects are neither better nor worse than one another: that is unknown.
 
 Latencies are those of every turn of a system, context by context; repeats of a context are replicates that are drawn with it.
-Their percentiles are the latency table's own (`percentiles`), so that a point and the table say the same. A missing reply is
+Their percentiles are the latency table's own (`percentiles`), so that a point and the table agree. A missing reply is
 slower than any reply, so a percentile may be infinite; that is a result, not a gap. A slope needs six systems.
 """
 
@@ -33,7 +33,7 @@ from harness.store.judgment import Judgment
 Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 """System → context → milliseconds of each turn; infinite: no reply."""
 Events = Mapping[str, Mapping[str, Sequence[bool]]]
-"""System → context → whether it happened (a cut-in), turn by turn."""
+"""System → context → True where it happened (a cut-in), turn by turn."""
 SYSTEMS_FOR_SLOPE = 6
 ALIKE_ELO = 0.01
 """Ratings of one draw that differ by less are equal: a refit is exact to 0.001 Elo (`bootstrap.CLOSE`)."""
@@ -46,29 +46,29 @@ class JointPoint:
     system: str
     elo: float
     elo_interval: Ends | None
-    """As on the board."""
+    """The board's own interval."""
     latency: Quantiles
-    """Of the figure that the point is placed by."""
+    """Percentiles of the latency that places the point."""
     p_frontier: float | None
     """Share of draws in which no other system is both better and faster; None where some of the points never met, where
-    resampling says nothing of them, or where one has no bound on its Elo or too few conversations: whoever may be anywhere
-    may be ahead of all."""
+    resampling says nothing about them, or where one has no bound on its Elo or too few conversations: such a system may be
+    ahead of all."""
     p_best_within_budget: float | None
     """Share of draws in which it is within the budget and the best of those that are, a draw shared by equals; None as
     above."""
     others: Mapping[str, Quantiles] = field(default_factory=dict)
-    """Of every other latency given (`ttft`, `first_word`, …)."""
+    """Percentiles of every other latency given (`ttft`, `first_word`, …)."""
     cut_in_rate: float | None = None
     cut_in_interval: Interval | None = None
 
     @property
     def quoted(self) -> float | None:
-        """The Elo as it may be shown; None where no end of it is known."""
+        """The Elo as it may be shown; None where neither end of its interval is known."""
         return self.elo if self.elo_interval is not None else None
 
     @property
     def without_chances(self) -> "JointPoint":
-        """The same of a run whose figures may not be quoted: no share of draws means anything there."""
+        """The same point for a run whose figures may not be quoted: shares of draws mean nothing there."""
         return replace(self, p_frontier=None, p_best_within_budget=None)
 
 
@@ -105,17 +105,17 @@ def joint(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
-    """Drawn conversations and the ratings in them; every latency laid over it shares those conversations."""
+    """Drawn conversations and the ratings in them; every latency that is added shares those conversations."""
 
     board: Board
     contexts: tuple[str, ...]
     often: Floats
     systems: tuple[str, ...]
-    """Those with latencies, best first."""
+    """Systems with latencies, best first."""
     seed: int
     elo_draws: Floats | None
     """(draws, systems); None where they never met in a chain of comparisons, or where their verdicts cancel in every
-    conversation: all draws are then alike, and what is left between them is rounding."""
+    conversation: all draws are then equal but for rounding."""
 
 
 def resample(
@@ -128,8 +128,8 @@ def resample(
     seed: int = 0,
     presentation: str | None = None,
 ) -> Resampled:
-    """Draw the conversations that any of `latencies` or a verdict knows, and refit. `board`: that of the same verdicts and
-    model, where it is there already.
+    """Draw the conversations that occur in any of `latencies` or in a verdict, and refit. `board`: that of the same verdicts
+    and model, if it exists already.
 
     Raises harness.errors.UserError: no rows, several presentations, or `audio_with_delay`, which would put latency on both
     axes.
@@ -137,7 +137,7 @@ def resample(
     given = list(judgments)
     selected = select(given, presentation=presentation)
     if any(row.presentation == "audio_with_delay" for row in selected):
-        raise UserError("the joint figure takes no audio_with_delay judgments: latency would stand on both axes")
+        raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
     counted = count(each_once(selected), model)
     return resample_counted(counted, latencies, model, board=board or rate_counted(counted, model), draws=draws, seed=seed)
 
@@ -151,7 +151,7 @@ def resample_counted(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Resampled:
-    """`resample` of verdicts that are counted already; `board` is theirs."""
+    """`resample` for verdicts that are counted already; `board` is theirs."""
     rated, tables = board, list(latencies)
     timed = tuple(row.system for row in rated.systems if any(table.get(row.system) for table in tables))
     mine = next((part for part in counted.parts if set(part.votes.systems) >= set(timed)), None)
@@ -201,7 +201,7 @@ def lay_over(
     cut_ins: Events | None = None,
     budget_ms: float = BUDGET_MS,
 ) -> JointFigure:
-    """The joint figure of ratings already drawn: for filler-aware variants, one call a latency (first sound, first word).
+    """The joint figure of ratings already drawn: for filler-aware variants, one call per latency (first sound, first word).
 
     Raises harness.errors.UserError when no system has both verdicts and latencies.
     """
@@ -241,7 +241,7 @@ def lay_over(
 
 
 def _is_known(board: Board, latencies: Latencies, system: str) -> bool:
-    """Whether resamples of a system say where it may be: not with so few conversations that no interval is given."""
+    """True if resamples of a system show where it may be: not with so few conversations that no interval is given."""
     timed = sum(len(values) > 0 for values in latencies[system].values())
     return board[system].quoted is not None and timed >= FEWEST_CONTEXTS
 
@@ -251,13 +251,13 @@ def _median_ms(latency: Quantiles) -> float:
 
 
 def _turns(given: Mapping[str, Sequence[float]], contexts: Sequence[str]) -> tuple[Floats, Ints]:
-    """Milliseconds of every turn, and where in `contexts` the conversation of each stands."""
+    """Milliseconds of every turn, and the index in `contexts` of its conversation."""
     pairs = [(value, k) for k, context in enumerate(contexts) for value in given.get(context, ())]
     return np.array([value for value, _ in pairs], dtype=float), np.array([k for _, k in pairs], dtype=np.int64)
 
 
 def on_frontier(elo: Floats, latency_ms: Floats) -> Bools:
-    """(draws, systems): whether no other is at least as good and at least as fast, and better in one of the two.
+    """(draws, systems): True if no other is at least as good and at least as fast, and better in one of the two.
 
     A system without a latency in a draw is not on the frontier and beats nobody.
     """
@@ -269,8 +269,7 @@ def on_frontier(elo: Floats, latency_ms: Floats) -> Bools:
 
 
 def best_within(elo: Floats, latency_ms: Floats, budget_ms: float) -> Floats:
-    """(draws, systems): 1 where it is within the budget and the best rated of those that are; n that are equally good have 1/n
-    each."""
+    """(draws, systems): 1 where it is the best rated of those within the budget; n equally good ones have 1/n each."""
     within = latency_ms <= budget_ms
     reach = np.where(within, elo, -np.inf)
     best = within & (reach >= reach.max(axis=1, keepdims=True) - ALIKE_ELO)

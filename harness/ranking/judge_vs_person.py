@@ -1,12 +1,12 @@
-"""One judge beside a few people: does it name the winner that they name, and does its board have their order?
+"""One judge beside a few people: its agreement on winners with them, and the correlation of the two boards.
 
-A majority takes three voters, and most runs have one judge and a few raters. So each judge is also held against each person
+A majority takes three voters, and most runs have one judge and a few raters. So each judge is also compared with each person
 who read the same pair: a pair of replies weighs the same however many people judged it. Ties are counted in two ways,
-because a judge that may not tie loses every pair on which a person saw no difference: *with ties*, where a tie is a label
-of its own, and *without*, where only pairs count that both decided. κ is what is left beyond chance; where its interval
-includes nothing, the judge is not told apart from chance, and that is said.
+because a judge that may not tie loses every pair on which a person saw no difference: *with ties*, where a tie is a
+separate label, and *without*, where only pairs count that both decided. κ is the agreement beyond chance; where its interval
+includes 0, the judge is not distinguished from chance, and that is stated.
 
-The two boards stand side by side and are never pooled here. Their rank correlation has no interval: it rests on systems, of
+The two boards are shown side by side and are never pooled here. Their rank correlation has no interval: it rests on systems, of
 which a run has few.
 """
 
@@ -25,13 +25,13 @@ from harness.ranking.scale import Floats
 from harness.store.judgment import Judgment
 
 FEWEST_SYSTEMS: Final = 3
-"""Two systems correlate by +1 or −1, whatever they are."""
+"""With two systems the correlation is always +1 or −1."""
 TIE: Final = LABELS.index("tie")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeBesidePeople:
-    """What one judge shares with the people who read the same pairs."""
+    """Agreement of one judge with the people who read the same pairs."""
 
     judge: str
     with_ties: Figure
@@ -41,7 +41,7 @@ class JudgeBesidePeople:
 
     @property
     def at_chance(self) -> bool:
-        """Whether nothing tells it apart from chance: no interval, or one that includes κ = 0."""
+        """True if nothing distinguishes it from chance: no interval, or one that includes κ = 0."""
         return self.kappa is None or self.kappa.interval is None or self.kappa.interval[0] <= 0.0
 
 
@@ -91,7 +91,7 @@ def in_words(found: BesidePeople) -> list[str]:
             told += f"; {_figure(each.without_ties, '.1%')} of {each.without_ties.pairs} that both decided"
         if each.kappa is not None:
             told += f"; κ {_figure(each.kappa, '+.2f')}"
-        lines.append(told + ("; not told apart from chance" if each.at_chance else ""))
+        lines.append(told + ("; not distinguished from chance" if each.at_chance else ""))
     if found.people_elo and found.judges_elo:
         for name, elo in (("people", found.people_elo), ("judges", found.judges_elo)):
             lines.append(f"by {name} alone: " + ", ".join(f"{s} {elo[s]:.0f}" for s in sorted(elo, key=lambda s: -elo[s])))

@@ -1,7 +1,7 @@
-"""From judgment rows to a leaderboard.
+"""A leaderboard from judgment rows.
 
-One door for every vote: judges or people or both, speech or text, regular or adversarial, by whatever model is handed in
-(`RatingModel`). Whatever weakens a board (few contexts, systems that never met, a judge of the same model family) is said in
+One function for all votes: judges or people or both, speech or text, regular or adversarial, by the given model
+(`RatingModel`). Weaknesses of a board (few contexts, systems that never met, a judge of the same model family) are stated in
 `warnings`, in words.
 """
 
@@ -37,7 +37,7 @@ def leaderboard(
     bootstrap_draws: int = 0,
     seed: int = 0,
 ) -> Board:
-    """Rate the systems. `bootstrap_draws` puts the interval of resampled conversations beside the sandwich's.
+    """Rate the systems. `bootstrap_draws` adds the interval of resampled conversations to the sandwich's.
 
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
     """
@@ -50,12 +50,12 @@ def leaderboard(
 
 
 def repeats_in_notes(given: Sequence[Judgment], rows: Sequence[Judgment]) -> list[str]:
-    """What is said where some of the given rows stand there more than once; nothing where none does."""
+    """A note where some of the given rows are there more than once; none otherwise."""
     return [repeats_in_words(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
 
 
 def repeats_in_words(count: int, of: int) -> str:
-    """What is said of rows that stand in a file more than once."""
+    """The note on rows that are in a file more than once."""
     return (
         f"{count} of {of} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
         "number the rows of a voter who was asked again in `repeat`."
@@ -65,7 +65,7 @@ def repeats_in_words(count: int, of: int) -> str:
 def rate(
     rows: Sequence[Judgment], model: RatingModel, *, notes: Sequence[str] = (), bootstrap_draws: int = 0, seed: int = 0
 ) -> Board:
-    """Rate the systems of these very rows. Systems that never met in a chain are rated apart, each part on its own scale.
+    """Rate the systems of exactly these rows. Systems that no chain connects are rated separately, each part on its own scale.
 
     Raises harness.errors.UserError: no rows, or bad axis weights.
     """
@@ -73,7 +73,7 @@ def rate(
 
 
 def count(rows: Sequence[Judgment], model: RatingModel) -> CountedBoard:
-    """Rows as every model of the same axis weights reads them. Raises UserError: no rows, or bad axis weights."""
+    """Rows in the form that every model of the same axis weights reads. Raises UserError: no rows, or bad axis weights."""
     rows = model.rows(rows)
     if not rows:
         model.votes(rows)
@@ -90,8 +90,8 @@ def rate_counted(
         shown = "; ".join(", ".join(sorted(part.votes.systems)) for part in found)
         notes = [
             *notes,
-            f"The systems fall into {len(found)} groups that never met ({shown}): each is rated apart, and no rating "
-            "compares with one of another group.",
+            f"The systems fall into {len(found)} groups that never met ({shown}): each is rated separately, and ratings "
+            "of different groups cannot be compared.",
         ]
     terms = {
         f"part {k}: {name}" if len(found) > 1 else name: value
@@ -120,7 +120,7 @@ def rate_counted(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Systems that met, on a scale of their own: log-odds from the mean of the core (of all, where there is none)."""
+    """Systems that met, on one scale: log-odds from the mean of the core (of all, where there is none)."""
 
     counted: Counted
     fitted: Fitted
@@ -141,7 +141,7 @@ class _Part:
         return sorted(_ratings(self, number), key=lambda rating: -rating.elo)
 
     def swept(self) -> dict[tuple[str, str], int]:
-        """(winner, loser) → contexts, of the pairs whose difference has no highest value that verdicts would contradict."""
+        """(winner, loser) → contexts, of the pairs whose difference has no upper bound from the verdicts."""
         apart = edge.levels(self.wins)
         won = (self.wins > 0) & (apart[:, None] != apart[None, :])
         met = {(int(i), int(j)) for i, j in zip(*np.nonzero(won), strict=True)}
@@ -166,7 +166,7 @@ def _part(counted: Counted, model: RatingModel, draws: int, seed: int) -> _Part:
 
 
 def _together(each: Sequence[Covariance]) -> Covariance:
-    """Block by block; the fewest degrees of freedom hold for all."""
+    """The covariance block by block, with the fewest degrees of freedom of any block."""
     size = sum(one.matrix.shape[0] for one in each)
     matrix, at = np.zeros((size, size)), 0
     for one in each:
@@ -212,7 +212,7 @@ def _ratings(part: _Part, number: int) -> list[SystemRating]:
 
 
 def _one_end(part: _Part, system: int) -> Ends | None:
-    """The bound of a system that won or lost everything; None where it has none, or is of the core and little seen."""
+    """The bound of a system that won or lost everything; None where it has none, or is of the core with few verdicts."""
     side = int(part.stands.side[system])
     if side not in (-1, 1):
         return None
@@ -234,7 +234,7 @@ def _around(centre: float, half: float) -> Interval:
 
 
 def _contexts_by_system(votes: Votes) -> list[int]:
-    """How many contexts each system was judged in."""
+    """Number of contexts in which each system was judged."""
     seen = np.zeros((len(votes.contexts), len(votes.systems)), dtype=bool)
     seen[votes.context, votes.first] = True
     seen[votes.context, votes.second] = True
@@ -264,7 +264,7 @@ def _warnings(whole: Counted, found: Sequence[_Part]) -> tuple[str, ...]:
     if still:
         notes.append(
             f"The verdicts on {', '.join(still)} cancel in every conversation (ties, or as many for as against), so resampling "
-            "conversations tells nothing of them: they have no P(frontier), no P(best) and no bootstrap interval."
+            "conversations says nothing about them: they have no P(frontier), no P(best) and no bootstrap interval."
         )
     if whole.own_family:
         notes.append(f"{whole.own_family} of {len(votes)} verdicts come from a judge of one side's own model family.")

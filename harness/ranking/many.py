@@ -1,8 +1,8 @@
-"""Ranking a table of very many rows: the same fits, from columns instead of objects.
+"""Ranking of a table of very many rows: the same fits, from columns instead of objects.
 
-Over `MANY` rows a file is never held as objects. All that a board says is there: ratings, intervals, win rates, the boards by
-votes and subsets, and the other models. What compares rows with each other in pairs (agreement, audits of judges, consistency,
-reasons) is left out, and the board says so; it can be had from a part of the file.
+Over `MANY` rows a file is never loaded as objects. All parts of a board are there: ratings, intervals, win rates, the boards by
+votes and subsets, and the other models. Figures that compare rows with each other in pairs (agreement, audits of judges,
+consistency, reasons) are left out, and the board says so; a part of the file gives them.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted as in_words
 
 MANY: Final = 100_000
-"""Rows of a file. As objects so many take half a gigabyte and a minute of one core, most of it in comparing pairs of rows."""
+"""Rows of a file. As objects, so many take half a gigabyte and a minute of one core, most of it in comparing pairs of rows."""
 
 
 def rank_many(
@@ -48,7 +48,7 @@ def rank_many(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Ranking:
-    """Rank the rows of a table, as `ranking.rank` ranks few: every argument means the same.
+    """Rank the rows of a table, as `ranking.rank` ranks few rows: every argument means the same.
 
     Raises harness.errors.UserError: no rows, or several presentations or conditions with none chosen.
     """

@@ -1,8 +1,8 @@
-"""What a rating is made by, as one value that every door takes.
+"""The rating model: all settings that a rating depends on, in one value.
 
 A run's board, its subsets, its people, the axes, the draws behind P(frontier) and the page must rate alike, or the same
-verdicts give one agent two ratings. So nothing that a rating depends on is an argument of its own: it stands here, and whoever
-rates is handed the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Rao and Kupper's is the
+verdicts give one agent two ratings. So no setting that a rating depends on is a separate argument: it is here, and every
+rating gets the whole. The ordinal fit is the primary one; the strength-weighted fit is the paper's; Rao and Kupper's is the
 classical model with ties.
 
 The length term is off unless lengths are given. Why the quoted rating has none: docs/decisions/ranking-length-term.md.
@@ -28,8 +28,8 @@ _TERM_WORDS = {"position": "position of each judge", "length": "length of the re
 
 @dataclass(frozen=True, slots=True)
 class RatingModel:
-    """`axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply): the ordinal fit has a
-    length term, and rates replies as if they were of equal length. Raises UserError: no such method.
+    """The settings of a rating. `axis_weights`: verdicts are made anew from the axis marks. `lengths` (words of each reply):
+    the ordinal fit has a length term, and rates replies as if they were of equal length. Raises UserError: no such method.
     """
 
     method: Method = "ordinal"
@@ -49,11 +49,11 @@ class RatingModel:
         return gather(rows, lengths=self.lengths if self.method == "ordinal" else None, contexts=contexts)
 
     def title(self, terms: Iterable[str]) -> str:
-        """The method with the terms that a fit held beside the systems: what must stand wherever its Elo stands."""
+        """The method with the further terms of a fit: it must be shown wherever its Elo is shown."""
         kinds = {name.split(":")[0] for name in terms}
         words = [text for kind, text in _TERM_WORDS.items() if kind in kinds]
         return _TITLES[self.method] + (f" with terms for the {' and the '.join(words)}" if words else "")
 
 
 PRIMARY = RatingModel()
-"""What is quoted wherever nothing else was asked for."""
+"""The model of quoted ratings, where no other was asked for."""

@@ -1,19 +1,20 @@
 """Ordinal (cumulative-logit) Bradley–Terry: the primary fit.
 
 A verdict is one of ordered levels, from "b, decisively" over a tie to "a, decisively": ten for a judge who must choose
-with strength 1–5, five for a person. Counting strength as repeated wins throws the order away and stretches θ; here a
+with strength 1–5, five for a person. Counting strength as repeated wins loses the order and stretches θ; here a
 latent preference η + noise falls between cuts, so strength informs the rating and P(win) keeps its meaning:
 
     P(level ≤ k) = σ(cut_k − η),   η = θ_a − θ_b + position_judge · shown + length · log(length ratio)
 
 The cuts are symmetric about zero, because which reply is called `a` means nothing; they differ between judges and people,
-who use other scales. Each judge has a position term (people share one), so that a judge who leans to the first reply does
-not lend that lean to a system. With three levels this is the model of Rao and Kupper (1967). The log-likelihood is concave.
+who use different scales. Each judge has a position term (people share one), so that a judge's bias to the first reply
+does not change the rating of a system. With three levels this is the model of Rao and Kupper (1967). The log-likelihood is
+concave.
 
 Its derivatives need only σ at the finite cuts around each verdict: it is a logistic regression with one row for each
 such cut (`Design.rows`), plus one term for each level that has a cut on both sides (`Design.spans`). A row says which two
 systems met, in which order, before which judge, at which cut, and nothing of the context; so a million verdicts have some
-thousands of distinct rows, each with few entries, and what a context adds is how often it has each of them.
+thousands of distinct rows, each with few entries, and a context only adds how often it has each of them.
 """
 
 from dataclasses import dataclass, replace
@@ -33,13 +34,13 @@ TOLERANCE = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class Penalty:
-    """What holds the fit where data are silent. `system`: precision on each log-odds; None lets the data decide."""
+    """Penalty that keeps the fit finite where data are absent. `system`: precision on each log-odds; None: the data decide."""
 
     system: float | None = None
     nuisance: float = 0.25
-    """On position and length terms: Normal(0, 2), so that a judge who always says "first" in a few rows stays finite."""
+    """Precision on position and length terms: Normal(0, 2), so that a judge with few rows, all "first", stays finite."""
     level: float = 0.1
-    """Of one imagined verdict at each level between equals, so that a resample without some level keeps its cuts apart."""
+    """Weight of one imagined verdict at each level between equals, so that a resample without some level has separate cuts."""
 
 
 EXACT = Penalty(system=0.0, nuisance=0.0, level=0.0)
@@ -53,20 +54,20 @@ class Design:
     systems: int
     contexts: int
     names: tuple[str, ...]
-    """Of the parameters: systems, then cuts, then position and length terms."""
+    """Names of the parameters: systems, then cuts, then position and length terms."""
     rows: csr_array
     """(distinct rows, parameters): derivative of cut − η."""
     columns: csr_array
     """The same, transposed."""
     squares: "Squares"
     seen: csr_array
-    """(distinct rows, contexts + 1): how many verdicts have this cut beside them."""
+    """(distinct rows, contexts + 1): number of verdicts with this cut beside them."""
     raised: csr_array
-    """… as their upper cut."""
+    """(distinct rows, contexts + 1): number of verdicts with it as their upper cut."""
     spans: Floats
     """(levels with two cuts, parameters): derivative of upper cut − lower cut."""
     span_count: Floats
-    """(contexts + 1, levels with two cuts)."""
+    """(contexts + 1, levels with two cuts): number of verdicts at each level."""
     ridge: Floats
     start: Floats
 
@@ -92,7 +93,7 @@ class Squares:
 
     @classmethod
     def of(cls, rows: csr_array) -> "Squares":
-        """Of sparse rows (rows, parameters)."""
+        """The products for sparse rows (rows, parameters)."""
         held, size = np.diff(rows.indptr), rows.shape[1]
         most = int(held.max())
         pairs: list[Ints] = []
@@ -106,7 +107,7 @@ class Squares:
                 pairs.append(low * size + np.maximum(rows.indices[one], rows.indices[other]))
                 values.append(rows.data[one] * rows.data[other])
                 owner.append(here.astype(np.int32))
-        # There are few pairs and, with lengths, very many rows: to find those in use, marking them is lighter than sorting all.
+        # There are few pairs and, with lengths, very many rows: to find those in use, marking them costs less than sorting all.
         marked = np.zeros(size * size, dtype=bool)
         for pair in pairs:
             marked[pair] = True
@@ -147,7 +148,7 @@ class OrdinalFit:
 
 
 def _position_columns(votes: Votes) -> tuple[Ints, list[str]]:
-    """Column of each verdict's position term (−1: none), and the names: one a judge, one for all people."""
+    """Column of each verdict's position term (−1: none), and the names: one per judge, one for all people."""
     column = np.full(len(votes), -1)
     names: list[str] = []
     known = votes.shown != 0
@@ -163,7 +164,7 @@ def _position_columns(votes: Votes) -> tuple[Ints, list[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Levels:
-    """Cuts of one group of voters: magnitudes seen, and whether ties were."""
+    """Cuts of one group of voters: the magnitudes seen, and True if ties were seen."""
 
     group: int
     magnitudes: Ints
@@ -199,7 +200,7 @@ def _levels(votes: Votes) -> list[_Levels]:
 
 
 def design(votes: Votes, penalty: Penalty = Penalty(), *, position: bool = True, length: bool = True) -> Design:
-    """Lay the votes out as a likelihood. Equal verdicts of one context are counted, not repeated."""
+    """The votes as a likelihood. Equal verdicts of one context are counted, not repeated."""
     size, places = len(votes.systems), len(votes.contexts)
     flip = np.where(votes.first > votes.second, -1, 1)
     low, high = np.minimum(votes.first, votes.second), np.maximum(votes.first, votes.second)
@@ -298,7 +299,7 @@ def design(votes: Votes, penalty: Penalty = Penalty(), *, position: bool = True,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meetings:
-    """The distinct η of a board: who met whom, shown in which order, to whom, at which lengths."""
+    """The distinct η of a board: the two systems, the order shown, the voter, and the lengths."""
 
     low: Ints
     high: Ints
@@ -306,11 +307,11 @@ class _Meetings:
     shown: Ints
     ratio: Floats
     which: Ints
-    """Of each verdict: its meeting."""
+    """Index of each verdict's meeting."""
 
     @property
     def nobody(self) -> int:
-        """The number of the imagined meeting of equals."""
+        """Index of the imagined meeting of equals."""
         return int(self.low.size)
 
     @classmethod
@@ -395,7 +396,7 @@ def fit(d: Design, *, weights: Floats | None = None, start: Floats | None = None
 
 
 def scores_by_context(fitted: OrdinalFit) -> Floats:
-    """(contexts, parameters): what each context adds to the slope of the log-likelihood."""
+    """(contexts, parameters): each context's part of the slope of the log-likelihood."""
     d = fitted.design
     chance = dia_array((expit(d.rows @ fitted.beta)[None], [0]), shape=(d.rows.shape[0],) * 2)
     pull = (d.raised - chance @ d.seen)[:, :-1]
@@ -404,7 +405,7 @@ def scores_by_context(fitted: OrdinalFit) -> Floats:
 
 
 def breads_by_context(fitted: OrdinalFit) -> Floats:
-    """(contexts, parameters, parameters): what each context adds to minus the Hessian."""
+    """(contexts, parameters, parameters): each context's part of minus the Hessian."""
     d = fitted.design
     chance = expit(d.rows @ fitted.beta)
     curve = dia_array(((chance * (1 - chance))[None], [0]), shape=(d.rows.shape[0],) * 2) @ d.seen

@@ -3,12 +3,12 @@
 Three things make it fast. Verdicts of all contexts share few distinct rows of the likelihood, so a draw is a count of each of
 them, and all draws' counts are one product. The rows are sparse (two systems, a cut, a position term), so latent values, slopes
 and Hessians of many draws are sparse products too. And a draw's Hessian, taken once at the fit of the whole data, serves for
-several steps (chord steps) with exact slopes, so what they converge to is the draw's own fit, not an approximation of it.
+several steps (chord steps) with exact slopes, so they converge to the draw's own fit, not to an approximation of it.
 
-Where one conversation holds a large part of the verdicts, draws with and without it lie far from the fit of the whole data, and
+Where one conversation has a large part of the verdicts, draws with and without it are far from the fit of the whole data, and
 chord steps stop shrinking: two draws in five of a board of 26 systems over 89 very unequal contexts. Such draws get a fresh
-Hessian at the place where they are, together, as many as need one; a fit from the start, alone, is what is left when that does
-not settle either.
+Hessian at their current parameters, all that need one together; a draw that does not converge then either is fitted alone from
+the start.
 """
 
 from dataclasses import dataclass, replace
@@ -24,14 +24,14 @@ from harness.ranking.verdicts import Votes
 
 CLOSE = 3e-4
 """Log-odds (0.05 Elo): the largest step that may be the last. A chord step is at most half of the one before (else the draw
-gets a fresh Hessian), so what remains is below 0.1 Elo."""
+gets a fresh Hessian), so the rest is below 0.1 Elo."""
 STEPS = 60
 FAR = 1.0
-"""Log-odds that one step may move: inside it Newton's method settles, and a full step from afar can overshoot."""
+"""Log-odds that one step may move: inside it Newton's method converges, and a full step from afar can overshoot."""
 NARROWER = 0.25
-"""Of the distance between two cuts: what a step must leave of it. Cuts that crossed have no likelihood."""
+"""Share of the distance between two cuts that a step must leave. Cuts that crossed have no likelihood."""
 CELLS_AT_ONCE = 2**20
-"""Distinct rows times draws in one go: 8 MB for each array of them, which a core's cache and memory take well."""
+"""Distinct rows times draws in one go: 8 MB for each array of them, which suits a core's cache and memory."""
 
 
 def refit(fitted: OrdinalFit, votes: Votes, often: Floats) -> Floats:
@@ -62,18 +62,18 @@ def _are_bounded(votes: Votes, often: Floats) -> np.ndarray[tuple[int, ...], np.
 
 @dataclass(slots=True, eq=False)
 class _Draws:
-    """Some draws on their way. Arrays over distinct rows have the draws in their columns, as sparse products like them."""
+    """Some draws during their fit. Arrays over distinct rows have the draws in their columns, as sparse products need them."""
 
     d: Design
     half_seen: Floats
-    """Half of how many verdicts have this cut beside them."""
+    """Half the number of verdicts with this cut beside them."""
     pull_at_even: Floats
-    """How many have it as their upper cut, less that half."""
+    """Number of verdicts with it as their upper cut, less that half."""
     span_count: Floats
     ridge: Floats
     beta: Floats
     together: bool = False
-    """All are at the same parameters, as they are at the start."""
+    """True while all have the same parameters, as at the start."""
 
     def take(self, which: Ints) -> "_Draws":
         return replace(
@@ -87,7 +87,7 @@ class _Draws:
 
     def lean(self) -> Floats:
         """tanh(z / 2) = 2 σ(z) - 1 of each row's latent value z: numpy's tanh is four times as fast as scipy's expit, and it is
-        most of the time here. What follows is written in it, so that large arrays are gone over fewer times."""
+        most of the time here. The later formulas use it, so that large arrays are read fewer times."""
         at = self.beta[:1] if self.together else self.beta
         lean = self.d.rows @ (at.T / 2)
         return np.asarray(np.tanh(lean, out=lean), dtype=np.float64)
@@ -100,13 +100,13 @@ class _Draws:
         lean = self.lean()
         pull = np.multiply(lean, self.half_seen, out=None if self.together else lean)
         np.subtract(self.pull_at_even, pull, out=pull)
-        # Cuts far apart pull with exactly nothing.
+        # Distant cuts contribute exactly zero.
         with np.errstate(over="ignore"):
             push = self.span_count / np.expm1(self.gap())
         return np.asarray(self.d.slope(pull).T + push @ self.d.spans - self.ridge * self.beta, dtype=np.float64)
 
     def inverses(self) -> Floats:
-        """(draws, parameters, parameters): of minus the Hessian, pinned."""
+        """(draws, parameters, parameters): inverse of minus the Hessian, pinned."""
         d = self.d
         lean = self.lean()
         lean *= lean
@@ -163,7 +163,7 @@ def _refit_some(fitted: OrdinalFit, often: Floats, ridge: Floats) -> Floats:
 
 
 def _share_of_step(here: _Draws, step: Floats, largest: Floats) -> Floats:
-    """How much of each step may be taken: no parameter moves far, and no two cuts come too close."""
+    """Share of each step that may be taken: no parameter moves far, and no two cuts come too close."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.minimum(1.0, FAR / largest)
         closing = -(step @ here.d.spans.T)

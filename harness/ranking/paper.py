@@ -1,7 +1,7 @@
-"""The figures the HEART paper prints of its systems, as a reference to set beside one's own.
+"""The figures that the HEART paper prints for its systems, for comparison with one's own.
 
-They are typed from the paper's figure 4, its table 1 and its text; the source stands in the file. Latencies there are from a
-public index of text interfaces, so they are TTFT of other replies than those judged: never mix them into a joint figure.
+They are typed from the paper's figure 4, its table 1 and its text; the source is stated in the file. Latencies there are from a
+public index of text interfaces, so they are TTFT of replies that were not judged: never mix them into a joint figure.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""Percentiles of turns with honest n: intervals resample conversations, and absent figures stay absent.
+"""Percentiles of turns: intervals resample conversations, and figures without enough data are absent.
 
 Turns of one conversation share a caller, a text and a moment of the machine, so a bootstrap over turns would promise too
 much; whole contexts are drawn instead (HEART, section 9.12). A turn without reply is an infinite value: it ranks slowest, and
 a mean over replies that may never come does not exist, so it is restricted at 15 s. Under eight contexts there is no
-interval, and a p95 needs 60 turns: with fewer it is the story of three turns.
+interval, and a p95 needs 60 turns: with fewer it depends on three turns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ CELLS_AT_ONCE: Final = 2**17
 
 
 class Quantiles(BaseModel):
-    """Milliseconds. A p95 stands only where there are turns enough for one; no reply ranks last (`over_limit`)."""
+    """Milliseconds. A p95 is given only where there are enough turns; no reply ranks last (`over_limit`)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -45,14 +45,13 @@ class Quantiles(BaseModel):
     restricted_mean_interval: tuple[float, float] | None = None
     n: int = 0
     p50_others_ms: float | None = None
-    """How much of the percentile others on the agent's machine could at most have caused; None where that was not measured
-    of every turn."""
+    """The most of the percentile that others on the agent's machine could have caused; None if not measured for every turn."""
     p95_others_ms: float | None = None
 
     def beside(self, without: "Quantiles") -> "Quantiles":
-        """These percentiles, with how far they lie above those of the same turns less what each could owe to others.
+        """These percentiles, with their excess over those of the same turns less the part that each could owe to others.
 
-        No percentile falls when its values grow, so what it could owe is bounded by that difference.
+        No percentile falls when its values grow, so the part that it could owe is bounded by that difference.
         """
         return self.model_copy(
             update={"p50_others_ms": _above(self.p50, without.p50), "p95_others_ms": _above(self.p95, without.p95)}
@@ -92,7 +91,7 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawn:
-    """The figures of each draw: (draws,) each."""
+    """The figures of all draws, each an array (draws,)."""
 
     p50: Floats
     p95: Floats
@@ -100,7 +99,7 @@ class _Drawn:
 
 
 def _drawn(values: Mapping[str, Sequence[float]], pooled: Floats, seed: int) -> _Drawn:
-    """Every turn as often as its conversation was drawn; which turn stands where tells nothing."""
+    """Figures with every turn as often as its conversation was drawn; the order of turns does not matter."""
     context = np.repeat(np.arange(len(values)), [len(group) for group in values.values()])
     often = draw_contexts(len(values), DRAWS, np.random.default_rng(seed))
     # A draw of conversations without a turn has no figures.
@@ -146,12 +145,12 @@ def weighted_quantile(values: Floats, often: Floats, share: float) -> Floats:
 
 
 def _of_ranked(ranked: Floats, cumulative: Floats, share: float) -> Floats:
-    """`cumulative` (draws, turns): how many values a draw holds up to and with each of `ranked`."""
+    """`cumulative` (draws, turns): number of values in a draw up to and with each of `ranked`."""
     total = cumulative[:, -1]
     place = share * np.maximum(total - 1, 0)
     low = np.floor(place + 1e-9)
     fraction = np.clip(place - low, 0.0, 1.0)
-    # Draws laid end to end are one ascending row, so one search finds the places of all.
+    # Draws one after another are one ascending row, so one search finds the indices of all.
     apart = np.arange(len(total)) * (total.max() + 1)
     laid = (cumulative + apart[:, None]).ravel()
 
@@ -166,10 +165,10 @@ def _of_ranked(ranked: Floats, cumulative: Floats, share: float) -> Floats:
 
 
 def share_of(values: Mapping[str, Sequence[bool]], seed: int) -> tuple[float | None, Interval | None]:
-    """Share of turns (context → whether it holds, of each turn) with its interval; None without a turn."""
+    """Share of turns (context → True where it holds, for each turn) with its interval; None without a turn."""
     pooled = [held for group in values.values() for held in group]
     if len(pooled) == len(values) >= FEWEST_CONTEXTS:
-        # Where all turns agree, every resample says so "for certain"; Wilson's interval does not.
+        # Where all turns agree, every resample would call it certain; Wilson's interval does not.
         return float(np.mean(pooled)), share_interval(sum(pooled), len(pooled))
     figures = quantiles_of({c: [float(held) for held in group] for c, group in values.items()}, seed)
     return figures.restricted_mean, figures.restricted_mean_interval

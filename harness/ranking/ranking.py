@@ -1,7 +1,7 @@
-"""What `harness rank` does: one object from rows, or from rows and latencies, that programs read.
+"""The object of `harness rank`: made from rows, or from rows and latencies, for programs to read.
 
 Keys are stable and more may join; what is not known is null, and an infinite percentile (no reply) is null with its
-`over_limit` true, since JSON has no infinity. An interval with one end null is a bound. The order of systems everywhere is that
+`over_limit` true, since JSON has no infinity. An interval with one end null is a bound. The order of systems is always that
 of the board.
 """
 
@@ -31,25 +31,25 @@ from harness.ranking.verdicts import Texts, each_once, lengths_of, select
 from harness.store.judgment import JudgeCheck, Judgment
 
 LENGTH_WORDS = {
-    "without": "Quoted is the rating without a length term, since it says what was preferred; with one it says what would be "
-    "if replies were equally long, and verdicts cannot tell a judge who likes length from replies that are the better for it.",
-    "with": "Quoted is the rating with a length term, as was asked: what would be preferred if replies were equally long.",
+    "without": "The quoted rating has no length term, since it shows what was preferred; with one it shows what would be "
+    "preferred if replies were equally long; verdicts cannot separate a liking for length from replies that length improves.",
+    "with": "The quoted rating has a length term, as was asked: it shows what would be preferred if replies were equally long.",
     "unknown": "The rating has no length term; the lengths of the replies are not known here, or do not differ.",
 }
-"""Which rating is quoted, and why (docs/decisions/ranking-length-term.md)."""
+"""Statement of the quoted rating, and why (docs/decisions/ranking-length-term.md)."""
 _SHOWN: Final = (
     "interval", "band", "win_rate", "axes", "judgments", "contexts", "bootstrap_interval", "paper_interval", "part",
 )  # fmt: skip
-"""Of a system on a board, beside its Elo."""
+"""Figures of a system on a board, beside its Elo."""
 _CHECKED: Final = ("accuracy", "accuracy_interval", "trusted")
-"""What is known of a judge, beside its consistency."""
+"""Figures of a judge, beside its consistency."""
 _JSON: Final = TypeAdapter(Any)
-"""Writes records by their fields, tuples as lists, and what is not finite as null."""
+"""Writes records by their fields, tuples as lists, and values that are not finite as null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Everything `harness rank` knows of one presentation."""
+    """All results of `harness rank` for one presentation."""
 
     board: Board
     variants: tuple[Variant, ...]
@@ -65,29 +65,29 @@ class Ranking:
     reasons: CoMention | None = None
     beside_people: BesidePeople = NOTHING
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
-    """Judge → how it did on pairs with known answers; a judge that is not here was not measured."""
+    """Judge → its check on pairs with known answers; a judge that is not here was not measured."""
 
     @property
     def with_length(self) -> Board | None:
-        """The same verdicts rated with a length term; None where lengths tell nothing, or the model has no room for one."""
+        """The same verdicts rated with a length term; None where lengths give no information, or the model has no such term."""
         if "length" in self.board.terms:
             return self.board
         return next((v.board for v in self.variants if v.name == WITH_LENGTH), None)
 
     @property
     def length_words(self) -> str:
-        """Which rating is quoted, with or without a length term, and why."""
+        """Statement of the quoted rating, with or without a length term, and why."""
         quoted = "with" if "length" in self.board.terms else "unknown" if self.with_length is None else "without"
         return LENGTH_WORDS[quoted]
 
     @property
     def without_chances(self) -> "Ranking":
-        """The same of a run whose figures may not be quoted."""
+        """The same ranking for a run whose figures may not be quoted."""
         joint = self.joint and _without_chances(self.joint)
         return replace(self, joint=joint, joint_variants=tuple(_without_chances(f) for f in self.joint_variants))
 
     def with_notes(self, notes: Sequence[str]) -> "Ranking":
-        """The same, with more to say beside the board."""
+        """The same ranking, with further notes beside the board."""
         return replace(self, board=replace(self.board, warnings=(*self.board.warnings, *notes)))
 
 
@@ -111,9 +111,9 @@ def rank(
     """Rank. `latencies`: system → context → TTFA of each turn in ms (infinite: no reply). `model`: of every rating here.
 
     `texts`: the replies as judged, for the audits and for the board with a length term beside the one without. `is_human`:
-    which systems are people's replies (default: names that begin with `human:`). `external`: score → system → value, for
-    correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family, for
-    the audit of self-preference. `checks`: what is known of the judges.
+    True for systems that are people's replies (default: names that begin with `human:`). `external`: score → system → value,
+    for correlations; the paper's printed scores always take part, by system name. `families`: judge or system → model family,
+    for the audit of self-preference. `checks`: the judges' checks.
 
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
@@ -151,7 +151,7 @@ def joint_figures(
     budget_ms: float,
 ) -> tuple[JointFigure, ...]:
     """The joint figure of a board on its first latency, then on each other one, all over the same draws; none where no system
-    of the board has that latency, or where the board holds the latency itself."""
+    of the board has that latency, or where the latency is part of the board itself."""
     known = {row.system for row in board.systems}
     others = {name: given for name, given in other_latencies.items() if any(given.get(s) for s in known)}
     if not any(latencies.get(s) for s in known) or board.presentation == "audio_with_delay":
@@ -162,7 +162,7 @@ def joint_figures(
 
 
 def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> list[str]:
-    """A sentence for each judge of whose accuracy nothing is known, or nothing good."""
+    """A sentence for each judge whose accuracy is unknown or poor."""
     asked = sorted({row.judge for row in rows if row.source == "judge" and not row.judge.startswith("rule:")})
     unknown = [judge for judge in asked if judge not in checks]
     notes = [f"{', '.join(unknown)}: accuracy as a judge not measured here."] if unknown else []

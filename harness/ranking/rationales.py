@@ -1,11 +1,11 @@
-"""Do people and judges give the same reasons when they name the same winner?
+"""Agreement of people's and judges' reasons where they name the same winner.
 
 Reasons are mapped onto one codebook: micro-skills, each on one HEART axis, each with cues written for this project. Rules code
 any reason; a judge may code it too, but each of its codes needs a snippet that occurs in the reason, and how well it agrees
 with the rules is measured. The paper's figure is the share of (pair, skill) cells that both mention or both omit. Most skills
-are omitted by both, which makes that share high by itself, so Cohen's κ stands beside it.
+are omitted by both, which makes that share high by itself, so Cohen's κ is shown beside it.
 
-Long reasons mention more, and a reason follows what was shown: so each skill's association between people and judges is also
+Long reasons mention more, and a reason depends on what was shown: so each skill's association between people and judges is also
 given with length of reasons, position and verbosity of the winner regressed out of both.
 """
 
@@ -49,7 +49,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillAssociation:
-    """Of people's and judges' mentions over agreed pairs. `residual_correlation`: with covariates regressed out."""
+    """Association of people's and judges' mentions over agreed pairs. `residual_correlation`: with covariates regressed out."""
 
     skill: str
     axis: str
@@ -61,8 +61,8 @@ class SkillAssociation:
 
 @dataclass(frozen=True, slots=True)
 class CoMention:
-    """Over pairs with the same majority winner. `co_mention`: share of cells that both mention or both omit; `kappa`: beyond
-    chance."""
+    """Co-mention over pairs with the same majority winner. `co_mention`: share of cells that both mention or both omit;
+    `kappa`: beyond chance."""
 
     co_mention: float
     interval: Interval | None
@@ -87,7 +87,7 @@ def code_by_rules(rationale: str) -> frozenset[str]:
 
 
 def accepted(codes: Mapping[str, str], rationale: str) -> frozenset[str]:
-    """Of a judge's codes (skill → snippet) those that the codebook knows and whose snippet occurs in the reason."""
+    """The codes of a judge (skill → snippet) that are in the codebook and whose snippet occurs in the reason."""
     known = {skill.name for skill in codebook()}
     return frozenset(name for name, snippet in codes.items() if name in known and occurs(snippet, rationale))
 
@@ -112,7 +112,8 @@ def co_mention(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> CoMention | None:
-    """Over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are none.
+    """Co-mention over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are
+    none.
 
     `codes` replaces the rules' coding of rows where given; `words`: lengths of replies, for verbosity of the winner.
     A side mentions a skill when at least half of its reasons for the winner do.
@@ -188,7 +189,7 @@ def _share(same: Floats, places: Sequence[str], draws: int, seed: int) -> tuple[
 
 
 def residuals(outcome: Floats, covariates: Floats) -> Floats:
-    """What is left of `outcome` (n,) after least squares on `covariates` (n, k) and an intercept."""
+    """Residuals of `outcome` (n,) after least squares on `covariates` (n, k) and an intercept."""
     design = np.column_stack([np.ones(outcome.size), covariates])
     fitted, *_ = np.linalg.lstsq(design, outcome, rcond=None)
     return np.asarray(outcome - design @ fitted, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Agreement beyond chance: κ of Cohen and of Fleiss, α of Krippendorff.
 
 Each is a function of a few sums (a confusion matrix, category totals, a coincidence matrix), and each takes stacks of such
-sums. So a bootstrap over conversations adds up the sums of the drawn contexts and never looks at a verdict again.
+sums. So a bootstrap over conversations adds up the sums of the drawn contexts and needs no verdict again.
 """
 
 from typing import Literal
@@ -31,7 +31,7 @@ def cohen_kappa(confusion: Floats) -> Floats:
 def fleiss_sums(counts: Floats) -> Floats:
     """(…, categories + 2): agreement and number of the units rated twice or more, then category totals.
 
-    `counts`: (…, units, categories), how many raters chose each category. Units may have unequal numbers of raters.
+    `counts`: (…, units, categories), number of raters who chose each category. Units may have unequal numbers of raters.
     """
     raters = counts.sum(axis=-1)
     rated = raters >= 2

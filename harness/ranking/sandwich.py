@@ -1,11 +1,11 @@
-"""Standard errors that know that verdicts on one conversation belong together.
+"""Standard errors clustered by conversation.
 
 Judges of one context see the same seeker and the same replies, so their verdicts are one observation of that context, not
 many. Fisher information, and the row sandwich of the arena boards, treat them as many and cover the truth far too seldom
 (docs/performance.md, "Ranking"). The context-clustered sandwich does not:  V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹, with s_c the slope that
 context c contributes and H minus the Hessian.
 
-A score computed at a fit that the context itself pulled is too small, and few contexts make that matter. So the scores are
+A score computed at a fit that the context itself influenced is too small, and few contexts make that matter. So the scores are
 those of the fit without the context (one Newton step of the jackknife, "CR3"; MacKinnon, Nielsen & Webb 2023), and the
 quantile is Student's with contexts − 1 degrees of freedom.
 """
@@ -20,12 +20,12 @@ from harness.ranking.ordinal import pin
 from harness.ranking.scale import Floats
 
 FEWEST_CONTEXTS = 8
-"""Below it a spread over contexts is itself a guess, and no interval is given."""
+"""Below this a spread over contexts is itself a guess, and no interval is given."""
 SMALL_SAMPLE = 50
-"""Below it an interval is labelled as resting on a small-sample correction (which is always applied, and vanishes)."""
+"""Below this an interval is labelled as resting on a small-sample correction (which is always applied, and vanishes)."""
 LEAST_SHARE = 0.25
-"""Of the variance that independent verdicts would leave: no direction has less, so no interval is under half as wide. Not
-all of it, because verdicts in both orders of a judge with a lean do vary less, and ordinary boards would be 7 % wider."""
+"""Least share of the variance that independent verdicts would leave, so that no interval is under half as wide. Not all of
+it, because verdicts of a biased judge in both orders do vary less, and ordinary boards would be 7 % wider."""
 Correction = Literal["none", "CR1", "CR3"]
 
 
@@ -44,7 +44,7 @@ class Covariance:
 def clustered(bread: Floats, scores: Floats, breads: Floats | None, systems: int, correction: Correction = "CR3") -> Covariance:
     """Clustered covariance. `bread` (P, P); `scores` (clusters, P); `breads` (clusters, P, P), needed for CR3.
 
-    Only clusters that hold data may be given: an empty one would count as a degree of freedom.
+    Only clusters with data may be given: an empty one would count as a degree of freedom.
     """
     clusters = scores.shape[0]
     inverse = np.linalg.inv(pin(bread, systems))
@@ -58,14 +58,14 @@ def clustered(bread: Floats, scores: Floats, breads: Floats | None, systems: int
 
 
 def _without_each(bread: Floats, scores: Floats, breads: Floats, systems: int) -> Floats:
-    """(clusters, P): by how much the estimate moves when each cluster is left out, one Newton step each."""
+    """(clusters, P): change of the estimate when each cluster is left out, one Newton step each."""
     pinned = pin(bread, systems)
     left = pinned - breads
     try:
         shift = np.linalg.solve(left, scores[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         shift = np.full_like(scores, np.nan)
-    # A parameter that only one cluster informs has no jackknife; there the plain score has to do.
+    # A parameter that only one cluster informs has no jackknife; there the plain score is used.
     plain = scores @ np.linalg.inv(pinned)
     wild = ~np.isfinite(shift).all(axis=1) | (np.abs(shift) > 10 * (np.abs(plain).max() + 1e-12)).any(axis=1)
     shift[wild] = plain[wild]
@@ -83,8 +83,8 @@ def two_way(by_context: Covariance, by_rater: Covariance, by_both: Covariance) -
 
 
 def unclustered(bread: Floats, systems: int) -> Floats:
-    """(systems, systems): covariance if every verdict were independent of the others. The common level's part of it is the
-    pin's, and means nothing.
+    """(systems, systems): covariance if every verdict were independent of the others. The part for the common
+    level comes from the pin, and has no meaning.
     """
     return np.asarray(np.linalg.inv(pin(bread, systems))[:systems, :systems], dtype=np.float64)
 
@@ -112,7 +112,7 @@ def of_differences(matrix: Floats) -> Floats:
 
 
 def max_t(covariance: Covariance, *, level: float = 0.95, draws: int = 20_000, seed: int = 0) -> float:
-    """Half width, in standard errors, of bands that hold for all systems at once.
+    """Half width, in standard errors, of bands that cover all systems at once.
 
     The quantile of the largest |t| among the systems, drawn from a multivariate t with this covariance.
     """

@@ -1,8 +1,8 @@
-"""The Elo scale, and nothing else that knows its constants.
+"""The Elo scale; its constants are only here.
 
 Ratings are fitted as log-odds θ. The Elo scale only changes the unit: 400 points are a factor of ten in the odds, and the
-mean of the systems on a board stands at 1500 (HEART, section 9.8). A system that won, or lost, everything has no end on one
-side (edge.py), so the mean is that of the others. Because the mean is fixed, a rating says where a system stands among
+mean of the systems on a board is 1500 (HEART, section 9.8). A system that won, or lost, everything has no bound on one
+side (unbounded.py), so the mean is that of the others. Because the mean is fixed, a rating gives a system's place among
 *these* systems; only differences of ratings carry over to another board.
 """
 

@@ -1,7 +1,7 @@
-"""A user's own table beside a board: what is known of systems elsewhere, and whose model family each one is.
+"""A user's own table beside a board: other scores of its systems, and the model family of each.
 
-CSV with a column `system` (a judge's id may stand there too, for its family), an optional column `family`, and any number of
-columns of numbers. Each column of numbers is correlated with Elo; families tell whether judges favour their own.
+CSV with a column `system` (a judge's id may be there too, for its family), an optional column `family`, and any number of
+columns of numbers. Each column of numbers is correlated with Elo; families show whether judges favour their own.
 """
 
 import csv

@@ -1,8 +1,8 @@
-"""Which systems can be told apart, all of them at once.
+"""Separation of systems: differences with bands that cover all of them at once.
 
-Two overlapping intervals do not say that two systems are alike, and many pairs looked at one by one find a difference by
+Two overlapping intervals do not say that two systems are alike, and many pairs tested one by one find a difference by
 luck. So every difference gets one band, from the quantile of the largest |t| among all of them (a multivariate t with the
-board's covariance clustered by context): the chance that any band misses is what `level` says.
+board's covariance clustered by context): the chance that no band misses is `level`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from harness.ranking.scale import ELO_PER_LOGIT
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Elo of one system above another; `band` holds for all gaps of one call at once (None: too few contexts)."""
+    """Elo of one system above another; `band` covers all gaps of one call at once (None: too few contexts)."""
 
     better: str
     worse: str
@@ -26,14 +26,14 @@ class Gap:
 
     @property
     def apart(self) -> bool:
-        """Whether the band leaves out zero."""
+        """True if the band leaves out zero."""
         return self.band is not None and self.band[0] is not None and self.band[0] > 0
 
 
 def gaps(board: Board, pairs: Sequence[tuple[str, str]], *, level: float = 0.95) -> tuple[Gap, ...]:
     """The difference of each pair on one part of the board, better system first, in the order given.
 
-    A pair of which one won every comparison has a band with a lower end alone, from its contexts and Bonferroni's share.
+    A pair of which one won every comparison has a band with only a lower end, from its contexts and Bonferroni's share.
     """
     part = {row.system: row.part for row in board.systems}
     known = [(a, b) for a, b in pairs if a in part and b in part and a != b and part[a] == part[b]]

@@ -1,9 +1,9 @@
-"""Which support strategies a system uses, and how evenly.
+"""Use of support strategies by a system, and how even it is.
 
-Fifteen categories (HEART, section 9.10); a labeller says of each reply and strategy whether it is present, absent or
+Fifteen categories (HEART, section 9.10); a labeller marks each strategy of each reply as present, absent or
 uncertain, with a snippet of the reply as evidence. A snippet that does not occur in the reply is no evidence, and its label
-does not count. Uncertain counts as not present, and how much was uncertain is said. Rates are shares of replies, in percent, so
-that SD and range compare with the paper's (people: SD 16.3, range 60.3 points).
+does not count. Uncertain counts as not present, and the share of uncertain labels is stated. Rates are shares of replies, in
+percent, so that SD and range compare with the paper's (people: SD 16.3, range 60.3 points).
 """
 
 from collections import defaultdict
@@ -66,25 +66,25 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Of one system or family. `rates`: percent of its replies with each strategy, in the order of STRATEGIES."""
+    """Strategies of one system or family. `rates`: percent of its replies with each strategy, in the order of STRATEGIES."""
 
     name: str
     replies: int
     coverage: tuple[str, ...]
-    """Strategies that occur at least once."""
+    """Number of strategies that occur at least once."""
     rates: tuple[float, ...]
     unique_per_reply: Estimate
     entropy_bits: Estimate
-    """Of the distribution of its strategies; at most log2(15) = 3.9."""
+    """Entropy of the distribution of its strategies, in bits; at most log2(15) = 3.9."""
     sd: Estimate
-    """Of the rates, in points (divisor n − 1): low is balanced."""
+    """Standard deviation of the rates, in points (divisor n − 1): low is balanced."""
     range: Estimate
     uncertain_share: float
 
 
 @dataclass(frozen=True, slots=True)
 class LabellerCheck:
-    """Against human labels. `macro_f1` is the mean over strategies that either side saw; others are None."""
+    """Check of a labeller against human labels. `macro_f1` is the mean over strategies that either side saw; else None."""
 
     macro_f1: float | None
     by_strategy: Mapping[str, float | None]
@@ -92,13 +92,13 @@ class LabellerCheck:
 
 
 def occurs(evidence: str, text: str) -> bool:
-    """Whether a snippet stands in the text, letter case and spacing aside. An empty snippet does not."""
+    """True if a snippet occurs in the text, whatever its letter case and spacing; False for an empty snippet."""
     snippet = " ".join(evidence.casefold().split())
     return bool(snippet) and snippet in " ".join(text.casefold().split())
 
 
 def backed(labels: Iterable[StrategyLabel], texts: Mapping[tuple[str, str], str]) -> list[StrategyLabel]:
-    """Labels with those made uncertain that claim a presence without evidence in the reply ((context, system) → text)."""
+    """Labels, where those that claim a presence without evidence in the reply become uncertain ((context, system) → text)."""
     found = []
     for label in labels:
         text = texts.get((label.context, label.system), "")

@@ -1,13 +1,13 @@
-"""What can still be said of a system that won, or lost, every comparison with the others.
+"""Bounds for a system that won, or lost, every comparison with the others.
 
 Such a system has no highest (or lowest) rating that the verdicts would contradict, so an interval around its fitted Elo, which
-is the prior's, would be an invention. One end can be known, without any model of how verdicts of one conversation hang
-together: let X be the share that it won in a conversation. It is between 0 and 1 with mean p, so P(X = 1) ≤ p, and n
-conversations that were won throughout have a chance of at most pⁿ. The 95 % bound is where that is 5 %: p = 0.05^(1/n). The
+is the prior's, would be an invention. One end can be known, without any model of how verdicts of one conversation
+depend on each other: let X be the share that it won in a conversation. It is between 0 and 1 with mean p, so P(X = 1) ≤ p, and
+n conversations that were won throughout have a chance of at most pⁿ. The 95 % bound is where that is 5 %: p = 0.05^(1/n). The
 Elo at which the system would be expected to win this share of the comparisons that it had is its bound.
 
-A rating is a distance from the mean of a board, which itself has no end where a system on it has none. So the mean is that of
-the core: the most systems that won and lost among one another.
+A rating is a distance from the mean of a board, which itself has no bound where a system on it has none. So the mean is that of
+the core: the largest set of systems that won and lost among one another.
 """
 
 from dataclasses import dataclass
@@ -23,20 +23,20 @@ from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
 
 FURTHEST = 50.0
-"""Log-odds beyond which no bound is looked for; a thousand conversations reach six."""
+"""Log-odds beyond which no bound is searched; a thousand conversations reach six."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """Where each system stands to the core. `side`: 0 in it, 1 above it, −1 below it, 2 neither."""
+    """Place of each system relative to the core. `side`: 0 in it, 1 above it, −1 below it, 2 neither."""
 
     core: Bools
     side: Ints
 
 
 def standing(wins: Floats) -> Standing:
-    """By who beat whom (systems, systems). All are the core of a board with a finite fit; where no one set of two systems or
-    more is the largest, none is, and every side is 2 but for two systems, where one is above and one below.
+    """Places of the systems from their wins (systems, systems). On a board with a finite fit all are the core; where no single
+    set of two systems or more is the largest, none is, and every side is 2, except with two systems: one is above, one below.
     """
     size = wins.shape[0]
     graph = csr_array(wins > 0)
@@ -72,9 +72,9 @@ def swept_share(contexts: int, error: float = 0.05) -> float:
 
 
 def bound(votes: Votes, theta: Floats, stands: Standing, system: int, error: float = 0.05) -> float | None:
-    """Least (above the core) or greatest (below) log-odds of a system; None where too few conversations tell.
+    """Least (above the core) or greatest (below) log-odds of a system; None where the conversations are too few.
 
-    `theta` on the scale of the core. Of two systems that have no core, each is held against the other, from their middle.
+    `theta` on the scale of the core. Of two systems that have no core, each is compared with the other, from their middle.
     """
     against = stands.core if stands.core.any() else np.arange(theta.size) != system
     other = np.where(votes.first == system, votes.second, votes.first)
@@ -89,7 +89,7 @@ def bound(votes: Votes, theta: Floats, stands: Standing, system: int, error: flo
     sign = float(stands.side[system])
 
     def excess(x: float) -> float:
-        # From below, the same question is asked of the mirrored board.
+        # The lower bound is the upper bound of the mirrored board.
         return float(met @ expit(x - sign * theta) / met.sum() - share)
 
     return sign * float(brentq(excess, -FURTHEST, FURTHEST))

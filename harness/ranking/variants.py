@@ -1,8 +1,8 @@
-"""Which votes, which contexts, which model: the boards beside the primary one.
+"""Boards beside the primary one: other votes, other contexts, other models.
 
 Each answers a question about the primary board (do people rank as judges do? do adversarial contexts change the order? does
-the model of ties?), so each comes with its rank correlation to it. Votes and contexts are rated by the one model that was
-handed in. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
+the model of ties?), so each comes with its rank correlation to it. Votes and contexts are rated by the one given
+model. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ WITH_LENGTH = "exploratory: with a length term"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """`kendall`: rank correlation with the primary board over shared systems; None under three, or where some never met."""
+    """One board. `kendall`: rank correlation with the primary one over shared systems; None under three, or if never met."""
 
     name: str
     board: Board
@@ -44,7 +44,7 @@ def variants(
 ) -> tuple[Variant, ...]:
     """Votes × contexts, as far as there are rows, then the other models on all rows. The first is the primary board.
 
-    `primary`: the board of these rows and this model, where it is there already. `lengths`: words of each reply, for the board
+    `primary`: the board of these rows and this model, if it exists already. `lengths`: words of each reply, for the board
     with a length term beside a model that has none.
     """
     first = primary or leaderboard(judgments, model, presentation=presentation)

@@ -1,7 +1,7 @@
 """Judgment rows as arrays: the one form that every fit reads.
 
-A verdict is a signed level: its sign says who won, its size how clearly (1–5), and 0 is a tie. Judges and people give the
-same rows. Which of them make a board is `chosen`'s to say.
+A verdict is a signed level: its sign gives the winner, its size how clear it is (1–5), and 0 is a tie. Judges and people give
+the same rows. `chosen` selects the rows of a board.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Votes:
         return int(self.first.size)
 
     def among(self, contexts: Sequence[str]) -> "Votes":
-        """The same verdicts, their contexts numbered as in `contexts`, which may hold others too."""
+        """The same verdicts, their contexts numbered as in `contexts`, which may contain others too."""
         place = {name: k for k, name in enumerate(contexts)}
         at = np.array([place[name] for name in self.contexts], dtype=np.int64)
         return replace(self, contexts=tuple(contexts), context=at[self.context])
@@ -68,7 +68,7 @@ def select(
 ) -> list[Judgment]:
     """The rows of one presentation and condition, and on request of one source and one subset; audits of a judge are left out.
 
-    A comparison that a rule decided, because one side gave no reply, stands on people's board as well: silence must not pay
+    A comparison that a rule decided, because one side gave no reply, is on people's board as well: silence must not win
     there either.
 
     Raises UserError when rows of several presentations or conditions are given and none is chosen.
@@ -87,7 +87,7 @@ def each_once(rows: Sequence[Judgment]) -> list[Judgment]:
 
 
 def axis_rows(judgments: Iterable[Judgment], axis: str) -> list[Judgment]:
-    """Verdicts on one axis alone. A judge who marked other axes and not this one saw no clear advantage: a tie."""
+    """Verdicts on one axis alone. A judge who marked other axes but not this one saw no clear advantage: a tie."""
     found = []
     for row in judgments:
         if row.axes:
@@ -116,7 +116,7 @@ def weighted_rows(judgments: Iterable[Judgment], weights: Mapping[str, float]) -
         for axis, mark in row.axes.items():
             sign = {"a": 1, "b": -1, "tie": 0}[mark.winner]
             mean += weights.get(axis, 0.0) / total * sign * mark.strength
-        # Rounded outwards, so that a slight lean stays a lean; 1e-9 keeps 3.0000000001 from becoming 4.
+        # Rounded outwards, so that a slight preference stays one; 1e-9 keeps 3.0000000001 from becoming 4.
         strength = max(1, int(np.ceil(abs(mean) - 1e-9)))
         winner = "tie" if abs(mean) < 1e-9 else "a" if mean > 0 else "b"
         found.append(row.model_copy(update={"winner": winner, "strength": strength}))

@@ -1,1 +1,1 @@
-"""What one call was: who sent what and when (`record`), on disk (`files`), and as a listener heard it (`playout`)."""
+"""One call: its data with their times (`record`), its files on disk (`files`), and its sound for a listener (`playout`)."""

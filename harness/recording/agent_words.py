@@ -1,6 +1,6 @@
-"""What an agent reports of a session in words: what it understood, what it says it said.
+"""Words that an agent reports of a session: the words that it understood, and those that it says it spoke.
 
-Reported words stand beside what was heard and never replace it. Only final transcripts count, and of a conversation of
+Reported words are shown beside the heard words and never replace them. Only final transcripts count, and of a conversation of
 several spoken turns only those of the last (up to an interruption of its reply), because that is the turn that is judged.
 """
 

@@ -1,7 +1,7 @@
-"""A recording on disk: FLAC for what can be heard, JSON for what happened when. The round trip is exact.
+"""A recording on disk: FLAC for the sound, JSON for events with their times. The round trip is exact.
 
 FLAC because it is lossless for 16-bit samples at any rate, half the size, and opens in every audio editor, so that a
-sceptic can measure a reply without this program. The agent's track is kept at its native rate, message boundaries in the
+sceptic can measure a reply without this program. The agent's track is stored at its native rate, message boundaries in the
 JSON, because resampling is a method, and methods may improve after the run. Every file is flushed to the disk before
 `save` returns; the store renames the folder into place only then.
 """
@@ -30,7 +30,7 @@ AGENT_FILE = "agent.flac"
 
 
 _Rate = Annotated[int, Field(ge=1, le=655_350)]
-"""What FLAC can say."""
+"""Sample rates that FLAC can store."""
 _Count = Annotated[int, Field(ge=0)]
 
 
@@ -64,7 +64,7 @@ class _Caller(_Model):
     rate_hz: _Rate
     t0_ns: int
     lateness_ns: list[int]
-    """Of each frame: departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
+    """For each frame, departure minus deadline, where frame k is due at t0 + (k + 1) × 20 ms."""
     speech_start_sample: int
     speech_end_sample: int
     pauses: list[tuple[int, int]]
@@ -92,12 +92,12 @@ class _File(_Model):
     detail: str
     conditions: list[str]
     media: list[tuple[int, _Count]] = []
-    """Of each arrival, for lines with a media clock: where it lies on that clock (ns), packets lost before it."""
+    """For each arrival, on lines with a media clock: its time on that clock (ns), packets lost before it."""
     line_reports: list[_LineReport] = []
 
 
 def deadlines_ns(t0_ns: int, rate_hz: int, frames: int) -> NDArray[np.int64]:
-    """When each frame of a track was due to depart."""
+    """Times at which the frames of a track were due to depart."""
     frame_ns = samples_to_ns(rate_hz * FRAME_MS // 1000, rate_hz)
     due: NDArray[np.int64] = t0_ns + (np.arange(frames, dtype=np.int64) + 1) * frame_ns
     return due
@@ -161,10 +161,10 @@ def load(folder: Path) -> Recording:
 
 
 def _write_audio(path: Path, samples: NDArray[np.int16], rate_hz: int) -> None:
-    """Nothing to hear is no file: libsndfile cannot read back a FLAC without a single sample."""
+    """Write a FLAC file; without samples none is written: libsndfile cannot read back a FLAC without a single sample."""
     if not len(samples):
         return
-    # By way of memory: libsndfile says of a full disk only that something went wrong.
+    # Through memory, because on a full disk libsndfile's own error does not name the cause.
     encoded = io.BytesIO()
     soundfile.write(encoded, samples, rate_hz, format="FLAC", subtype="PCM_16")
     with path.open("wb") as out:

@@ -1,8 +1,8 @@
-"""What the kernel counted while a call was on: who had the processor, and who waited for it.
+"""The kernel's counters during a call: the use of the processors, and the time spent waiting for them.
 
-Counters only grow, so any stretch of the call is a difference of two samples, and a sample that came late under load takes
-nothing from the next. The samples lie in the session's own folder beside the recording: they are raw facts of the call, as
-the frames are, and whatever is made of them can be made again.
+Counters only grow, so any stretch of the call is a difference of two samples, and a sample that came late under load does
+not change the next. The samples are in the session's own folder beside the recording: they are raw facts of the call, as
+the frames are, and everything derived from them can be computed again.
 """
 
 from dataclasses import dataclass, fields
@@ -18,42 +18,42 @@ MACHINE_FILE: Final = "machine.json"
 
 @dataclass(frozen=True, slots=True)
 class MachineSample:
-    """Counters at one instant of the machine's monotonic clock, in ms since some beginning of their own."""
+    """Counters at one instant of the machine's monotonic clock, in ms since an arbitrary start."""
 
     at_ns: int
     busy_ms: float
-    """How long the processors that the agent may use worked, for whomever, summed."""
+    """Busy time of the processors that the agent may use, by any program, summed."""
     stolen_ms: float
-    """What a hypervisor gave to other machines while these processors had work, summed."""
+    """Time that a hypervisor gave to other machines while these processors had work, summed."""
     agent_ran_ms: float
     """Processor time of the agent's processes, over all cores and threads."""
     agent_waited_ms: float | None
-    """How long the agent's threads stood ready to run and did not; None where the kernel does not count it."""
+    """Time that the agent's threads were ready to run and did not; None where the kernel does not count it."""
     harness_ran_ms: float
     """Processor time of the harness itself, the run and the caller, where it was spent on these processors."""
     stalled_ms: float | None = None
-    """How long some process of the agent's control groups waited for a processor, or of the machine where they do not say
+    """Time that some process of the agent's control groups waited for a processor, or of the machine where they do not state it
     (Linux pressure stall information); None where absent."""
     throttled: int | None = None
-    """How often a core was slowed down for heat; None where the machine does not say."""
+    """Number of times that a core was slowed down for heat; None where the machine does not state it."""
     slowest_mhz: float | None = None
-    """The lowest frequency of any core just then; None where the machine does not say."""
+    """The lowest frequency of any core at that instant; None where the machine does not state it."""
     quota_ms: float | None = None
-    """How long a quota stopped the agent's control groups; None where it does not say, or was not asked (an older run)."""
+    """Time that a quota stopped the agent's control groups; None where that is not stated, or was not read (an older run)."""
     stolen_by_cpu_ms: tuple[float, ...] = ()
-    """`stolen_ms` of each of `MachineTrack.cpus` that a hypervisor took any time of; empty in an older run."""
+    """`stolen_ms` of each of `MachineTrack.cpus` from which a hypervisor took any time; empty in an older run."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTrack:
-    """The samples of one call, oldest first, on so many cores."""
+    """The samples of one call, oldest first, and the number of cores."""
 
     cores: int
     samples: tuple[MachineSample, ...]
     cpus: tuple[int, ...] = ()
-    """The numbers of the processors that the agent may use, which the samples are of; empty: of the whole machine."""
+    """Numbers of the processors that the agent may use, which the samples cover; empty: the whole machine."""
     stolen_counts_as_run: bool = True
-    """Whether `agent_ran_ms` and `harness_ran_ms` may hold stolen time; so it is taken to be where nobody asked."""
+    """True if `agent_ran_ms` and `harness_ran_ms` may contain stolen time; assumed where it was not checked."""
 
 
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -62,12 +62,12 @@ _FIELDS: Final = tuple(field.name for field in fields(MachineSample) if field.na
 
 
 class _File(BaseModel):
-    """A list for each counter: ten objects a second would say its name every time, at three times the size."""
+    """A list for each counter: ten objects a second would repeat its name every time, at three times the size."""
 
     model_config = ConfigDict(extra="forbid")
 
     schema_version: Literal[1, 2] = 1
-    """1: of the whole machine, without quotas."""
+    """1: counted over the whole machine, without quotas."""
     cores: Annotated[int, Field(ge=1)]
     at_ns: list[int]
     busy_ms: list[_Count]
@@ -80,7 +80,7 @@ class _File(BaseModel):
     slowest_mhz: list[_Count | None]
     quota_ms: list[_Count | None] | None = None
     stolen_by_cpu_ms: list[list[_Count]] | None = None
-    """A list for each processor that lost any."""
+    """A list for each processor that lost time."""
     cpus: list[Annotated[int, Field(ge=0)]] = Field(default_factory=list)
     stolen_counts_as_run: bool = True
 
@@ -95,7 +95,7 @@ def save_machine_track(track: MachineTrack, folder: Path) -> None:
 
 
 def load_machine_track(folder: Path) -> MachineTrack | None:
-    """Read the track of a session; None where none was kept (an agent elsewhere, an older run).
+    """Read the track of a session; None where none was stored (an agent elsewhere, an older run).
 
     Raises:
         UserError: the file is damaged.

@@ -1,7 +1,7 @@
-"""Whether the clock by which a sender places its packets (RTP) can be believed from one packet to the next.
+"""Check of the media clock by which a sender times its packets (RTP), from one packet to the next.
 
-A media clock that goes back, or runs ahead by more than any player would hold, says nothing of when a packet belongs: the next
-one is then heard as it comes, and no figure is made of that clock.
+A media clock that goes back, or runs ahead by more than any player would buffer, does not show when a packet should play: the
+next one is then heard as it arrives, and no figure is made of that clock.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from harness.recording.record import Arrival
 from harness.timeline import NS_PER_S
 
 AHEAD_S: Final = 10.0
-"""How far a packet may lie ahead of its arrival, compared with the first. Chrome's jitter buffer holds 200 packets, 4 s (NetEq,
-`max_packets_in_buffer`), so that nothing of such a packet would be kept until its time."""
+"""Most that a packet may be ahead of its arrival, compared with the first. Chrome's jitter buffer takes 200 packets, 4 s
+(NetEq, `max_packets_in_buffer`), so that such a packet would be lost before its time."""
 
 
 def leaps(arrivals: Sequence[Arrival]) -> list[bool]:
-    """Of each packet, whether the media clock cannot be true there; never without one."""
+    """For each packet, True where the media clock cannot be true; all False without a clock."""
     found: list[bool] = []
     first: int | None = None
     before: int | None = None

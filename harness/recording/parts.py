@@ -1,7 +1,7 @@
-"""A recording as arrays and plain facts, and back: the one list of what a recording consists of.
+"""A recording as arrays and plain facts, and back: the one list of a recording's parts.
 
-It passes from the caller's process to the run's as raw arrays, because that one must not spend time on compressing, and lies
-on disk as FLAC and JSON. Both go through here, so that a field is never kept by one and lost by the other.
+It passes from the caller's process to the run's as raw arrays, because the caller must not spend time on compressing, and is
+stored on disk as FLAC and JSON. Both use this module, so that a field is never stored by one and lost by the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 `media` is empty for lines without a media clock."""
 Facts: TypeAlias = Mapping[str, Any]
-"""Everything else: values that JSON knows."""
+"""Everything else, as values that JSON can store."""
 
 
 def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -98,7 +98,7 @@ def put_together(arrays: Arrays, facts: Facts) -> Recording:
 
 
 def _arrivals(rows: list[list[int]], media: list[list[int]]) -> tuple[Arrival, ...]:
-    """Either every arrival of a line has a place on its media clock, or none has."""
+    """The arrivals; either all of a line have a time on its media clock, or none has."""
     if len(media) != len(rows):
         return tuple(Arrival(at_ns, offset, count) for at_ns, offset, count in rows)
     stamps = (MediaStamp(at_ns, lost) for at_ns, lost in media)

@@ -1,14 +1,15 @@
-"""What a listener would have heard: the agent's messages laid out in time as a player without a jitter buffer plays them.
+"""Playout, the sound that a listener would have heard: the agent's messages in time, as a player without a jitter buffer plays
+them.
 
 Agents send faster than real time, in bursts, and late; the arrival of a message says little about when it sounds. The
-model is the most favourable honest one, a buffer of depth 0: a piece plays when it arrives, or when the piece before it
+model is the most favourable possible one, a buffer of depth 0: a piece plays when it arrives, or when the piece before it
 has ended if that is later; a late piece shifts all that follows; a `clear` drops what has not been heard. A real player adds
 its own depth on top, the same for every agent. Version `playout-1`.
 
 On lines whose sender keeps a media clock and sends without pause, silence too (RTP), a late packet would shift everything
 after it for the rest of the call. So after a quiet packet (silence, or the noise of a line) the next one plays when
-it arrives, and what is behind is let go, as a listener's jitter buffer does; inside speech, packets keep the distance that the
-media clock gives them, and one that was lost is silence. `benchmarks/wires.py` measures the error that is left.
+it arrives, and late sound is dropped, as a listener's jitter buffer does; inside speech, packets keep the distance that the
+media clock gives them, and a lost packet is silence. `benchmarks/wires.py` measures the remaining error.
 
 Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
 """
@@ -29,21 +30,21 @@ METHOD: Final = "playout-1"
 HEARD_RATE_HZ: Final = 48_000
 """A whole multiple of every common agent rate, so that resampling moves no sample."""
 UNDERRUN_MS: Final = 5.0
-"""A shorter gap is not heard as one; socket jitter alone stays below it."""
+"""A shorter gap cannot be heard; socket jitter alone is shorter."""
 QUIET_RMS: Final = 33.0
-"""−60 dB of full scale: a packet below it may always be let go. The level at which the caller hears nothing
+"""−60 dB of full scale: a packet below it may always be dropped. The level at which the caller hears nothing
 (`harness.caller.listener`)."""
 LOUD_PERCENTILE: Final = 95.0
 QUIET_DB: Final = 15.0
-"""So far under the call's loud packets one may be let go too: between speech and the noise of a poor line (20 dB). Listeners'
-players (NetEQ) shorten speech itself when they are behind; what is let go here is less."""
+"""A packet so far under the call's loud packets may be dropped too: between speech and the noise of a poor line (20 dB).
+Listeners' players (NetEQ) shorten even speech when they are late; less is dropped here."""
 SEPARATE_MS: Final = 1_000.0
 """Silence this long between pieces is a pause between utterances, not a buffer that ran dry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of `agent_pcm` as heard. `arrival_ns` is when its first sample came, `start_ns` when it sounds."""
+    """A stretch of `agent_pcm` as heard. `arrival_ns` is when its first sample arrived, `start_ns` when it sounds."""
 
     arrival_ns: int
     start_ns: int
@@ -53,7 +54,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Underrun:
-    """The player had nothing to play: when that began, on the recording's timeline, and for how long."""
+    """A time in which the player had nothing to play: its start, on the recording's timeline, and its length."""
 
     at_ms: float
     duration_ms: float
@@ -72,7 +73,7 @@ class HeardTrack:
 
 
 def lay_out(recording: Recording) -> tuple[Piece, ...]:
-    """When each message's samples sound. Messages that were cleared before they sounded are missing or cut short."""
+    """The pieces in which each message's samples sound. Messages cleared before they sounded are missing or cut short."""
     if recording.arrivals and all(arrival.media is not None for arrival in recording.arrivals):
         return _by_media_clock(recording)
     rate = recording.agent_rate_hz
@@ -100,7 +101,7 @@ def _by_media_clock(recording: Recording) -> tuple[Piece, ...]:
     for arrival, is_quiet, leap in zip(recording.arrivals, levels < _quiet_below(levels), leapt, strict=True):
         assert arrival.media is not None
         if quiet or leap:
-            # Never before what was heard last began, even where packets overtook each other.
+            # Never before the start of the last sound heard, even where packets overtook each other.
             start_ns = max(arrival.arrival_ns, start_ns)
             _drop(pieces, start_ns, rate)
         else:
@@ -118,7 +119,7 @@ def _levels(recording: Recording) -> NDArray[np.float64]:
 
 
 def _quiet_below(levels: NDArray[np.float64]) -> float:
-    """The RMS below which a message may be let go."""
+    """The RMS below which a message may be dropped."""
     loud = float(np.percentile(levels, LOUD_PERCENTILE)) if len(levels) else 0.0
     return max(QUIET_RMS, loud * 10 ** (-QUIET_DB / 20))
 
@@ -170,11 +171,11 @@ def _heard_index(offset_ns: int) -> int:
 
 
 def _drop(pieces: list[Piece], clear_ns: int, rate_hz: int) -> None:
-    """Remove what would sound at or after the clear."""
+    """Remove the sound that would be heard at or after the clear."""
     while pieces:
         last = pieces[-1]
         keep = max(0, (clear_ns - last.start_ns) * rate_hz // NS_PER_S)
-        # An empty message behind the clear keeps nothing that was sent before it.
+        # An empty message after the clear does not protect anything that was sent before it.
         if keep >= last.count_samples and (last.count_samples or last.start_ns < clear_ns):
             return
         pieces.pop()
@@ -205,7 +206,7 @@ def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> t
         ended_ns = before[-1].start_ns + samples_to_ns(before[-1].count_samples, rate_hz)
         gap_ms = (after[0].start_ns - ended_ns) / NS_PER_MS
         cleared = any(ended_ns <= clear_ns <= after[0].start_ns for clear_ns in recording.clears_ns)
-        # Where silence is sent without pause, a packet of it that came late is no gap in what is heard.
+        # Where silence is sent without pause, a late packet of silence is no gap in the sound.
         unheard = before[-1].offset_samples in quiet
         if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared and not unheard:
             found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))

@@ -1,9 +1,10 @@
-"""What was sent and received in one session, so that every later method can be applied to it.
+"""Record of everything sent and received in one session, so that every later method can be applied to it.
 
-A recording keeps raw facts only: the caller's signal and when each frame of it left, the agent's bytes at their native
-rate with the arrival of every message, clears, marks, transcripts. What a listener would have *heard* is derived from it
-(`harness.recording.playout`), and timing is a pure function of both (`harness.timing`), so that old runs can be measured
-again by better methods. One monotonic clock (`time.monotonic_ns`, CLOCK_MONOTONIC, shared by all processes of a machine).
+A recording contains raw facts only: the caller's signal and when each frame of it left, the agent's bytes at their native
+rate with the arrival of every message, clears, marks, transcripts. The sound that a listener would have *heard* is derived
+from it (`harness.recording.playout`), and timing is a pure function of both (`harness.timing`), so that old runs can be
+measured again by better methods. One monotonic clock (`time.monotonic_ns`, CLOCK_MONOTONIC, shared by all processes of a
+machine).
 """
 
 from dataclasses import dataclass, field
@@ -38,18 +39,18 @@ class SpokenTurn:
     pauses: tuple[Pause, ...] = ()
     kind: Literal["turn", "barge_in", "event"] = "turn"
     event: str = ""
-    """Which event it is; empty for speech of the caller's own."""
+    """Name of the event; empty for the caller's own speech."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """One message of agent audio: when it came, and which samples of `agent_pcm` it brought."""
+    """One message of agent audio: its arrival, and its samples in `agent_pcm`."""
 
     arrival_ns: int
     offset_samples: int
     count_samples: int
     media: MediaStamp | None = None
-    """Its place on the sender's clock, for lines that carry one (RTP)."""
+    """Its time on the sender's clock, for lines that carry one (RTP)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class CallerTrack:
     """The caller's side. Sample n is *spoken* at `t0_ns + (n + 1) / rate_hz`.
 
     `dry` is the signal before line conditions, from which speech ends are derived; `played` is what was sent. Both are
-    int16 and equally long, and hold everything sent: lead-in silence, speech, silence after it.
+    int16 and equally long, and contain everything sent: lead-in silence, speech, silence after it.
     `departures_ns[k]` is when frame k was handed to the connection.
     """
 
@@ -86,10 +87,10 @@ class Recording:
     marks: tuple[Mark, ...] = ()
     transcripts: tuple[Transcript, ...] = ()
     loop_lag_ms: tuple[float, ...] = ()
-    """Sampled delay of the caller's event loop, one figure a second (worst in that second)."""
+    """Sampled delay of the caller's event loop, one figure per second (worst in that second)."""
     ended: str = "quiet"
-    """Why the session ended: `quiet` (2 s after the last agent audio), `no_reply`, `limit`, `closed`, or a failure kind."""
+    """Reason why the session ended: `quiet` (2 s after the last agent audio), `no_reply`, `limit`, `closed`, a failure kind."""
     detail: str = ""
     conditions: tuple[str, ...] = field(default=())
     line_reports: tuple[LineReport, ...] = ()
-    """What the far end said of the line (RTCP), in order."""
+    """The far end's reports on the line (RTCP), in order."""

@@ -1,4 +1,4 @@
-"""The agent's spans on disk, in a file beside the recording: they come another way than the call, and perhaps after it."""
+"""The agent's spans on disk, in a file beside the recording: they arrive separately from the call, and perhaps after it."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def save_spans(spans: Sequence[Span], folder: Path) -> None:
 
 
 def load_spans(folder: Path) -> tuple[Span, ...]:
-    """A session's spans; none where none were kept.
+    """A session's spans; none where none were stored.
 
     Raises:
         UserError: the file is not what `save_spans` writes.

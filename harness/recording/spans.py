@@ -1,7 +1,7 @@
-"""The agent's spans (OpenTelemetry) of one session, as far as they are kept: what was done, when, and a few numbers.
+"""The agent's spans (OpenTelemetry) of one session, reduced to the stored parts: name, times, and a few numbers.
 
-A span becomes a mark named `span.<name>`, stamped where the span begins, with its end and its numbers in the detail; what is
-made of that is the timing's affair, so that `harness remeasure` can make it anew.
+A span becomes a mark named `span.<name>`, stamped where the span begins, with its end and its numbers in the detail;
+timing derives figures from it, so that `harness remeasure` can do so again.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ TTFT_ATTRIBUTES: Final = (
     "gen_ai.server.time_to_first_token",
     "gen_ai.response.time_to_first_token",
 )
-"""Seconds from the request to the first token, under every name that is in use; the first that is there counts."""
+"""Seconds from the request to the first token, under every name that is in use; the first that is present counts."""
 KEPT_ATTRIBUTES: Final = frozenset({*TTFT_ATTRIBUTES, OPERATION})
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One span on the machine's monotonic clock, with the attributes that are kept."""
+    """One span on the machine's monotonic clock, with the stored attributes."""
 
     name: str
     start_ns: int
@@ -34,6 +34,6 @@ class Span:
     attributes: Mapping[str, str | float] = field(default_factory=dict)
 
     def as_mark(self) -> Mark:
-        """The span as a mark; it arrived when it had ended, at the earliest."""
+        """The span as a mark; its arrival is its end, the earliest possible."""
         detail = {**self.attributes, "end_ns": self.end_ns, "stamped": "span"}
         return Mark(PREFIX + self.name, self.start_ns, self.end_ns, detail)

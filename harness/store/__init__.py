@@ -1,5 +1,5 @@
-"""A run on disk, and the one place that says what of it counts.
+"""A run on disk, and the one place that decides which parts of it count.
 
-`run_store` reads and writes; `manifest` and `judgment` are its records; `selection` answers which session, reply and turn
-stand for an agent. Everything after the call asks `selection` and picks no session by itself.
+`run_store` reads and writes; `manifest` and `judgment` are its records; `selection` decides which sessions, replies
+and turns count for an agent. Every step after the call uses `selection` and chooses no session by itself.
 """

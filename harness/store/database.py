@@ -1,9 +1,9 @@
-"""The SQLite file of a run: made whole or not at all, and read only after it proved to be a run that this harness understands.
+"""The SQLite file of a run: created completely or not at all, and read only after a check that this harness understands it.
 
-All that can be wrong with a run's folder is found here, when it is opened and before a byte is written: a step that fails
-half-way through a damaged run would leave it in a state that nobody knows. An older run is brought up to date in memory first;
-only once that is known to be sound does the file change. Where the file cannot change (read-only media, or another process
-at work on the run) the copy in memory is what is read.
+All faults of a run's folder are found here, when it is opened and before a byte is written: a step that fails
+half-way through a damaged run would leave it in an unknown state. An older run is brought up to date in memory first;
+the file changes only after that copy has been checked. Where the file cannot change (read-only media, or another process
+is working on the run) the copy in memory is read.
 """
 
 import fcntl
@@ -25,11 +25,11 @@ DATABASE = "run.sqlite"
 SESSIONS = "sessions"
 _LOCK = "run.lock"
 DAMAGE = (sqlite3.DatabaseError, ValueError, TypeError, KeyError, IndexError)
-"""What reading a damaged database raises: SQLite's own errors, and text that is not what was once written."""
+"""Errors from reading a damaged database: SQLite's own, and those of text that is not as it was written."""
 
 
 def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Context]) -> sqlite3.Connection:
-    """A run's database in a folder that has none; it has its name only once it is whole."""
+    """A run's database in a folder that has none; it gets its name only once it is complete."""
     unfinished = folder / f"{DATABASE}.new"
     journal = Path(f"{unfinished}-journal")
     journal.unlink(missing_ok=True)
@@ -45,7 +45,7 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
 
 
 def nothing_but_a_killed_start(folder: Path) -> bool:
-    """Whether a folder is empty but for what a run makes before it has a database; one killed there has nothing to lose."""
+    """True if a folder contains only what a run makes before its database; a run that was killed there has nothing to lose."""
     begun = (f"{DATABASE}.new", f"{DATABASE}.new-journal", _LOCK)
     return all(
         (entry.is_dir() and not any(entry.iterdir())) if entry.name in (SESSIONS, "logs") else entry.name in begun
@@ -66,10 +66,10 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
     """The database of the run in `folder`, in today's layout.
 
     Args:
-        files_may_be_gone: do not look whether the files of its sessions are there.
+        files_may_be_gone: do not check that the files of its sessions are there.
 
     Raises:
-        UserError: there is no run, it is damaged, of a newer harness, or not whole; nothing has been written.
+        UserError: there is no run, it is damaged, of a newer harness, or incomplete; nothing has been written.
     """
     path = folder / DATABASE
     if not path.is_file() or not path.stat().st_size:
@@ -87,17 +87,17 @@ def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.C
 
 
 def damaged(folder: Path, error: Exception) -> UserError:
-    """The one line for a database that cannot be read as a run."""
+    """The error, in one line, for a database that cannot be read as a run."""
     why = " ".join(str(error).split())[:200]
     return UserError(f"{folder / DATABASE}: is not a run of this harness, or is damaged ({why}); restore it from a copy")
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a run for writing.
+    """Lock a run for writing.
 
     Raises:
-        UserError: another process holds it, or the folder cannot be written.
+        UserError: another process has locked it, or the folder cannot be written.
     """
     try:
         handle = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
@@ -134,7 +134,7 @@ def _checked(database: sqlite3.Connection, folder: Path, files_may_be_gone: bool
         try:
             with locked(folder):
                 migrate(database)
-        except UserError:  # another process is at work on the run
+        except UserError:  # another process is working on the run
             pass
         except sqlite3.OperationalError as error:
             if storage_fault(error) is None:
@@ -181,7 +181,7 @@ def sessions_without_files(database: sqlite3.Connection, folder: Path) -> frozen
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    # By mode, because SQLite would otherwise make an empty database in the place of one that is gone.
+    # By mode, because SQLite would otherwise make an empty database in place of a missing one.
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=10)
     connection.row_factory = sqlite3.Row
     with closing(connection.cursor()) as cursor:

@@ -1,8 +1,8 @@
-"""What a full, read-only or vanished disk does to a run: named, in one line, wherever a write came upon it.
+"""Errors of a full, read-only or missing disk, turned into one line wherever a write fails.
 
-A run writes at a hundred places, and each can fail for the disk's sake at any moment. So no place deals with that alone: the
-errors pass up to one handler, which tells those of the disk from all others and says what was kept and how to go on.
-Nothing is lost by that, because a session counts only once it is whole (see `run_store`).
+A run writes at a hundred places, and each can fail because of the disk at any moment. So no place handles that alone: the
+errors go up to one handler, which separates those of the disk from all others and states what was saved and how to continue.
+Nothing is lost by that, because a session counts only once it is complete (see `run_store`).
 """
 
 import errno
@@ -25,20 +25,20 @@ _OF_THE_DISK_SQLITE: Final = frozenset(
 
 
 def storage_fault(error: BaseException) -> str | None:
-    """What the disk did, in words; None where an error is not the disk's."""
+    """The disk's fault, in words; None where an error is not from the disk."""
     if isinstance(error, StorageError):
         return str(error)
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
         return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     if isinstance(error, sqlite3.OperationalError):
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the rest says where in SQLite it was found
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte: the rest is the place in SQLite
         return str(error) if code in _OF_THE_DISK_SQLITE else None
     return None
 
 
 @contextmanager
 def storage_named(run: Path, how_to_go_on: Callable[[], str]) -> Iterator[None]:
-    """Turn what the disk of a run does inside the block into one line.
+    """Turn disk errors inside the block into an error of one line.
 
     Raises:
         StorageError: a file of the run could not be written, or the run's folder is gone.
@@ -53,13 +53,13 @@ def storage_named(run: Path, how_to_go_on: Callable[[], str]) -> Iterator[None]:
 
 
 def free_bytes(folder: Path) -> int:
-    """Room on the disk that a folder is on, or will be once it is made."""
+    """Free bytes on the disk of a folder, also of one that is not made yet."""
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return shutil.disk_usage(there).free
 
 
 def flush(path: Path) -> None:
-    """Have a file, or a folder's list of names, safe on the disk."""
+    """Flush a file, or a folder's list of names, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -68,7 +68,7 @@ def flush(path: Path) -> None:
 
 
 def flush_tree(folder: Path) -> None:
-    """A folder with all that is in it."""
+    """Flush a folder and everything in it to the disk."""
     for path in folder.rglob("*"):
         flush(path)
     flush(folder)

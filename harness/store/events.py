@@ -1,8 +1,8 @@
-"""Which sounds a run plays beside the agent's speech, when, and in which call: settings of the run, kept in its manifest.
+"""Settings of the sounds that a run plays beside the agent's speech, and of their calls; stored in the manifest.
 
-A call has one event, because what an agent does at a second one depends on what it did at the first. Events are dealt to
-contexts from the run's seed in whole rounds, so that each sound meets as many contexts as any other, and every agent meets
-the same sound in the same context. Repeats pass them on: with as many repeats as events, each context meets each event once.
+A call has one event, because an agent's reaction to a second one depends on its reaction to the first. Events are dealt to
+contexts from the run's seed in whole rounds, so that each sound is in as many contexts as any other, and every agent gets
+the same sound in the same context. Repeats rotate them: with as many repeats as events, each context has each event once.
 """
 
 import random
@@ -22,7 +22,7 @@ ASKS: Final[Mapping[EventName, Asks]] = {
     "nothing": "nothing",
     "interruption": "stop",
 }
-"""What each event asks of an agent that is speaking. `nothing` makes no sound: it shows what happens without any."""
+"""The right reaction to each event of an agent that is speaking. `nothing` makes no sound: it is the control."""
 
 
 class _Model(BaseModel):
@@ -42,7 +42,7 @@ class EventSettings(_Model):
     source: str
     events: Annotated[tuple[CallerEvent, ...], Field(min_length=1)]
     voices: dict[str, str] = Field(default_factory=dict)
-    """Context → who speaks as the second voice, where one does."""
+    """Context → the second voice, where there is one."""
 
     def dealt(self, context_ids: Sequence[str], context_id: str, repeat: int, seed: int) -> CallerEvent:
         """The event of one call.

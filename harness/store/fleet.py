@@ -1,11 +1,11 @@
-"""What the shards of one run have in common, and what each machine added: the part of a manifest that only fleets have.
+"""The fleet part of a manifest: the settings that all shards of a run share, and the entries of each machine.
 
-Shards are played far from each other and laid together later, so the experiment is fixed before any of them starts: every
+Shards are played on different machines and merged later, so the experiment is fixed before any of them starts: every
 seed, hash, version and weight that could change a figure. Two shards belong together when their plans are the same in all of
-that, and the first thing that differs is named. Where things lie (paths) differs from machine to machine and does not count.
+that, and the first difference is named. Paths differ from machine to machine and do not count.
 
 Machines are of one *kind* when nothing differs that latencies are known to depend on: processor, cores, the instruction sets
-that models compute with. Latencies of one kind stand together; those of differing kinds do so only where the user said so.
+that models compute with. Latencies of one kind are pooled; those of different kinds only where the user asked for it.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from harness.store.events import CallerEvent
 from harness.store.pacing import Pacing, worst
 
 LONG_AS_A_HASH: Final = 64
-"""SHA-256 in hexadecimal: nobody reads two of them side by side."""
+"""SHA-256 in hexadecimal, which no message shows side by side."""
 Facts = Mapping[str, str | int | float]
 
 
@@ -29,7 +29,7 @@ class _Model(BaseModel):
 
 
 class PlannedAgent(_Model):
-    """An agent of the plan. An older harness wrote its source here too, which the experiment has."""
+    """An agent of the plan. An older harness stored its source here too, which is now in the experiment."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -38,20 +38,20 @@ class PlannedAgent(_Model):
 
 
 class FixedPlan(_Model):
-    """Everything that is the same for all shards of a run; what `harness plan` writes."""
+    """The plan that all shards of a run share; `harness plan` writes it."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
     harness_version: str
     timing_method: str
     versions: dict[str, str]
-    """Packages whose behaviour shows in the figures."""
+    """Packages whose behaviour affects the figures."""
     experiment: Experiment
     agents: tuple[PlannedAgent, ...]
     pack: str
     pack_hash: str
     events: tuple[CallerEvent, ...] = ()
     voices: dict[str, str]
-    """Context → who speaks for it."""
+    """Context → its caller's voice."""
     weights: dict[str, str]
     """Weights of the agents and of the transcriber, each with its pin."""
     contexts: dict[str, str]
@@ -77,11 +77,11 @@ class FixedPlan(_Model):
         return hashlib.sha256(json.dumps(self._counts(), ensure_ascii=False).encode()).hexdigest()[:12]
 
     def difference(self, other: "FixedPlan", here: str = "here", there: str = "there") -> str | None:
-        """What two plans differ in, in words (`seed is 1 here and 2 there`): every setting, or else the first of what was fixed
-        beside them (versions, contexts, …). None where nothing does.
+        """The differences of two plans, in words (`seed is 1 here and 2 there`): every setting, or else the first of the other
+        fixed parts (versions, contexts, …). None where nothing differs.
 
         Args:
-            here: how the words call this plan's side, `there` the other's.
+            here: name of this plan's side in the words; `there`: of the other's.
         """
         asked = self.experiment.differences(other.experiment)
         if asked:
@@ -97,7 +97,7 @@ class FixedPlan(_Model):
                     return f"{field}: {_listed(only)} only {here if only[0] in mine else there}"
                 names = [name for name in mine if mine[name] != its[name]]
                 if not names:
-                    return f"{field} stand in another order"
+                    return f"{field} are in another order"
                 return f"{field}: {names[0]} {_values(mine[names[0]], its[names[0]], here, there)}"
             return f"{field} {_values(mine, its, here, there)}"
         return None
@@ -107,12 +107,12 @@ class FixedPlan(_Model):
         agents = {agent.name: agent.profile_hash for agent in self.agents}
         counts = {name.removesuffix("_hash"): value for name, value in {**facts, "agents": agents}.items()}
         counts = {**self.experiment.settings(), **counts}
-        # Only of the contexts does the order say anything: they are played in it.
+        # Only the order of contexts matters: they are played in it.
         return {n: dict(sorted(v.items())) if isinstance(v, dict) and n != "contexts" else v for n, v in counts.items()}
 
 
 class PartEntry(_Model):
-    """One shard as one machine played it: how well the machine kept time meanwhile. `contexts` are those of the shard."""
+    """One shard as one machine played it, with the machine's pacing. `contexts` are those of the shard."""
 
     shard: int
     contexts: tuple[str, ...]
@@ -124,7 +124,7 @@ class PartEntry(_Model):
 
 
 class MachineEntry(_Model):
-    """One machine of a merged run: what it is, and the shards that it played, by number and the instant they began."""
+    """One machine of a merged run: its facts, and the shards that it played, by number and the instant they began."""
 
     facts: dict[str, str | int | float]
     parts: dict[str, PartEntry]
@@ -141,7 +141,7 @@ class MachineEntry(_Model):
 
 
 class FleetEntry(_Model):
-    """Of a shard: which it is. Of a merged run (`shard` is None): the machines that played it."""
+    """The number of a shard, or for a merged run (`shard` is None) the machines that played it."""
 
     plan: FixedPlan
     of: int
@@ -149,9 +149,9 @@ class FleetEntry(_Model):
     plan_file: str = ""
     """The file that the plan was read from; empty where its options were given."""
     machines: dict[str, MachineEntry] = Field(default_factory=dict)
-    """By `machine_key`, as sessions name them."""
+    """The machines by `machine_key`, as sessions name them."""
     pool_machines: bool = False
-    """Latencies of differing machines stand together, because the user said so."""
+    """True if latencies of different machines are pooled, because the user asked for it."""
 
     @property
     def dealt(self) -> dict[int, tuple[str, ...]]:
@@ -169,7 +169,7 @@ class FleetEntry(_Model):
 
     @property
     def apart(self) -> bool:
-        """Whether latencies of this run must not be laid together."""
+        """True if latencies of this run must not be pooled."""
         return len(self.kinds) > 1 and not self.pool_machines
 
 
@@ -178,12 +178,12 @@ def kind_of(facts: Facts) -> str:
     cores = facts.get("cores")
     words = [str(facts.get("processor") or "processor not known"), f"{cores} cores" if cores is not None else "cores not known"]
     held = facts.get("recogniser_held_to")
-    words += [str(facts.get("instruction_sets") or "instruction sets not known"), *([f"held to {held}"] if held else [])]
+    words += [str(facts.get("instruction_sets") or "instruction sets not known"), *([f"limited to {held}"] if held else [])]
     return ", ".join(words)
 
 
 def machine_key(machine_id: str, facts: Facts) -> str:
-    """The name of a machine in a merged run. One that lent its shards differing numbers of cores was several."""
+    """The name of a machine in a merged run. One whose shards had different numbers of cores counts as several."""
     return hashlib.sha256(f"{machine_id}|{kind_of(facts)}".encode()).hexdigest()[:16]
 
 

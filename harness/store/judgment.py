@@ -1,6 +1,6 @@
 """One verdict on one pair of replies, by a judge or a person: the row that everything after judging reads.
 
-The flat column names are stable because others write such files too (`harness rank FILE`). The first seven columns are
+The flat column names are stable because other programs write such files too (`harness rank FILE`). The first seven columns are
 all that a file needs.
 """
 
@@ -20,22 +20,22 @@ Presentation = Literal["written", "heard_text", "audio", "audio_with_delay"]
 
 
 def no_reply_rule(judge: str) -> str:
-    """The name under which a comparison stands that nobody judged, because one side gave no reply, in place of `judge`."""
+    """The name that replaces `judge` in a comparison that nobody judged, because one side gave no reply."""
     return f"{_NO_REPLY} ({judge})"
 
 
 def is_rule(judge: str) -> bool:
-    """Whether a row was made by a rule, and no judge or person said it."""
+    """True if a row was made by a rule, and not by a judge or person."""
     return judge.startswith("rule:")
 
 
 def reference_name(reference_id: str) -> str:
-    """The system that a reference reply competes as."""
+    """The system name of a reference reply on the board."""
     return REFERENCE_PREFIX + reference_id
 
 
 def is_reference(system: str) -> bool:
-    """Whether a system is a reference reply, and no agent."""
+    """True if a system is a reference reply and not an agent."""
     return system.startswith(REFERENCE_PREFIX)
 
 
@@ -54,7 +54,7 @@ class AxisMark(BaseModel):
 
 
 class Judgment(BaseModel):
-    """A pairwise verdict. `system_a` and `system_b` are identities, not positions; `shown_first` says which came first."""
+    """A pairwise verdict. `system_a` and `system_b` are identities, not positions; `shown_first` is the one shown first."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -74,17 +74,17 @@ class Judgment(BaseModel):
     own_family: bool = False
     """The judge shares its model family with exactly one side; such a verdict is never called trusted."""
     repeat: int = 0
-    """Tells apart several verdicts of one judge on one pair."""
+    """Distinguishes several verdicts of one judge on one pair."""
     condition: str = ""
     """The line condition that both replies were heard in; empty where not known."""
     replicate: int = 0
-    """Which repeat of the sessions the replies are from."""
+    """The repeat of the sessions from which the replies are."""
     purpose: Literal["main", "swapped", "repeat"] = "main"
     """`swapped` and `repeat` are audits of the judge (flip rate, self-consistency); a rating leaves them out."""
 
 
 class Reliability(BaseModel):
-    """How often a judge was right at one level of what it states: a point of its reliability curve."""
+    """A point of a judge's reliability curve: how often it was right at one stated level."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -98,53 +98,53 @@ class Reliability(BaseModel):
 
 
 class PeopleCheck(BaseModel):
-    """How far a judge agrees with people on replies that this project did not write (`harness judge --check --against`)."""
+    """Agreement of a judge with people on replies that this project did not write (`harness judge --check --against`)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     judge: str
     fingerprint: str
-    """Of everything that changes the judge's answers: a check holds for exactly this judge."""
+    """Hash of everything that changes the judge's answers: a check is valid for exactly this judge."""
     source: str
     sha256: str
-    """Of the ratings."""
+    """Hash of the ratings."""
     conversations: int
     pairs: int
     """Clear pairs (a gap of a third of the scale or more) that it answered; the accuracy is of these."""
     accuracy: float | None
     accuracy_interval: tuple[float, float] | None
     kappa: float | None
-    """Cohen's, of pairs in random order: both sides choose each place half of the time, so 2 × accuracy − 1."""
+    """Cohen's κ, for pairs in random order: both sides choose each place half of the time, so 2 × accuracy − 1."""
     by_gap: dict[str, float | None]
     baselines: dict[str, float | None]
-    """What rules without understanding reach on the same pairs."""
+    """Accuracy of rules without understanding on the same pairs."""
     best_baseline: str
     raters: int
     raters_agree: float | None
-    """How often one rater orders a clear pair as all the others do: the ceiling."""
+    """Share of clear pairs that one rater orders as all the others do: the ceiling."""
     board_correlation: float | None
     judge_prefers_longer: float | None
     people_prefer_longer: float | None
     missing: int = 0
     reliability: tuple[Reliability, ...] = ()
-    """Of all pairs asked, clear and close."""
+    """Figures for all pairs asked, clear and close."""
     leanings: dict[str, tuple[float | None, float | None]] = {}
-    """Per rule without understanding: how often the judge, and how often people, chose the side that the rule chooses."""
+    """Per rule without understanding: the shares in which the judge, and people, chose the side that the rule chooses."""
     judge_prefers_first: float | None = None
-    """How often it chose the reply shown first; each pair is shown in both orders, so one half is no preference."""
+    """Share in which it chose the reply shown first; each pair is shown in both orders, so one half is no preference."""
     one_reply_a_context: bool = False
-    """Then replies to different conversations were compared, and nothing but the rank correlation is told."""
+    """True if replies to different conversations were compared; then only the rank correlation is reported."""
     replies: int = 0
-    """Replies that the rank correlation is over."""
+    """Number of replies in the rank correlation."""
     over_rules: dict[str, tuple[float, float] | None] = {}
-    """Per rule without understanding: 95 % interval of how much more often the judge is right, of the same clear pairs; None
-    under eight conversations, empty in checks by older versions, of which it cannot be told."""
+    """Per rule without understanding: 95 % interval of how much more often the judge is right, on the same clear pairs; None
+    under eight conversations, empty in checks by older versions, where it is not known."""
     answers_kept: int = 0
-    """Verdicts taken over from a check of these ratings that was stopped in the middle."""
+    """Verdicts reused from a check of these ratings that was stopped in the middle."""
 
 
 class JudgeCheck(BaseModel):
-    """How good a judge proved on pairs with known answers, before it judged a run. Stands beside every figure it made."""
+    """Results of a judge on pairs with known answers, before it judged a run. They are shown beside the judge's figures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -158,12 +158,13 @@ class JudgeCheck(BaseModel):
     """Share of pairs whose verdict changes with the order shown, in raw single-order asking; None: it never answered."""
     flip_interval: tuple[float, float] | None = None
     trusted: bool
-    """Held against people's ratings by others, with a lower bound above 60 % there and above rules without understanding."""
+    """True if checked on people's ratings, collected by others, with a lower bound above 60 % and above rules without
+    understanding."""
     people_checks: tuple[PeopleCheck, ...] = ()
-    """All that were kept of this judge on this machine: trust hangs on every one."""
+    """All stored checks of this judge on this machine: trust depends on every one."""
     validated_on_people: PeopleCheck | None = None
-    """Of these the one that decides: the first that does not bear the judge out, if there is one. None: nobody held this
-    judge, in this version, against people's ratings on this machine."""
+    """The check of these that decides: the first that does not support the judge, if there is one. None: on this machine this
+    judge, in this version, was never checked against people's ratings."""
     excluded: bool = False
     """Half or more of the pairs wrong: left out of analysis, like a person who fails the checks."""
     position_bias: float | None = None
@@ -173,18 +174,18 @@ class JudgeCheck(BaseModel):
     """Share of pairs of unequal length where the longer won, less the share where the longer is the better."""
     length_interval: tuple[float, float] | None = None
     missing: int = 0
-    """Questions without an answer; they count as wrong nowhere and are named here."""
+    """Questions without an answer; they never count as wrong and are named here."""
     by_axis: dict[Literal["H", "E", "A", "R", "T"], float] = Field(default_factory=dict)
     by_difficulty: dict[str, float] = Field(default_factory=dict)
     held_out_accuracy: float | None = None
-    """Of a judge fitted here: accuracy on pairs held out from its fit and scored once."""
+    """For a judge fitted here, accuracy on pairs held out from its fit and scored once."""
     held_out_interval: tuple[float, float] | None = None
     note: str = ""
 
     @model_validator(mode="before")
     @classmethod
     def _silence_has_no_figures(cls, given: Any) -> Any:
-        """Of a judge that answered nothing older versions kept an accuracy of 0 and a flip rate of 1."""
+        """Remove figures of a judge that answered nothing: older versions stored an accuracy of 0 and a flip rate of 1."""
         if isinstance(given, dict) and given.get("pairs") == 0:
             return {**given, "accuracy": None, "flip_rate": None}
         return given

@@ -1,7 +1,7 @@
-"""Very many judgments, one row at a time, into columns: from a run's store, from a file, or from rows that are there already.
+"""Conversion of very many judgments into columns, one row at a time: from a run's store, a file, or rows in memory.
 
-A row that is plainly right is taken as numbers, and its object dropped; any other is read by the model itself, or by the strict
-reader of files (`judgment_table_file`). So columns have no rules of their own, and nothing here touches a file.
+A row that is plainly right becomes numbers, and its object is dropped; any other is read by the model itself, or by the strict
+reader of files (`judgment_table_file`). So columns have no separate rules, and nothing here touches a file.
 """
 
 from array import array
@@ -19,10 +19,10 @@ _SOURCE: Final = {"judge": 0, "human": 1}
 _PURPOSE: Final = {"main": 0, "swapped": 1, "repeat": 2}
 _NEEDED: Final = frozenset(name for name, field in Judgment.model_fields.items() if field.is_required())
 _STORED: Final = frozenset(Judgment.model_fields)
-"""Columns of a row that may be taken without a strict reader: of a store all, for that very model wrote them."""
+"""Columns of a row that may be taken without a strict reader: all of a store, because the same model wrote them."""
 _UNMARKED: Final = (NOT_MARKED,) * len(AXES)
 _Form = tuple[int, int, int, int, int, int, int, int, int, int, int]
-"""Of a row, what few rows have of their own, as in `_FORM`."""
+"""Values of a row that many rows share, as in `_FORM`."""
 _FORM: Final = (
     "judge", "subset", "presentation", "condition", "human", "winner", "strength", "shown", "own_family", "purpose",
     "replicate",
@@ -32,12 +32,12 @@ _FORM: Final = (
 _KIND: Final[Mapping[str, type[np.signedinteger[Any]]]] = {
     "judge": np.int32, "subset": np.int32, "presentation": np.int32, "condition": np.int32, "replicate": np.int64,
 }  # fmt: skip
-"""Of columns whose values need more than a byte."""
+"""Types of columns whose values need more than a byte."""
 
 
 class Filling:
-    """Rows so far. Values that go together (judge, verdict, order, …) are few, so each combination is read strictly once and
-    known by its values afterwards."""
+    """Rows so far. Combinations of values (judge, verdict, order, …) are few, so each is read strictly once and recognised
+    by its values afterwards."""
 
     def __init__(self, readable: frozenset[str] = _STORED) -> None:
         self._readable = readable
@@ -137,7 +137,7 @@ class Filling:
 
 
 def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What tells the form of a row of these columns."""
+    """The values that identify the form of a row of these columns."""
     return (
         given["source"], given["winner"], given.get("strength", 1), given.get("shown_first"),
         given.get("presentation", "written"), given.get("condition", ""), given["subset"], given["judge"],
@@ -146,7 +146,8 @@ def _values(given: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _numbered(value: int) -> int:
-    """A number that a column can hold. One beyond 62 bits stands for its remainder by 2⁶¹ − 1; such numbers only tell apart."""
+    """A number that a column can hold. One beyond 62 bits is replaced by its remainder by 2⁶¹ − 1; such numbers only
+    distinguish rows."""
     return value if -(2**62) < value < 2**62 else hash(value)
 
 
@@ -166,7 +167,7 @@ def _marks(axes: Any) -> tuple[int, ...] | None:
 
 
 def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
-    """Rows that are there already, in their order; an empty table of none."""
+    """A table of given rows, in their order; an empty table of none."""
     filling = Filling()
     for row in rows:
         filling.add(row)
@@ -174,7 +175,7 @@ def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
 
 
 def stored_table(stored: Iterable[dict[str, Any]], votes: Iterable[Judgment] = ()) -> JudgmentTable:
-    """Rows of a store, then people's votes that are kept beside it, in their order; an empty table of none.
+    """Rows of a store, then people's votes that are stored beside it, in their order; an empty table of none.
 
     Raises ValueError: a stored row is no judgment.
     """

@@ -1,8 +1,8 @@
 """Judgment files: JSON Lines and CSV, in and out.
 
-Others write these files too, so the column names are stable, the first seven suffice, and a file that cannot be read says in
-one line where: file, line, field. A column nobody knows is passed over, since more may join; one that is nearly a known name
-is refused, since it is a slip that would silently drop data.
+Other programs write these files too, so the column names are stable, the first seven suffice, and the error for a file that
+cannot be read names file, line and field. An unknown column is ignored, since more may be added; one that is nearly a known
+name is refused, since it is a typing error that would silently drop data.
 """
 
 import csv
@@ -27,7 +27,7 @@ COLUMNS = (*PLAIN, *AXIS_COLUMNS, *EXTRA)
 OPTIONAL_EMPTY = frozenset(COLUMNS) - frozenset(NEEDED) - {"rationale"}
 """An empty cell of these means "not given"."""
 CLOSENESS = 0.8
-"""Likeness above which an unknown column is taken for a slip of a known one."""
+"""Similarity above which an unknown column counts as a typing error of a known one."""
 
 
 def read(path: Path) -> list[Judgment]:
@@ -53,7 +53,7 @@ def _json_lines(text: str, path: Path) -> Iterator[Judgment]:
             continue
         where = f"{path}, line {number}"
         try:
-            # Five times as fast as by way of an object, and right wherever it accepts a row but for what the next line asks.
+            # Five times as fast as through an object, and right where it accepts a row, except for the check in the next line.
             row = Judgment.model_validate_json(line)
             plain = row.system_a != row.system_b and all(map(str.strip, _needed_of(row)))
         except ValidationError:
@@ -66,7 +66,7 @@ def _needed_of(row: Judgment) -> tuple[str, ...]:
 
 
 def object_of(line: str, where: str) -> Any:
-    """What a line of JSON says. Raises UserError: it is none."""
+    """The value of a line of JSON. Raises UserError: it is no JSON."""
     try:
         return json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -79,7 +79,7 @@ def _csv(text: str, path: Path) -> Iterator[Judgment]:
 
 
 def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str], str]]:
-    """The cells of each row by column, those left empty left out, and where the row stands.
+    """The cells of each row by column, without empty ones, and the place of the row in the file.
 
     Raises UserError: not CSV, a column is missing, unknown or there twice, or a row of another width.
     """
@@ -92,7 +92,7 @@ def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str],
             raise UserError(f"{path}, line 1: column {missing[0]!r} is missing; needed are {', '.join(NEEDED)}")
         if len(set(header)) < len(header):
             twice = next(name for name in header if header.count(name) > 1)
-            raise UserError(f"{path}, line 1: column {twice!r} stands twice")
+            raise UserError(f"{path}, line 1: column {twice!r} is there twice")
         for cells in reader:
             where = f"{path}, line {reader.line_num}"
             if not cells:
@@ -105,7 +105,7 @@ def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str],
 
 
 def row_of(given: Any, where: str) -> Judgment:
-    """One row from its names and values. Raises UserError: says which field is wrong, and where."""
+    """One row from its names and values. Raises UserError, with the wrong field and its place."""
     if not isinstance(given, dict):
         raise UserError(f"{where}: a judgment is a JSON object, not {type(given).__name__}")
     _check_names(given, where)
@@ -143,7 +143,7 @@ def _check_names(names: Iterable[str], where: str) -> None:
 
 @lru_cache(maxsize=256)
 def _near(name: str) -> str | None:
-    # Kept, because a file asks the same of every line.
+    # Cached, because every line of a file has the same names.
     found = difflib.get_close_matches(name, COLUMNS, 1, CLOSENESS)
     return found[0] if found else None
 
@@ -159,12 +159,12 @@ def write(rows: Iterable[Judgment], path: Path) -> None:
 
 
 def as_json_lines(rows: Iterable[Judgment]) -> str:
-    """One object a line, with the flat column names."""
+    """Rows as JSON Lines: one object per line, with the flat column names."""
     return "".join(json.dumps(_flat(row), ensure_ascii=False) + "\n" for row in rows)
 
 
 def as_csv(rows: Iterable[Judgment]) -> str:
-    """With a header of all columns."""
+    """Rows as CSV, with a header of all columns."""
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()

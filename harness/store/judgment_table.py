@@ -1,8 +1,8 @@
 """Very many judgments as columns of numbers.
 
-A row of a file becomes an object of a kilobyte when it is kept whole, and a million of them need more memory and time than the
-fits they feed. What a rating reads of a row is its names and its verdict, and names repeat; so a row is some sixty bytes here.
-Reasons in words are not kept.
+A complete row of a file is an object of a kilobyte, and a million of them need more memory and time than the
+fits that use them. A rating reads only the names and the verdict of a row, and names repeat; so a row is some sixty bytes here.
+Reasons in words are not stored.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Column = NDArray[np.integer[Any]]
 NOT_MARKED: Final = -128
-"""In `axes`: the judge marked other axes, or none, and not this one."""
+"""Value in `axes` for an axis that the judge did not mark."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,17 +38,17 @@ class JudgmentTable:
         return self.columns[column]
 
     def named(self, column: Literal["context", "judge", "subset", "presentation", "condition"], name: str) -> NDArray[np.bool_]:
-        """(n,): which rows have this name in a column of names; none has one that no row knows."""
+        """(n,): True for rows with this name in a column of names; all False for an unknown name."""
         names: tuple[str, ...] = getattr(self, f"{column}s")
         return np.asarray(self.columns[column] == (names.index(name) if name in names else -1), dtype=np.bool_)
 
     def of_system(self, name: str) -> NDArray[np.bool_]:
-        """(n,): which rows compare this system with another; none has one that no row knows."""
+        """(n,): True for rows that compare this system with another; all False for an unknown one."""
         which = self.systems.index(name) if name in self.systems else -1
         return np.asarray((self.columns["first"] == which) | (self.columns["second"] == which), dtype=np.bool_)
 
     def where(self, kept: NDArray[np.bool_]) -> "JudgmentTable":
-        """The rows that are kept, with all names."""
+        """The rows where `kept` is True, with all names."""
         if kept.all():
             return self
         columns = {name: column[kept] for name, column in self.columns.items()}

@@ -1,7 +1,7 @@
 """Files of very many judgments, read one row at a time into columns.
 
-A row that is plainly right is taken as numbers. Any other is read by the strict reader of judgment files, which accepts it or
-says in one line what is wrong with it; so this reader has no rules of its own.
+A row that is plainly right becomes numbers. Any other is read by the strict reader of judgment files, which accepts it or
+raises an error of one line; so this reader has no separate rules.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _READ: Final = frozenset((*files.NEEDED, "strength", "shown_first", "presentatio
 
 
 def lines_in(path: Path) -> int:
-    """How many lines a file has, at the speed of the disk; 0 for one that cannot be read."""
+    """Number of lines in a file, at the speed of the disk; 0 for one that cannot be read."""
     try:
         with path.open("rb") as file:
             return sum(part.count(b"\n") for part in iter(lambda: file.read(2**20), b""))

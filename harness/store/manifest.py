@@ -1,7 +1,7 @@
-"""What a run was: the plan, the seeds, the versions, the machine, and how well the clock was kept.
+"""Manifest of a run: the plan, the seeds, the versions, the machine, and the pacing.
 
-Everything that another person needs to make the numbers again, or to see why they cannot be trusted. No key or secret
-has a field here; profiles are kept as `harness.agents.profile_plain` shows them.
+It contains everything that another person needs to produce the numbers again, or to see why they cannot be trusted. No key
+or secret has a field here; profiles are stored as `harness.agents.profile_plain` shows them.
 """
 
 import json
@@ -37,8 +37,8 @@ _INSTRUCTION_SETS: Final[Mapping[str, frozenset[str]]] = {
     "i8mm": frozenset({"i8mm"}),
     "SVE": frozenset({"sve"}),
 }
-"""What llama.cpp, CTranslate2 and onnxruntime have kernels for, and how Linux calls it (arch/x86/include/asm/cpufeatures.h,
-Documentation/arch/arm64/elf_hwcaps.rst)."""
+"""Instruction sets for which llama.cpp, CTranslate2 and onnxruntime have kernels, with Linux's names
+(arch/x86/include/asm/cpufeatures.h, Documentation/arch/arm64/elf_hwcaps.rst)."""
 
 
 class _Model(BaseModel):
@@ -56,13 +56,13 @@ class AgentEntry(_Model):
     profile_text: str
     family: str | None = None
     runs_here: bool | None = None
-    """On the machine that the manifest describes; None where an older run does not say."""
+    """True if it ran on the machine that the manifest describes; None where an older run does not state it."""
     threads: dict[str, int] = Field(default_factory=dict)
-    """Threads of each part that computes on the processor, where the harness knows them."""
+    """Threads of each part that computes on the processor, where known."""
 
 
 class RunManifest(_Model):
-    """See the module's head."""
+    """The manifest of a run (see the module's docstring)."""
 
     schema_version: Literal[1] = 1
     created: str
@@ -83,35 +83,35 @@ class RunManifest(_Model):
     concurrency: int = 1
     barge_in_ms: float | None = None
     events: EventSettings | None = None
-    """What sounds beside replies; dealt to calls from `seed`."""
+    """The sounds beside replies; dealt to calls from `seed`."""
     budgets_ms: dict[str, float] = Field(default_factory=lambda: {"ttft": BUDGET_MS, "ttfa": BUDGET_MS})
     machine: dict[str, str | int | float] = Field(default_factory=dict)
-    """Of a merged run what all its machines have in common; each stands in `fleet`."""
+    """For a merged run the facts that all its machines share; each machine is in `fleet`."""
     machine_id: str = ""
-    """Says nothing about the machine, but whether two runs are of the same one."""
+    """Reveals nothing about the machine; it is equal for two runs on the same one."""
     fleet: FleetEntry | None = None
-    """Where this is a shard of a run, or a run merged from shards."""
+    """Set for a shard of a run, or a run merged from shards."""
     versions: dict[str, str] = Field(default_factory=dict)
     models: dict[str, str] = Field(default_factory=dict)
     """Weights used by the harness itself and by shipped agents: name → SHA-256 or path."""
     transcriber: str | None = None
-    """Whose words judges read as heard; None where nothing was transcribed, or a harness that put nothing down did it."""
+    """The transcriber of the words that judges read as heard; None where nothing was transcribed or it was not stored."""
     voices: dict[str, str] = Field(default_factory=dict)
     caller_priority: str | None = None
-    """What the system granted the process that paces frames."""
+    """The priority that the system granted the process that paces frames."""
     pacing: Pacing | None = None
     idle_cpu_percent: dict[str, float] = Field(default_factory=dict)
     """CPU of each agent's process group while it waited, in percent of one core; over 1 the run says so."""
     invalid: list[str] = Field(default_factory=list)
     """Reasons why the run's figures must not be quoted; empty for a valid run."""
     calibration: dict[str, float | str | None] | None = None
-    """What is known of the error of TTFA on this machine; `harness.calibrate` writes it."""
+    """The calibrated error of TTFA on this machine; `harness.calibrate` writes it."""
     not_calibrated: str = ""
-    """Why a calibration failed; empty where there is one, or none was tried."""
+    """Reason why a calibration failed; empty where there is one, or none was tried."""
 
     @property
     def asked(self) -> Experiment:
-        """What the run is asked to be, with as many contexts as it has grown to."""
+        """The run's settings, with the number of contexts that it has now."""
         experiment = self.experiment or Experiment.model_validate(of_an_older_harness(self.model_dump()))
         return experiment.model_copy(update={"limit": len(self.planned_contexts)})
 
@@ -122,11 +122,11 @@ class RunManifest(_Model):
 
 
 def read_manifest(text: str, run: Path) -> RunManifest:
-    """A manifest from the text that a store kept.
+    """A manifest from the text in a store.
 
     Raises:
-        UserError: of another version than this harness reads.
-        ValueError: is not a manifest.
+        UserError: the text has a version that this harness does not read.
+        ValueError: the text is no manifest.
     """
     given = json.loads(text)
     stated = given.get("schema_version") if isinstance(given, dict) else None
@@ -139,7 +139,7 @@ def read_manifest(text: str, run: Path) -> RunManifest:
 
 
 def with_budgets(manifest: RunManifest, ttfa_ms: float | None, ttft_ms: float | None) -> RunManifest:
-    """The same run, counted against other budgets; None leaves one as it is. What was measured does not hang on them.
+    """The same run with other budgets; None leaves one as it is. Measurements do not depend on them.
 
     Raises:
         UserError: a budget under 1 ms.
@@ -150,7 +150,7 @@ def with_budgets(manifest: RunManifest, ttfa_ms: float | None, ttft_ms: float | 
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the packages whose behaviour shows in the figures."""
+    """Versions of the packages whose behaviour affects the figures."""
     found: dict[str, str] = {}
     for name in _REPORTED_PACKAGES:
         try:
@@ -174,8 +174,8 @@ def machine_facts() -> dict[str, str | int | float]:
 
 
 def instruction_sets(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
-    """Those of the processor's instruction sets that models compute with, `AVX2, AVX-512, VNNI`; empty where the system does
-    not say (only Linux does, in words of its own)."""
+    """The processor's instruction sets that models use, `AVX2, AVX-512, VNNI`; empty where the system does not state them
+    (only Linux does, under its own names)."""
     flags = set(_cpuinfo("flags", cpuinfo).split()) or set(_cpuinfo("Features", cpuinfo).split())
     found = [name for name, of in _INSTRUCTION_SETS.items() if flags & of]
     return ", ".join(found) or ("none that models use" if flags else "")

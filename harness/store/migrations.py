@@ -1,9 +1,9 @@
-"""The layout of a run's database, and how a run of an older layout becomes one of today's.
+"""The layout of a run's database, and the steps from older layouts to the present one.
 
-A run outlives the harness that made it, so the database carries the version of its layout (`PRAGMA user_version`; 0 is what
-the first layout had) and every change of layout is one step here, in order, each in one transaction together with the new
-version number: a crash in between leaves the layout before it, whole. What a step cannot carry over is left out rather than
-guessed, and a note in the run says so. Steps are never edited once runs exist that went through them.
+A run outlives the harness that made it, so the database carries the version of its layout (`PRAGMA user_version`; 0 is
+the first layout) and every change of layout is one step here, in order, each in one transaction together with the new
+version number: a crash in between leaves the previous layout complete. Data that a step cannot convert are left out and not
+guessed, and a note in the run says so. A step is never edited once runs exist that were converted by it.
 """
 
 import json
@@ -30,7 +30,7 @@ CREATE TABLE people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMA
 CREATE TABLE step_failures (session TEXT, step TEXT, kind TEXT NOT NULL, detail TEXT NOT NULL, PRIMARY KEY (session, step));
 CREATE TABLE notes (code TEXT, text TEXT);
 """
-"""What a new run begins with: always the same as the last step leaves."""
+"""Layout of a new run: always the same as the result of the last step."""
 
 JUDGED_ACROSS_CONDITIONS: Final = "judged_across_conditions"
 """Code of the note of a run whose judges read replies of several conditions or repeats as one."""
@@ -38,7 +38,7 @@ JUDGED_ACROSS_CONDITIONS: Final = "judged_across_conditions"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something about the run as a whole that whoever reads its figures should be told."""
+    """A fact about the whole run that readers of its figures should know."""
 
     code: str
     text: str
@@ -51,7 +51,7 @@ def version_of(database: sqlite3.Connection) -> int:
 
 
 def migrate(database: sqlite3.Connection) -> None:
-    """Bring a database to `VERSION`, one transaction a step. Whoever calls holds the run's lock."""
+    """Bring a database to `VERSION`, one transaction per step. The caller must have locked the run."""
     for older in range(version_of(database), VERSION):
         database.execute("BEGIN IMMEDIATE")
         with database:
@@ -60,13 +60,13 @@ def migrate(database: sqlite3.Connection) -> None:
 
 
 def _judge_each_condition(database: sqlite3.Connection) -> None:
-    """1 → 2: a verdict says which condition and repeat the two replies are from.
+    """1 → 2: a verdict states the condition and repeat of the two replies.
 
-    Where a run had one of each that is known. Where it had more, machine judges read a mix, so that their verdicts are of
-    nothing in particular and go, while people's, who cannot be asked again, are kept under the run's first condition. Silence
-    was one row a pair however many judged; now it stands once for each judge, in that judge's place.
+    Where a run had one of each, both are known. Where it had more, machine judges read a mix, so their verdicts are deleted,
+    while people's, who cannot be asked again, stay under the run's first condition. Silence was one row per pair for any
+    number of judges; now it is one row for each judge, in that judge's place.
     """
-    # Layout 1 grew by whole tables without a number for it.
+    # Whole tables were added to layout 1 without a new version number.
     database.execute(
         "CREATE TABLE IF NOT EXISTS people_references (context TEXT, id TEXT, json TEXT NOT NULL, PRIMARY KEY (context, id))"
     )
@@ -81,8 +81,8 @@ def _judge_each_condition(database: sqlite3.Connection) -> None:
         gone = database.execute("DELETE FROM judgments WHERE json_extract(json, '$.source') = 'judge'").rowcount
         if gone:
             told = (
-                "judged before conditions had boards of their own; judge again with: harness judge RUN "
-                "(answers are kept, nothing is asked twice)"
+                "judged before conditions had separate boards; judge again with: harness judge RUN "
+                "(answers are stored, nothing is asked twice)"
             )
             database.execute("INSERT INTO notes VALUES (?, ?)", (JUDGED_ACROSS_CONDITIONS, told))
     _silence_for_each_judge(database)
@@ -104,12 +104,12 @@ def _silence_for_each_judge(database: sqlite3.Connection) -> None:
 
 
 def _several_machines(database: sqlite3.Connection) -> None:
-    """2 → 3: a session of a merged run says which machine played it. Before there were merged runs, there was one machine."""
+    """2 → 3: a session of a merged run states the machine that played it. Before merged runs existed, there was one machine."""
     database.execute("ALTER TABLE sessions ADD COLUMN machine TEXT")
 
 
 _STEPS: Final[tuple[Callable[[sqlite3.Connection], None], ...]] = (_judge_each_condition, _several_machines)
-"""The n-th takes layout n to n + 1."""
+"""The n-th converts layout n to n + 1."""
 
 VERSION: Final = len(_STEPS) + 1
 """The layout that this harness reads and writes."""

@@ -1,10 +1,10 @@
-"""How exactly the frames of a run, or of one machine of it, left: an object of its own, since both keep one."""
+"""Pacing of a run's frames, or of one of its machines: a separate object, since both store one."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Pacing(BaseModel):
-    """How exactly frames left, over all sessions of the run. Written by the run itself, from its own departures."""
+    """Pacing errors of frames over all sessions of the run, written by the run itself from its own departures."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -16,7 +16,7 @@ class Pacing(BaseModel):
 
 
 def worst(each: list[Pacing]) -> Pacing | None:
-    """What holds for several runs on one machine: bounds are of the worst of them. None where none is known."""
+    """Pacing of several runs on one machine: the worst of each figure. None where none is known."""
     if not each:
         return None
     ratios = [one.realtime_ratio for one in each if one.realtime_ratio is not None]

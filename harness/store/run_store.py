@@ -1,8 +1,8 @@
 """A run on disk: one folder, one SQLite file, one sub-folder per session.
 
 The rule is *write, fsync, rename, then commit the row*: a session exists when its row does, and its files were safe on
-disk before. A killed run therefore never holds half a session that looks whole, and everything after the call (timing,
-transcription, judging, ranking, reporting, listening) can run again, alone, on what is there.
+disk before. A killed run therefore never contains half a session that seems complete, and everything after the call (timing,
+transcription, judging, ranking, reporting, listening) can run again, alone, on the stored data.
 
 SQLite is used with `synchronous=FULL`, because a session costs a minute to play and a millisecond to flush.
 """
@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 def _reads(method: "Callable[Concatenate[RunStore, _P], _T]") -> "Callable[Concatenate[RunStore, _P], _T]":
-    """What cannot be read back as it was written is damage, wherever it comes to light."""
+    """A reading method that reports data which cannot be read back as written as damage."""
 
     @wraps(method)
     def read(store: "RunStore", /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -60,7 +60,7 @@ def _reads(method: "Callable[Concatenate[RunStore, _P], _T]") -> "Callable[Conca
 
 
 class RunStore:
-    """Reads and writes one run's folder. Not thread-safe; one process writes at a time (`lock`)."""
+    """The reader and writer of one run's folder. Not thread-safe; one process writes at a time (`lock`)."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
@@ -71,7 +71,7 @@ class RunStore:
         """Start a run in a new or empty folder.
 
         Raises:
-            UserError: the folder holds something already, or nobody may write there.
+            UserError: the folder is not empty, or cannot be written.
             StorageError: it cannot be written.
         """
         if folder.exists() and not folder.is_dir():
@@ -111,19 +111,19 @@ class RunStore:
         self._db.close()
 
     def discard(self) -> None:
-        """Take the whole run away; for one that was begun and in which nothing was played."""
+        """Delete the whole run; for a run that was begun but in which nothing was played."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def telemetry_file(self) -> Path:
-        """Where the run kept samples of the machine, one JSON object a line; absent where nothing was sampled."""
+        """File of the run's samples of the machine, one JSON object per line; absent where nothing was sampled."""
         return self.folder / "telemetry.jsonl"
 
     @property
     @_reads
     def manifest(self) -> RunManifest:
-        """What was run: plan, seeds, versions, machine."""
+        """The manifest: plan, seeds, versions, machine."""
         (text,) = self._db.execute("SELECT json FROM manifest").fetchone()
         return read_manifest(text, self.folder)
 
@@ -133,7 +133,7 @@ class RunStore:
             self._db.execute("UPDATE manifest SET json = ?", (redact(manifest.model_dump_json()),))
 
     def add_contexts(self, contexts: Sequence[Context]) -> None:
-        """Go on with more conversations than the run began with: they stand after those it has, in its manifest too."""
+        """Add conversations to the run: they come after those that it has, in its manifest too."""
         manifest = self.manifest
         have = len(manifest.context_ids)
         grown = manifest.model_copy(update={"context_ids": [*manifest.context_ids, *(c.id for c in contexts)]})
@@ -146,7 +146,7 @@ class RunStore:
 
     @_reads
     def contexts(self) -> tuple[Context, ...]:
-        """The contexts of the run, in the order played, with the replies by people that were collected for it since."""
+        """The contexts of the run, in the order played, with people's replies that were collected for it since."""
         added: dict[str, tuple[Reference, ...]] = {}
         for context, text in self._db.execute("SELECT context, json FROM people_references ORDER BY context, id"):
             added[context] = (*added.get(context, ()), Reference.model_validate_json(text))
@@ -156,7 +156,7 @@ class RunStore:
         )
 
     def add_people_references(self, references: Iterable[tuple[str, Reference]]) -> None:
-        """Keep people's replies, by context; one with the same id replaces the earlier."""
+        """Store people's replies, by context; one with the same id replaces the earlier."""
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO people_references VALUES (?, ?, ?)",
@@ -165,7 +165,7 @@ class RunStore:
 
     @_reads
     def contexts_as_played(self) -> tuple[Context, ...]:
-        """The contexts as the pack had them, which is what a run that goes on must still agree with."""
+        """The contexts as the pack had them, with which a resumed run must still agree."""
         rows = self._db.execute("SELECT json FROM contexts ORDER BY position").fetchall()
         return tuple(Context.model_validate_json(text) for (text,) in rows)
 
@@ -178,7 +178,7 @@ class RunStore:
         return folder
 
     def drop_partial_folders(self) -> None:
-        """Give back the room of sessions that were not finished."""
+        """Delete the files of sessions that were not finished."""
         for folder in (self.folder / SESSIONS).glob(".partial-*"):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -194,7 +194,7 @@ class RunStore:
         started_ns: int | None = None,
         timing: TurnTiming | None = None,
     ) -> Session:
-        """Make a session real: flush its files, move them into place, then write its row in one transaction."""
+        """Commit a session: flush its files, move them into place, then write its row in one transaction."""
         self._put_in_place(key.session_id, partial)
         timings = (timing,) if timing is not None else ()
         with self._db:
@@ -215,7 +215,7 @@ class RunStore:
     def _put_in_place(self, session_id: str, partial: Path) -> None:
         """Move a session's files to their place, over those of an earlier try.
 
-        The earlier try leaves the database before its files go: a kill in between leaves a session to play again, and
+        The earlier try is deleted from the database before its files: a kill in between leaves a session to play again, and
         never a row whose files are gone.
         """
         final = self.folder / SESSIONS / session_id
@@ -228,9 +228,9 @@ class RunStore:
         flush(final.parent)
 
     def adopt(self, other: "RunStore", session: Session, machine: str) -> None:
-        """Take over a session of another run, its files first, with what later steps have said of it.
+        """Copy a session of another run, its files first, with the results of later steps.
 
-        One that is here already keeps its files, and is brought up to date with what those steps say now.
+        One that is here already keeps its files, and its results of those steps are updated.
         """
         final = self.folder / SESSIONS / session.id
         if not final.is_dir() or not self._is_here(session, machine):
@@ -253,7 +253,7 @@ class RunStore:
         return row is not None and (row["machine"], row["started_ns"]) == (machine, session.started_ns)
 
     def set_contexts(self, placed: Iterable[tuple[int, Context]]) -> None:
-        """Keep these contexts at these places, for a run that is laid together out of order; those that are there stay."""
+        """Store these contexts at these positions, for a run that is merged out of order; existing ones stay."""
         with self._db:
             self._db.executemany(
                 "INSERT OR IGNORE INTO contexts VALUES (?, ?, ?)",
@@ -291,7 +291,7 @@ class RunStore:
         return recording_files.load(session.folder)
 
     def machine_track(self, session: Session) -> MachineTrack | None:
-        """What the machine did during a session; None where nothing was kept.
+        """The machine's counters during a session; None where none were stored.
 
         Raises:
             UserError: the file is damaged.
@@ -299,7 +299,7 @@ class RunStore:
         return load_machine_track(session.folder)
 
     def set_timing(self, session_id: str, timings: Sequence[TurnTiming]) -> None:
-        """Keep the figures of a session's turns; the last is the judged reply's."""
+        """Store the figures of a session's turns; the last is that of the judged reply."""
         with self._db:
             self._db.execute(
                 "UPDATE sessions SET timing = ?, turn_timings = ? WHERE id = ?",
@@ -307,7 +307,7 @@ class RunStore:
             )
 
     def set_heard(self, session_id: str, text: str, words: Sequence[tuple[str, float, float]]) -> None:
-        """Keep what the transcriber heard in the agent's audio."""
+        """Store the transcript of the agent's audio."""
         with self._db:
             self._db.execute(
                 "UPDATE sessions SET heard_text = ?, heard_words = ? WHERE id = ?",
@@ -315,29 +315,29 @@ class RunStore:
             )
 
     def set_step_failure(self, failure: StepFailure) -> None:
-        """Keep that a step after the call could not be done for a session; a later failure of the same step replaces it."""
+        """Store that a step after the call failed for a session; a later failure of the same step replaces it."""
         with self._db:
             row = (failure.session, failure.step, failure.kind, failure.detail)
             self._db.execute("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", row)
 
     def clear_step_failure(self, session_id: str, step: str) -> None:
-        """The step has been done for the session after all."""
+        """Delete the failure of a step that has succeeded for the session since."""
         with self._db:
             self._db.execute("DELETE FROM step_failures WHERE session = ? AND step = ?", (session_id, step))
 
     @_reads
     def step_failures(self) -> list[StepFailure]:
-        """What is missing of which session through no fault of its agent."""
+        """Failed steps of sessions, which are no fault of their agents."""
         rows = self._db.execute("SELECT session, step, kind, detail FROM step_failures ORDER BY session, step").fetchall()
         return [StepFailure(*row) for row in rows]
 
     def add_judgments(self, rows: Iterable[Judgment]) -> None:
-        """Add verdicts. Those of earlier judges stay; asking the same judge again is the judging core's business."""
+        """Add verdicts. Those of earlier judges stay; the judging core decides about asking the same judge again."""
         with self._db:
             self._insert_judgments(rows)
 
     def replace_judgments(self, judges: Collection[str], rows: Sequence[Judgment], presentation: str, condition: str) -> None:
-        """Keep verdicts of one board by these judges in place of their earlier ones, in one transaction."""
+        """Store verdicts of one board by these judges in place of their earlier ones, in one transaction."""
         with self._db:
             self._db.executemany(
                 "DELETE FROM judgments WHERE judge = ? AND json_extract(json, '$.presentation') = ?"
@@ -353,7 +353,7 @@ class RunStore:
         return [Judgment.model_validate_json(text) for (text,) in rows]
 
     def stored_judgments(self) -> Iterator[dict[str, Any]]:
-        """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be held at once."""
+        """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be in memory at once."""
         try:
             for (text,) in self._db.execute("SELECT json FROM judgments ORDER BY id"):
                 yield from_json(text)
@@ -367,7 +367,7 @@ class RunStore:
         return dict(self._db.execute(main).fetchall())
 
     def add_judge_check(self, check: JudgeCheck) -> None:
-        """Keep how well a judge did on pairs with known answers; a later check of the same judge replaces it."""
+        """Store a judge's check on pairs with known answers; a later check of the same judge replaces it."""
         with self._db:
             self._db.execute(
                 "INSERT OR REPLACE INTO judge_checks VALUES (?, ?)", (check.judge, redact(check.model_dump_json()))
@@ -380,15 +380,15 @@ class RunStore:
         return [JudgeCheck.model_validate_json(text) for (text,) in rows]
 
     def notes(self) -> tuple[Note, ...]:
-        """What the user should know of the run as a whole."""
+        """Notes for the user about the run as a whole."""
         return tuple(Note(*row) for row in self._db.execute("SELECT code, text FROM notes ORDER BY rowid"))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the run for writing.
+        """Lock the run for writing.
 
         Raises:
-            UserError: another process holds it, or it cannot be written.
+            UserError: another process has locked it, or it cannot be written.
         """
         (read_only,) = self._db.execute("PRAGMA query_only").fetchone()
         with locked(self.folder):

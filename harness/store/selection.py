@@ -1,17 +1,17 @@
-"""What of a run counts: the one place that says which session, which reply and which verdict stand for an agent.
+"""Selection of the sessions, replies and verdicts that count for an agent; no other module decides this.
 
-A figure is of one *cell*: agent × condition × mode × presentation. Quality and latency of a cell come from the very same
-sessions, so every step after the call asks here and picks no session by itself. A test holds that no other module does.
+A figure belongs to one *cell*: agent × condition × mode × presentation. Quality and latency of a cell come from the same
+sessions, so every step after the call asks here and chooses no session by itself. A test checks that no other module does.
 
 The rules, once for all boards and tables:
 
-* Every session of a cell counts. Repeats are replicates of their context: they stand beside each other and never in each
-  other's place.
-* A session is *answered*, *lost* or *missing*. Lost is what the agent did: it said nothing, crashed, refused, broke the wire.
-  It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or late.
-  Missing is what the harness did, or what it could not tell (its own process died, an analysis failed, no word was
-  understood, nothing was heard while others held the agent's machine): such a session gives no figure and is counted.
-* Turns that were timed on machines that differ are not laid together: they give figures for each kind of machine, and none
+* Every session of a cell counts. Repeats are replicates of their context: all of them count, and none
+  replaces another.
+* A session is *answered*, *lost* or *missing*. A session is lost by the agent's fault: it said nothing, crashed, refused, broke
+the wire. It loses the comparison and ranks slowest, so that no agent gains by silence where it would have answered badly or
+late. It is missing by the harness's fault, or where the harness cannot decide (its own process died, an analysis failed, no
+word was understood, nothing was heard while others used the agent's machine): such a session gives no figure and is counted.
+* Turns that were timed on different machines are not pooled: they give figures for each kind of machine, and none
   for the whole run unless its user asked for that.
 * Verdicts count that answer the main question (audits of a judge do not), by judges that did not fail their check.
 """
@@ -34,19 +34,19 @@ from harness.store.session import Session
 from harness.timing.figures import NO_REPLY_TEXT, TurnTiming
 
 HEARD: Final[Presentation] = "heard_text"
-"""What judges of a run read: the reply as transcribed from its sound, as a listener met it."""
+"""The presentation that judges of a run read: the reply as transcribed from its sound, as a listener heard it."""
 WITH_DELAY: Final[Presentation] = "audio_with_delay"
-"""What holds the latency itself, and so never stands beside one."""
+"""The presentation that contains the latency itself, and so is never shown beside one."""
 AGENT_FAULTS: Final = frozenset(
     ("refused", "open_timeout", "garbage", "flood", "overflow", "closed_early", "agent_died", "endpoint_failed")
 )
 ENDPOINT_FAULT: Final = "endpoint_"
-"""How every failure of a text endpoint begins."""
+"""Prefix of every failure kind of a text endpoint."""
 NOT_TIMED: Final = "lost"
-"""`TurnTiming.method` of a turn that stands for a session lost before it could be timed."""
+"""`TurnTiming.method` of the turn that represents a session lost before it could be timed."""
 
 MACHINES_DIFFER: Final = "machines_differ"
-"""`TurnTiming.discarded` of every turn of a merged run whose machines differ, where its user did not lay them together."""
+"""`TurnTiming.discarded` of every turn of a merged run whose machines differ, where its user did not pool them."""
 
 Fate = Literal["answered", "lost", "missing"]
 Texts = dict[tuple[str, str, int], str]
@@ -57,7 +57,7 @@ Turns = Mapping[str, Sequence[TurnTiming]]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one session of a cell comes to on a board. `text` is empty unless answered; `why` says how it was lost or missed."""
+    """Result of one session of a cell on a board. `text` is empty unless answered; `why` is the reason if lost or missing."""
 
     session: Session
     fate: Fate
@@ -66,8 +66,8 @@ class Reply:
 
 
 class Selection:
-    """What counts of one run. `votes` are people's that are kept outside the store (a listening test's), `machines` those whose
-    sessions count; None: all."""
+    """The parts of one run that count. `votes` are people's that are stored outside the store (of a listening test), `machines`
+    those whose sessions count; None: all."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Selection:
         self.manifest = store.manifest
         self.sessions = tuple(s for s in store.sessions() if machines is None or s.machine in machines)
         self.apart = machines is None and self.manifest.fleet is not None and self.manifest.fleet.apart
-        """Whether its turns are of machines that differ, so that they give no figure together."""
+        """True if its turns are from different machines, so that they give no common figure."""
         self._votes = tuple(votes)
         self._keep_excluded = keep_excluded
 
@@ -92,7 +92,7 @@ class Selection:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """The run's line conditions, in the order given. Each has a board and a latency table of its own."""
+        """The run's line conditions, in the order given. Each has a separate board and latency table."""
         return tuple(self.manifest.conditions)
 
     @property
@@ -117,7 +117,7 @@ class Selection:
         return found
 
     def turn_texts(self, agent: str, condition: str) -> Mapping[str, Sequence[str | None]]:
-        """Context → what the caller was given to say in each of `turns`, marks included; None for a turn that was lost."""
+        """Context → the caller's text in each of `turns`, marks included; None for a turn that was lost."""
         contexts = {context.id: context for context in self.contexts}
         found: dict[str, list[str | None]] = {}
         for session, timed in self._timed(agent, condition):
@@ -142,7 +142,7 @@ class Selection:
         return [(session, timed) for session, timed in found if timed]
 
     def replies(self, condition: str, replicate: int, presentation: Presentation) -> list[Reply]:
-        """What each agent's session came to in one condition and repeat, in the order of contexts."""
+        """Result of each agent's session in one condition and repeat, in the order of contexts."""
         return [
             Reply(s, "missing", why="The analysis failed on this session.")
             if s.id in self._not_analysed
@@ -157,7 +157,7 @@ class Selection:
         return frozenset(f.session for f in self.store.step_failures() if f.step in ("timing", "transcribing"))
 
     def reply_texts(self, condition: str, presentation: Presentation) -> Texts:
-        """The replies of one board as judged, references included; what was lost or missing has none."""
+        """The replies of one board as judged, references included; lost or missing sessions have none."""
         found = {(c.id, reference_name(r.id), n): r.text for c in self.contexts for r in c.references for n in self.replicates}
         for n in self.replicates:
             for reply in self.replies(condition, n, presentation):
@@ -174,14 +174,15 @@ class Selection:
 
     @cached_property
     def verdicts(self) -> tuple[Judgment, ...]:
-        """Every verdict that counts, audits of judges included: whoever audits a judge needs them.
+        """Every verdict that counts, audits of judges included: checks of judges need them.
 
-        A row that names no condition is of the run's only one; in a run of several it cannot be placed and counts nowhere.
+        A row that names no condition is of the run's only one; in a run of several its condition is not known, and it counts
+        nowhere.
         """
         return tuple(row for row in self.every_verdict() if row.judge not in self.excluded_judges)
 
     def every_verdict(self) -> Iterator[Judgment]:
-        """The same and those of excluded judges, one at a time: all of a long run's are hundreds of megabytes."""
+        """The same verdicts and those of excluded judges, one at a time: all of a long run are hundreds of megabytes."""
         only = self.conditions[0] if len(self.conditions) == 1 else ""
         for row in chain(map(Judgment.model_validate, self.store.stored_judgments()), self._votes):
             if row.condition or only:
@@ -189,7 +190,7 @@ class Selection:
 
     @cached_property
     def table(self) -> JudgmentTable:
-        """The very rows of `verdicts`, as columns: what everything that only counts and fits them reads."""
+        """The rows of `verdicts` as columns, for everything that only counts and fits them."""
         only = self.conditions[0] if len(self.conditions) == 1 else ""
         votes = (v for v in self._votes if v.judge not in self.excluded_judges and (v.condition or only))
         return stored_table(self._stored(only), (v if v.condition else v.model_copy(update={"condition": only}) for v in votes))
@@ -210,24 +211,24 @@ class Selection:
         return table.where(kept & (table["purpose"] == 0))
 
     def rows(self, condition: str, presentation: Presentation) -> list[Judgment]:
-        """The verdicts that a board of one condition and presentation is made of."""
+        """The verdicts of a board of one condition and presentation."""
         return board_rows(self.verdicts, condition, presentation)
 
     def presentations(self, condition: str) -> tuple[Presentation, ...]:
-        """What was judged in this condition."""
+        """The presentations that were judged in this condition."""
         here = self.table.named("condition", condition) & (self.table["purpose"] == 0)
         seen = {self.table.presentations[k] for k in np.unique(self.table["presentation"][here])}
         return tuple(cast(Presentation, name) for name in sorted(seen))
 
     def quoted(self, condition: str) -> Presentation:
-        """The presentation whose board stands for this condition wherever one figure is shown."""
+        """The presentation whose board is quoted for this condition wherever one figure is shown."""
         return quoted_presentation(self.presentations(condition))
 
 
 def quoted_presentation(judged: Iterable[str]) -> Presentation:
-    """Of what was judged, the presentation that a run is quoted on: what was heard, or the only other one that was judged.
+    """The presentation that a run is quoted on: the heard one, or the only other one that was judged.
 
-    Of several others none stands for the run; each has a board of its own, and a user of them chooses. A board on which the
+    Of several others none is quoted for the run; each has a separate board, and the user chooses. A board on which the
     delay was heard is never quoted, because it would put the latency on the axis of quality.
     """
     others = {presentation for presentation in judged if presentation != WITH_DELAY}
@@ -235,7 +236,7 @@ def quoted_presentation(judged: Iterable[str]) -> Presentation:
 
 
 def is_agents_fault(failure_kind: str | None) -> bool:
-    """Whether the agent answers for a failed session. Any other failure is the harness's, and its session is missing."""
+    """True if a failed session is the agent's fault. Any other failure is the harness's, and its session is missing."""
     return failure_kind is not None and (failure_kind in AGENT_FAULTS or failure_kind.startswith(ENDPOINT_FAULT))
 
 
@@ -245,10 +246,10 @@ def board_rows(verdicts: Sequence[Judgment], condition: str, presentation: Prese
 
 
 def reply_of(session: Session, presentation: Presentation) -> Reply:
-    """What a session comes to for whoever reads its reply.
+    """Result of a session for readers of its reply.
 
-    Judges of `written` read what the agent reports to have written; everybody else what was heard. A text agent, and a session
-    that was never transcribed, have only the former.
+    Judges of `written` read the text that the agent reports to have written; all others read the heard text. A text agent,
+    and a session that was never transcribed, have only the former.
     """
     if session.status == "failed":
         lost = is_agents_fault(session.failure_kind)
@@ -258,7 +259,7 @@ def reply_of(session: Session, presentation: Presentation) -> Reply:
     if text.strip():
         return Reply(session, "answered", text)
     if session.timing is not None and session.timing.no_reply and session.timing.contended:
-        return Reply(session, "missing", why="Nothing was heard, while others held the agent's machine.")
+        return Reply(session, "missing", why="Nothing was heard, while others used the agent's machine.")
     if session.timing is not None and session.timing.no_reply:
         return Reply(session, "lost", why=f"Nothing was heard within {NO_REPLY_TEXT}.")
     return Reply(session, "missing", why="No word of the reply was understood.")

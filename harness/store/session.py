@@ -1,6 +1,6 @@
-"""A played session as the store gives it: what makes it this one, how it ended, and what later steps have said of it.
+"""A played session as the store gives it: its key, how it ended, and the results of later steps.
 
-Apart from the store, because everything after the call reads sessions and few things write them.
+It is separate from the store, because everything after the call reads sessions and few modules write them.
 """
 
 import sqlite3
@@ -16,12 +16,12 @@ from harness.timing.figures import TurnTiming
 TIMING = TypeAdapter(TurnTiming)
 TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
 WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
-"""How figures and words stand in a session's row."""
+"""Readers and writers of figures and words in a session's row."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """What makes a session this one and no other; `--resume` refuses when a hash changed."""
+    """The identity of a session; `--resume` refuses when a hash changed."""
 
     context_id: str
     context_hash: str
@@ -33,7 +33,7 @@ class SessionKey:
 
     @property
     def session_id(self) -> str:
-        """A name fit for a folder, unique within a run."""
+        """A name that can be a folder's, unique within a run."""
         return "__".join((self.context_id, self.agent, self.mode, plain_name(self.condition), f"r{self.repeat}"))
 
 
@@ -55,20 +55,20 @@ class Session:
     heard_words: tuple[tuple[str, float, float], ...] | None
     """(word, start_s, end_s) on the recording's timeline."""
     timing: TurnTiming | None
-    """Of the reply that is judged: the last."""
+    """Figures of the judged reply, the last one."""
     turn_timings: tuple[TurnTiming, ...]
-    """Of every caller turn, in order; one in seeded mode."""
+    """Figures of every caller turn, in order; one in seeded mode."""
     started_ns: int | None
-    """On the machine's monotonic clock, as recordings and telemetry are."""
+    """Start on the machine's monotonic clock, as in recordings and telemetry."""
     folder: Path
     machine: str = ""
-    """Of a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
+    """In a merged run, the id of the machine that played it; empty: the one that the manifest describes."""
 
 
 def session_of(row: sqlite3.Row, run: Path) -> Session:
-    """The session that a row of the run in this folder holds.
+    """The session in a row of the run in this folder.
 
-    Raises what a damaged row raises (`harness.store.database.DAMAGE`).
+    Raises the errors of a damaged row (`harness.store.database.DAMAGE`).
     """
     key = SessionKey(
         row["context_id"],

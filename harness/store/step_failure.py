@@ -1,8 +1,8 @@
-"""What one session does to a step after its call (timing, hearing, judging, drawing) is named, kept, and ends nothing.
+"""Failure of one session in a step after its call (timing, hearing, judging, drawing): named, stored, and ending nothing.
 
-A recording is made of what an agent sent, which can be anything. If a step cannot cope with it, that is a fault of this
-program and never of the agent: the session is *missing* from what the step gives, it is neither a loss nor a silence, and
-running the step again with a mended program makes it whole. The other sessions are worth too much to be lost with it.
+A recording contains what an agent sent, which can be anything. If a step cannot process it, that is a fault of this
+program and never of the agent: the session is *missing* from the step's results, it is neither a loss nor a silence, and
+running the step again with a corrected program completes it. The other sessions are worth too much to be lost with it.
 """
 
 import traceback
@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """One session that one step could not be done for. `detail` is one line that is safe to print."""
+    """One session for which one step failed. `detail` is one line that is safe to print."""
 
     session: str
     step: str
@@ -32,7 +32,7 @@ class StepFailure:
 
 
 def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailure:
-    """What `work` gives, or how it failed. Only for what depends on the session alone: a full disk is no fault of it."""
+    """The result of `work`, or its failure. Only for work that depends on the session alone: a full disk is not its fault."""
     try:
         return work()
     except UserError as error:
@@ -44,12 +44,12 @@ def attempt(session: str, step: Step, work: Callable[[], _T]) -> _T | StepFailur
 
 
 def one_line(error: Exception) -> str:
-    """What a defect of this program was and where, in one short line that is safe to print."""
+    """A defect of this program and its place, in one short line that is safe to print."""
     return _line(f"{type(error).__name__}: {error}{_where(error)}")
 
 
 def _where(error: Exception) -> str:
-    """The last place of our own that the error passed: what a report of it needs."""
+    """The last place in this program that the error passed, for a report of it."""
     root = Path(__file__).absolute().parents[2]
     frames = [(Path(f.filename), f.lineno) for f in traceback.extract_tb(error.__traceback__)]
     ours = [(path.relative_to(root), line) for path, line in frames if path.is_relative_to(root)]

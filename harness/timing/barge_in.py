@@ -1,8 +1,8 @@
-"""What the agent does when the caller interrupts it: how long it talks on, and whether it then answers.
+"""The agent's reaction to a barge-in: how long it talks on, and whether it then answers.
 
-`yield` runs from the first audible sample of the interruption to the agent's last one. It is read from the heard track and not
-from the agent's word: an agent that reports an interruption and lets its buffer play out has not yielded. Nor has one that
-pauses between two sentences (`harness.timing.falling_silent`).
+`yield` runs from the first audible sample of the interruption to the agent's last one. It is measured in the heard track and
+not taken from the agent's reports: an agent that reports an interruption and lets its buffer play out has not yielded. Nor has
+one that pauses between two sentences (`harness.timing.falling_silent`).
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ NOT_SOUNDING: Final = "agent silent at barge-in"
 
 @dataclass(frozen=True, slots=True)
 class BargeIn:
-    """`yield_ms` is None when the agent did not sound when the interruption began. `label` is one of the three above."""
+    """A reaction. `yield_ms` is None when the agent was silent as the interruption began. `label`: one of the three above."""
 
     yield_ms: float | None
     label: str
@@ -32,7 +32,7 @@ class BargeIn:
 def judge_barge_in(
     track: HeardTrack, vocal: Sequence[Sound], clears: Sequence[int], caller: CallerTrack, spoken: SpokenTurn
 ) -> BargeIn:
-    """How the agent took one interruption. `clears`: samples of the track at which it dropped what it had sent."""
+    """The agent's reaction to one interruption. `clears`: samples of the track at which it dropped audio that it had sent."""
     dry = caller.dry[spoken.start_sample : spoken.end_sample]
     at = heard_sample(spoken.start_sample + (first_sample(dry, caller.rate_hz) or 0), caller)
     silent = silent_from(track, at, clears)
@@ -45,5 +45,5 @@ def judge_barge_in(
 
 
 def heard_sample(caller_sample: int, caller: CallerTrack) -> int:
-    """The sample of the heard track at which a sample of the caller's was spoken."""
+    """The sample of the heard track at which a sample of the caller was spoken."""
     return round(caller_sample * HEARD_RATE_HZ / caller.rate_hz)

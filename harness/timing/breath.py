@@ -1,9 +1,10 @@
-"""The breath before a word: the agent's first vocal sound, which no speech model takes for speech.
+"""The breath before a word: the agent's first vocal sound, which no speech model detects as speech.
 
 A listener who hears somebody draw breath knows that an answer comes, so a breath ends the wait; noise, a click or a line that
-opens does not. What tells them apart: a breath has no pitch, lasts a fifth of a second or so, swells and ebbs (a gate that
+opens does not. The difference: a breath has no pitch, lasts a fifth of a second or so, swells and ebbs (a gate that
 opens is loud at once), ends in a short quiet, and a word follows. It begins where any speech does, at 40 dB
-below the speech that follows. A breath that runs into its word without a dip cannot be told from noise, and is left to it.
+below the speech that follows. A breath that runs into its word without a dip cannot be distinguished from noise, and counts as
+noise.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ LONGEST_S: Final = 1.0
 BEFORE_WORD_S: Final = 0.5
 """The quiet between breath and word is shorter; after a longer one the breath belongs to nothing."""
 SWELL_DB: Final = 3.0
-"""The first and the last sixth of a breath are quieter than its loudest part by so much."""
+"""The first and the last sixth of a breath are quieter than its loudest part by this much."""
 OVER_FLOOR_DB: Final = 10.0
 MOST_PITCHED: Final = 0.2
 _BLOCK_S: Final = 0.002
@@ -37,7 +38,7 @@ _PITCH_RUN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Breath:
-    """In samples of the heard track. `word` is where the sound after the breath begins."""
+    """A breath, in samples of the heard track. `word` is where the sound after the breath begins."""
 
     start: int
     end: int
@@ -45,7 +46,7 @@ class Breath:
 
 
 def breath_before(samples: NDArray[np.float32], onset: int, end: int, earliest: int) -> Breath | None:
-    """The breath that leads into an utterance; nothing before `earliest` is looked at."""
+    """The breath that leads into an utterance; nothing before `earliest` is examined. None without a breath."""
     voice = _first_pitch(samples, onset, end)
     if voice is None:
         return None
@@ -73,12 +74,12 @@ def _first_pitch(samples: NDArray[np.float32], onset: int, end: int) -> int | No
     narrow = samples[onset : min(end, onset + round(_PITCH_WITHIN_S * HEARD_RATE_HZ))]
     pitched = voicing(soxr.resample(narrow, HEARD_RATE_HZ, PITCH_HZ, quality="HQ").astype(np.float32)) >= VOICED
     if len(pitched) < _PITCH_RUN:
-        # Broken off before a voiced sound could end; the cross-check says whether it counts.
+        # Broken off before a voiced sound could end; the cross-check decides whether it counts.
         return None
     run = np.flatnonzero(np.convolve(pitched, np.ones(_PITCH_RUN), "valid") >= _PITCH_RUN - 0.5)
     if not len(run):
         return None
-    # A frame may be pitched by its last third alone.
+    # The last third of a frame alone may make it pitched.
     return onset + round((int(run[0]) * HOP_S + FRAME / PITCH_HZ) * HEARD_RATE_HZ)
 
 

@@ -1,7 +1,7 @@
-"""The agent's marks as a chain of cause and effect: which request's audio was heard, and when its steps happened.
+"""The agent's marks as a chain of cause and effect: the request whose audio was heard, and the times of its steps.
 
 An agent that speculates stamps every step several times, once for each try. `detail["request"]` ties the steps of a try
-together; the try that counts is the one whose audio was on the wire when the audible sample arrived. Steps of no request
+together; the try that counts is the one whose audio was being sent when the audible sample arrived. Steps of no request
 (silence, transcription, the decision that the turn is over) are found by walking back: the last stamp before the effect.
 An agent that gives no request numbers is followed by time alone.
 """
@@ -45,7 +45,7 @@ class Stamps:
         )
 
     def last(self, name: str, until_ns: int, without: Collection[int] = ()) -> Stamp | None:
-        """The latest stamp of a name, not later than a time; `without` holds the `id` of stamps that do not count."""
+        """The latest stamp of a name, not later than a time; `without` contains the `id` of stamps that do not count."""
         return next((s for s in reversed(self.all) if s.name == name and s.at_ns <= until_ns and id(s) not in without), None)
 
     def first_of(self, name: str, request: object, until_ns: int) -> Stamp | None:
@@ -53,7 +53,7 @@ class Stamps:
         return next((s for s in self.all if s.name == name and s.request == request and s.at_ns <= until_ns), None)
 
     def finished(self, start: Stamp, name: str) -> Stamp | None:
-        """The first stamp of a name after `start` and of its request; None if the work began anew before that."""
+        """The first stamp of a name after `start`, of the same request; None if the work began again before that."""
         later = (s for s in self.all if s.at_ns >= start.at_ns and s is not start and s.request == start.request)
         found = next((s for s in later if s.name in (start.name, name)), None)
         return found if found is not None and found.name == name else None
@@ -75,14 +75,14 @@ class Reply:
 def heard_reply(stamps: Stamps, audible_arrival_ns: int, turn_began_ns: int) -> Reply | None:
     """The request behind the audio that arrived at a time; None when no step of it was stamped.
 
-    Nothing done for a turn lies before the caller began it: such a step would be longer than the turn, and is refused.
+    No work for a turn can be before the caller began it: such a step would be longer than the turn, and is refused.
     """
     request = _heard_request(stamps, audible_arrival_ns)
     steps: dict[str, Stamp] = {}
     until_ns = audible_arrival_ns
     for name in reversed(OF_A_REQUEST):
         if request is None:
-            # Without numbers a step can only be told by lying before its effect.
+            # Without numbers a step can only be recognised by its time before its effect.
             stamp = stamps.last(name, until_ns)
             until_ns = stamp.at_ns if stamp else until_ns
         else:
@@ -103,7 +103,7 @@ def _heard_request(stamps: Stamps, until_ns: int) -> object | None:
 
 
 def _without_impossible(steps: dict[str, Stamp], turn_began_ns: int) -> tuple[dict[str, Stamp], tuple[str, ...]]:
-    """Walk forward; an effect that was stamped before its cause takes no part."""
+    """The steps in order, without effects that were stamped before their cause; and the reasons for refusing those."""
     kept: dict[str, Stamp] = {}
     refused: list[str] = []
     latest: Stamp | None = None

@@ -1,14 +1,15 @@
-"""An agent on another machine stamps its marks by a clock of its own; how far that clock is from the caller's, and how surely.
+"""Offset of the clock by which an agent on another machine stamps its marks from the caller's clock, and its uncertainty.
 
 Two facts bound the offset without any protocol. A mark cannot arrive before it was stamped: the quickest mark of the
 session gives an upper bound. And an agent cannot hear the caller before the caller speaks: its first mark about the
 caller's speech gives a lower one. The estimate is their middle and the uncertainty half the distance, which is at most
-half of what the quickest mark and the agent's detector took together. Marks that lie between being stamped and being read
-by less than a second were made on the caller's own clock, whose offset is zero exactly: clocks of different machines count
+half of the time that the quickest mark and the agent's detector took together. Marks that were read less than a second after
+their stamp were made on the caller's own clock, whose offset is exactly zero: clocks of different machines count
 from their own start.
 
-A single mark that lies must not move the clock of all others. Where the two bounds contradict, the fewer marks give way;
-where neither are fewer, nothing is believed. Marks that the clock then shows to be impossible are refused by name.
+A single false mark must not move the clock of all others. Where the two bounds contradict each other, the side with fewer
+marks is refused; where both sides are equal, nothing is believed. Marks that the clock then shows to be impossible are refused
+by name.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ _CONTRADICTION: Final = "the agent's marks contradict one another: heard before 
 
 @dataclass(frozen=True, slots=True)
 class ClockOffset:
-    """What to add to the agent's stamps, in ns. `refused` names a contradiction; the stamps are then of no use."""
+    """The offset to add to the agent's stamps, in ns. `refused` names a contradiction; the stamps are then useless."""
 
     offset_ns: int = 0
     uncertainty_ns: int = 0
@@ -41,7 +42,7 @@ class ClockOffset:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """The marks that can be true, and by name why others cannot."""
+    """The marks that can be true, and the reasons, by name, why others cannot."""
 
     marks: tuple[Mark, ...]
     refused: tuple[str, ...] = ()
@@ -78,7 +79,7 @@ def believed(found: Sequence[Mark], caller: CallerTrack, clock: ClockOffset) -> 
         if why is None:
             kept.append(mark)
         elif mark.name in KNOWN:
-            # Names of the agent's own take no part in any figure.
+            # The agent's own names are part of no figure.
             refused[f"{mark.name} {why}"] = None
     return Believed(tuple(kept), tuple(refused))
 

@@ -1,29 +1,29 @@
-"""What of a figure others on the agent's machine could at most have caused.
+"""Upper bound on the part of a figure that others on the agent's machine could have caused.
 
-A latency is the agent's only as far as the machine let it work. How late others made it cannot be measured: nobody knows
-which of the agent's threads the reply hung on at each instant. A bound can. A reply is late by others' doing only while a
-thread of the agent stood ready and something that is not the agent's had its processor, so over any stretch of time
+A latency is due to the agent only as far as the machine let it work. The delay by others cannot be measured: nobody knows
+which of the agent's threads the reply depended on at each instant. A bound can. Others delay a reply only while a
+thread of the agent is ready and something else uses its processor, so over any stretch of time
 
-* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply hangs on
-  one at a time), nor more than others ran (O, summed over the processors that the agent may use, for nobody is kept from a
-  processor on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a
+* by *other programs* no more than the agent's threads waited in the run queue (W, summed over threads, and a reply depends
+  on one at a time), nor more than others ran (O, summed over the processors that the agent may use, because no thread is denied
+  a processor on which no other ran): **min(W, O)**. An agent that waits for its own threads has a large W beside a small O; a
   program on a core that the agent leaves idle makes a large O beside a small W. Where the kernel counts no waiting, O alone,
-  or nothing if its pressure counter says that nobody waited.
+  or nothing if its pressure counter shows that no process waited.
 * by a *hypervisor* no more than it took from these processors (S). A thread runs on one of them at a time, so of many
-  processors it cannot lose the sum: the most that any single one lost, or, of a thread that moved among them, the share that
-  was taken of all the time in which they had work; and never more than S.
+  processors it cannot lose the sum: the most that any single one lost, or, for a thread that moved among them, the share that
+  was taken from all the time in which they had work; and never more than S.
 * by a *quota* no more than the time for which it stopped the agent's control group.
 
 The sum of the three, and no more than the stretch itself, is what is *owed at most*. It is summed over threads and
-processors, so the truth is usually far less: an agent of many threads that all go on past the instant of its first sound may
-have lost nothing of it. The other way it does not hold where threads meet at a barrier after every step: a hypervisor that
-takes turns among 32 processors can delay such work by more than it took from any of them. Nor is counted that a busy
-neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. And the harness
+processors, so the truth is usually far less: an agent of many threads that all continue past the instant of its first sound may
+have lost nothing of it. The bound is not valid where threads meet at a barrier after every step: a hypervisor that
+takes turns among 32 processors can delay such work by more than it took from any of them. It also leaves out that a busy
+neighbour slows a processor that it does not take: by a shared cache, by the other thread of a core, by heat. The harness
 itself is not among the others: its caller costs every agent the same, on every machine.
 
-The stretch of a figure begins before the spoken end, because a recogniser hears last what it works on last: time lost before
-the spoken end is found again after it. It begins where the agent last rested, for then it had worked off all that it had been
-late with, and 1 s before the spoken end where it did not rest in that second. It ends with the figure: TTFA's at the first
+The stretch of a figure begins before the spoken end, because a recogniser processes the last sound last: time lost before
+the spoken end delays the work after it. It begins where the agent last rested, because then it had finished all delayed
+work, and 1 s before the spoken end where it did not rest in that second. It ends with the figure: TTFA's at the first
 sound, a later word's at that word. TTFT's is its own, from the request to the token.
 """
 
@@ -38,23 +38,23 @@ from harness.timing.figures import Contention, TurnTiming
 
 BEFORE_SPOKEN_END_MS: Final = 1_000.0
 RESTED: Final = 0.5
-"""Of two samples in a row: an agent whose threads, all together, ran or stood ready for less of that time had moments in which
-none of them was ready. Of a model of two threads that is idle between two chunks of 100 ms it is 0.13, of one at work 1.1 and
-more (seven calls of `tuned-stock`). A device that never rests, a GPU with a full queue, is not seen by it."""
+"""Share of the time between two samples in a row: an agent whose threads, all together, ran or were ready for less had moments
+in which none of them was ready. For a model of two threads that is idle between two chunks of 100 ms it is 0.13, for one at
+work 1.1 and more (seven calls of `tuned-stock`). It does not detect a device that never rests, a GPU with a full queue."""
 LEAST_MS: Final = 200.0
-"""Two samples' distance: a shorter stretch has no difference to speak of, and is looked at as if it were this long."""
+"""Distance of two samples: a shorter stretch has no usable difference, and is extended to this length."""
 _FROM_SPOKEN_END: Final = ("first_byte", "first_sound", "first_speech", "first_word", "first_substance", "ttft_from_spoken_end")
 
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """What one stretch of time could owe to others. Times in ms."""
+    """The part of one stretch of time that others could have caused. Times in ms."""
 
     lasted_ms: float
     others_ms: float
-    """By other programs, at most."""
+    """Most by other programs."""
     stolen_ms: float
-    """By a hypervisor, at most."""
+    """Most by a hypervisor."""
     quota_ms: float | None
     others_ran_ms: float
     waited_ms: float | None
@@ -65,12 +65,12 @@ class Owed:
 
     @property
     def at_most_ms(self) -> float:
-        """By all of them together."""
+        """Most by all of them together."""
         return min(self.lasted_ms, self.others_ms + self.stolen_ms + (self.quota_ms or 0.0))
 
 
 def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
-    """What could be owed to others between two instants of the machine's clock; None where the track does not cover them."""
+    """The part that others could have caused between two instants of the machine's clock; None outside the track."""
     inside = _around(track.samples, begin_ns, end_ns)
     if len(inside) < 2:
         return None
@@ -80,7 +80,7 @@ def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
         return None
     busy_ms, stolen_ms = last.busy_ms - first.busy_ms, max(0.0, last.stolen_ms - first.stolen_ms)
     own_ms = last.agent_ran_ms - first.agent_ran_ms + last.harness_ran_ms - first.harness_ran_ms
-    # Where programs' clocks run on while a hypervisor has the processor, their sum is larger than the time that they worked.
+    # Where programs' clocks continue while a hypervisor has the processor, their sum is larger than the time that they worked.
     others_ran_ms = max(0.0, busy_ms + (stolen_ms if track.stolen_counts_as_run else 0.0) - own_ms)
     waited_ms = _between(first.agent_waited_ms, last.agent_waited_ms)
     stalled_ms = _between(first.stalled_ms, last.stalled_ms)
@@ -100,9 +100,9 @@ def owed(track: MachineTrack, begin_ns: int, end_ns: int) -> Owed | None:
 
 
 def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | None:
-    """Of one spoken turn of a call whose caller began at `t0_ns`; None where the track does not cover it.
+    """The contention of one spoken turn of a call whose caller began at `t0_ns`; None where the track does not cover it.
 
-    A turn without reply is looked at for as long as one is waited for, or as the call went on.
+    For a turn without reply, the stretch is the wait for a reply, or the rest of the call.
     """
     spoken_end_ns = t0_ns + int(turn.spoken_end_ms * NS_PER_MS)
     name, waited_ms = turn.first_figure
@@ -123,7 +123,7 @@ def of_turn(track: MachineTrack, t0_ns: int, turn: TurnTiming) -> Contention | N
 
 
 def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
-    """Of a question in writing, whose call began with the track and whose first token came after so long."""
+    """The contention of a question in writing, whose call began with the track and whose first token came after `ttft_ms`."""
     if not track.samples:
         return None
     begin_ns = track.samples[0].at_ns
@@ -136,7 +136,7 @@ def of_call(track: MachineTrack, ttft_ms: float | None) -> Contention | None:
 
 
 def _last_rest_ns(track: MachineTrack, spoken_end_ns: int) -> int:
-    """Where an agent last rested before the spoken end: the beginning of the later of two such samples."""
+    """Time at which an agent last rested before the spoken end: the beginning of the later of two such samples."""
     earliest_ns = spoken_end_ns - int(BEFORE_SPOKEN_END_MS * NS_PER_MS)
     before = [sample for sample in track.samples if earliest_ns <= sample.at_ns <= spoken_end_ns]
     rested = [_rested(first, last) for first, last in pairwise(before)]
@@ -144,14 +144,14 @@ def _last_rest_ns(track: MachineTrack, spoken_end_ns: int) -> int:
 
 
 def _rested(first: MachineSample, last: MachineSample) -> bool:
-    """Whether there was a moment in which no thread of the agent had work; unknown where waiting is not counted."""
+    """True if there was a moment in which no thread of the agent had work; False also where waiting is not counted."""
     waited_ms = _between(first.agent_waited_ms, last.agent_waited_ms)
     ran_ms = last.agent_ran_ms - first.agent_ran_ms
     return waited_ms is not None and ran_ms + waited_ms < RESTED * (last.at_ns - first.at_ns) / NS_PER_MS
 
 
 def _stretches(turn: TurnTiming, begin_ms: float) -> Iterator[tuple[str, float, float, float]]:
-    """(figure, its value, where its stretch begins and ends on the recording's timeline), TTFA's apart. `begin_ms`: of those
+    """(figure, its value, start and end of its stretch on the recording's timeline), without TTFA. `begin_ms`: start of those
     that run from the spoken end."""
     for figure in _FROM_SPOKEN_END:
         value_ms = getattr(turn, f"{figure}_ms")
@@ -188,7 +188,7 @@ def _stolen_at_most_ms(first: MachineSample, last: MachineSample, busy_ms: float
 
 
 def _not_over(at_most_ms: float, value_ms: float | None) -> float:
-    """A figure owes no more than it is."""
+    """The bound, limited to the figure itself."""
     return at_most_ms if value_ms is None or value_ms < 0 else min(at_most_ms, value_ms)
 
 

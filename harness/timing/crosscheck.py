@@ -1,7 +1,7 @@
-"""Does an independent detector agree with the onset? If not the turn gives no figure, and says why.
+"""Check of an onset by an independent detector; a turn on which they disagree gives no figure, with the reason.
 
-The speech model and the energy pass share one mistake: where the model wakes up late, the energy pass looks in the wrong
-place. Pitch knows nothing of either (`harness.audio.voicing`). Two disagreements make an onset unfit for an average: nothing
+The speech model and the energy pass share one mistake: where the model wakes up late, the energy pass searches in the wrong
+place. Pitch depends on neither (`harness.audio.voicing`). Two disagreements make an onset unfit for an average: nothing
 with a pitch follows it, or a pitch was sounding clearly before it. Both reasons are counted in the report.
 """
 
@@ -18,7 +18,7 @@ NO_PITCH: Final = "no pitch in what the speech model accepted"
 EARLIER_PITCH: Final = "a pitch sounds before the onset"
 LOOK_BEFORE_S: Final = 0.4
 LOOK_AFTER_S: Final = 0.6
-"""A fricative or a breathy beginning lasts up to 0.3 s; a voice that has no pitch for longer is none."""
+"""A fricative or a breathy beginning lasts up to 0.3 s; a sound without pitch for longer is no voice."""
 RUN: Final = 4
 """Frames in a row, 47 ms of sound: about the shortest voiced sound of speech."""
 AGREEMENT_S: Final = 0.045
@@ -28,7 +28,7 @@ QUIETER_DB: Final = 30.0
 
 
 def disagreement(samples: NDArray[np.float32], onset: int, previous_end: int) -> str | None:
-    """Why the second detector does not believe an onset, or None. Sample numbers at 48 kHz; `previous_end` is where the
+    """Reason why the second detector rejects an onset, or None. Sample numbers at 48 kHz; `previous_end` is where the
     utterance before it ended."""
     begin = max(0, previous_end, onset - round(LOOK_BEFORE_S * HEARD_RATE_HZ))
     stop = min(len(samples), onset + round(LOOK_AFTER_S * HEARD_RATE_HZ))

@@ -1,9 +1,9 @@
-"""The caller's own voice, coming back in the agent's track, is not an answer.
+"""Removal of echo: the caller's own voice in the agent's track is no answer.
 
 Lines and bots that mix or loop audio return the caller some tens of milliseconds later and 20–40 dB down. To a speech
-model that is speech. What tells it from an agent is that the caller's signal explains it: while the caller speaks, the
+model that is speech. The difference from an agent is that the caller's signal explains it: while the caller speaks, the
 agent's track correlates with the delayed caller. Where it does, the echo is estimated (delay, then a short impulse
-response by least squares over all frequencies) and taken away before anything is detected. A track without echo is left exactly
+response by least squares over all frequencies) and removed before anything is detected. A track without echo is left exactly
 as it is.
 """
 
@@ -27,7 +27,7 @@ _AUDIBLE: Final = 1e-5
 
 
 def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:
-    """The heard samples with the caller's echo removed; the very same array when there is none."""
+    """The heard samples with the caller's echo removed; the same array when there is none."""
     samples = track.samples
     said = resample(caller.played, caller.rate_hz)[: len(samples)]
     active = _active(said)

@@ -1,20 +1,20 @@
-"""How an agent tells the end of a turn from the pauses inside it: what it cut, and what dead air it left.
+"""Endpointing of a turn: the inner pauses that the agent cut, and the dead air that it left after the true end.
 
-An agent can buy a short wait with cut pauses and few cut pauses with a long wait, so neither says anything without the other.
+An agent can buy a short wait with cut pauses and few cut pauses with a long wait, so neither has a meaning without the other.
 A list of *marked* pauses is not enough either: every gap that a detector could take for the end counts. The terms are those of
 eot-bench, a benchmark of end-of-turn detectors (each inner pause of 200 ms and more is one chance to be wrong, each true end
-one wait), so that an agent as deployed can be laid beside detectors alone.
+one wait), so that an agent as deployed can be compared with detectors alone.
 
-* A pause is *cut* when the agent begins to speak in it, or within the 300 ms that marked pauses have (`floor`): who decided in
-  the pause is already on the way when speech resumes. What an agent says over the caller is charged once, to the pause in which
-  it began. In the pauses through which it goes on talking it has nothing left to decide: they are counted apart and are no part
-  of the share, or an agent that talks through four pauses would seem to have been careful in three of them.
-* *Dead air* runs to the first utterance that begins after the spoken end. What was said earlier answered a pause; a turn that
-  was answered only there enters with what the agent says next, or as no reply.
-* A *decision* counts for the end when it came after the last pause and its 300 ms. One that foresaw the end there is right, and
+* A pause is *cut* when the agent begins to speak in it, or within the 300 ms that marked pauses have (`overlap`): an agent that
+  decided in the pause is about to speak when speech resumes. Speech over the caller is charged once, to the pause in which
+  it began. In the pauses through which it goes on talking it has nothing left to decide: they are counted separately and are no
+  part of the share, or an agent that talks through four pauses would seem to have been careful in three of them.
+* *Dead air* runs to the first utterance that begins after the spoken end. Earlier speech answered a pause; a turn that
+  was answered only there counts with the agent's next speech, or as no reply.
+* A *decision* counts for the end when it came after the last pause and its 300 ms. One before the end is right, and
   negative. Of several the last before the reply is the one that led to it.
 
-The method has a version of its own, since it changes none of the figures of `timing-6`, by which machines are calibrated.
+The method has its own version, since it changes none of the figures of `timing-6`, by which machines are calibrated.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ LEAST_PAUSE_S: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A pause of the dry signal, in samples of the caller's track. `place`: how many marked pauses lie before it."""
+    """A pause of the dry signal, in samples of the caller's track. `place`: number of marked pauses before it."""
 
     start_sample: int
     end_sample: int
@@ -44,8 +44,8 @@ class Gap:
 def inner_gaps(caller: CallerTrack, turn: SpokenTurn) -> list[Gap]:
     """Every gap of 200 ms and more inside a turn, in order.
 
-    A marked pause is as long as the silence that it stands in. One in which something sounds (a breath, a room) is still one
-    pause from end to end.
+    A marked pause is as long as the silence around it. One that contains a sound (a breath, room noise) is still one pause
+    from end to end.
     """
     dry = caller.dry[turn.start_sample : turn.end_sample]
     quiet = [(turn.start_sample + a, turn.start_sample + b) for a, b in quiet_spans(dry, caller.rate_hz, 0.0)]
@@ -71,7 +71,8 @@ def inner_gaps(caller: CallerTrack, turn: SpokenTurn) -> list[Gap]:
 def judge_pauses(
     pauses: Sequence[tuple[Span, Gap]], utterances: Sequence[Span], decisions: Sequence[float] | None
 ) -> tuple[InnerPause, ...]:
-    """What became of each pause. Times in ms relative to the spoken end; `decisions` is None for an agent that says none."""
+    """The inner pauses with their results. Times in ms relative to the spoken end; `decisions` is None for an agent that
+    reports none."""
     windows = windows_of([span for span, _ in pauses])
     return tuple(
         InnerPause(
@@ -87,7 +88,8 @@ def judge_pauses(
 
 
 def windows_of(pauses: Sequence[Span]) -> list[Span]:
-    """In which stretch a beginning is charged to each pause: 300 ms beyond it, but not beyond the next pause or the end."""
+    """The stretch in which a start of speech is charged to each pause: until 300 ms beyond it, but not beyond the next pause or
+    the end."""
     nexts = [start for start, _ in pauses[1:]] + [0.0]
     return [
         (start, min(end + RESUME_GRACE_MS, until, 0.0))
@@ -102,7 +104,7 @@ def _fate(window: Span, utterances: Sequence[Span]) -> Fate:
 
 
 def decision_for_the_end(decisions: Sequence[float], after_ms: float, reply_ms: float | None) -> float | None:
-    """The decision that led to the reply, or without one the first; None where none came after the last pause.
+    """The decision that led to the reply, or the first one without a reply; None where none came after the last pause.
 
     `after_ms`: where the last pause's window ends. `reply_ms`: when the reply arrived. All relative to the spoken end.
     """

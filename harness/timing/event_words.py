@@ -1,7 +1,7 @@
-"""What an event cost in words: which the agent had to say and nobody heard, and which it said twice.
+"""Cost of an event in words: words of the agent that were not heard, and words that it said twice.
 
-Sound alone cannot tell an agent that goes on where it stopped from one that begins anew, or from one that skips what it
-would have said meanwhile. The words can: those that the agent reports against those that were heard. A transcriber errs too,
+Sound alone cannot distinguish an agent that goes on where it stopped from one that begins again, or from one that skips
+words. The words can: those that the agent reports, compared with those that were heard. A transcriber makes errors too,
 mostly one word here or there, so only a run of `FEWEST_WORDS` counts.
 """
 
@@ -14,13 +14,13 @@ from harness.timing.figures import EventTaken, TurnTiming
 from harness.timing.words import Word, plain
 
 FEWEST_WORDS: Final = 3
-"""A choice: the transcriber errs in single words; three in a row that are missing, or said again, are the agent's."""
+"""A choice: the transcriber's errors are single words; three in a row that are missing, or said again, are the agent's."""
 
 
 def with_event_words(timing: TurnTiming, heard: Sequence[Word], said: str | None) -> TurnTiming:
     """The same figures with the words that an event cost. `said`: the reply as the agent reports it, None where it does not.
 
-    A reply that fell silent at the event with every word said and nothing taken back had come to its end: `ended`.
+    A reply that fell silent at the event after its last word, with nothing taken back, had come to its end: `ended`.
     """
     event = timing.event
     if event is None or event.fate == "not_sounding":
@@ -33,7 +33,7 @@ def with_event_words(timing: TurnTiming, heard: Sequence[Word], said: str | None
 
 
 def _lost(said: Sequence[str], heard: Sequence[str]) -> int:
-    """How many of the words said are missing from those heard, in runs of `FEWEST_WORDS` and more."""
+    """Number of the words said that are missing from those heard, in runs of `FEWEST_WORDS` and more."""
     runs = [
         (of_said - to_said) - (of_heard - to_heard)
         for _, to_said, of_said, to_heard, of_heard in SequenceMatcher(None, said, heard, autojunk=False).get_opcodes()
@@ -42,7 +42,7 @@ def _lost(said: Sequence[str], heard: Sequence[str]) -> int:
 
 
 def _repeated(event: EventTaken, words: Sequence[tuple[str, float]]) -> int:
-    """How many words the agent began with, once it spoke again, that had been heard before it stopped."""
+    """Number of words at the start of its new speech that had been heard before it stopped."""
     if event.fate != "spoke_again" or event.stop_ms is None:
         return 0
     stopped_ms = event.at_ms + event.stop_ms

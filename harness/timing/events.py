@@ -1,9 +1,9 @@
-"""What the agent does when something sounds beside its speech: a "mm-hm", a cough, a door, another person's voice.
+"""The agent's reaction to a sound beside its speech: a "mm-hm", a cough, a door, another person's voice.
 
-It is read from the heard track and not from the agent's word, as `yield` is. A stop is where its speech ends
-(`harness.timing.falling_silent`) while the event sounds or soon after. The audio alone cannot tell a reply that was broken off
-from one that had just come to its end: `harness.timing.event_words` asks the agent's own words, and an event of no sound at
-all, the control, shows how often a reply ends or stalls by itself there.
+It is measured in the heard track and not taken from the agent's reports, as `yield` is. A stop is where its speech ends
+(`harness.timing.falling_silent`) while the event sounds or soon after. The audio alone cannot distinguish a reply that was
+broken off from one that had just come to its end: `harness.timing.event_words` uses the agent's own words, and an event of no
+sound at all, the control, shows how often a reply ends or stalls by itself there.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from harness.timing.utterances import Sound
 
 METHOD: Final = "events-1"
 STOP_WITHIN_S: Final = 1.5
-"""After the event's end. Chosen, not measured: time for a slow endpointer to take the event for a turn and clear its buffer."""
+"""Time after the event's end. Chosen, not measured: for a slow endpointer to take the event for a turn and clear its buffer."""
 
 
 def judge_event(
     track: HeardTrack, vocal: Sequence[Sound], clears: Sequence[int], caller: CallerTrack, spoken: SpokenTurn
 ) -> EventTaken:
-    """How the agent took one event. `clears`: samples of the track at which it dropped what it had sent."""
+    """The agent's reaction to one event. `clears`: samples of the track at which it dropped audio that it had sent."""
     dry = caller.dry[spoken.start_sample : spoken.end_sample]
     last = last_sample(dry, caller.rate_hz)
     onset = heard_sample(spoken.start_sample + (first_sample(dry, caller.rate_hz) or 0), caller)

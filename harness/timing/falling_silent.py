@@ -1,8 +1,8 @@
-"""When an agent that was talking falls silent: the end of its speech, and not the end of its sentence.
+"""Time at which a talking agent falls silent: the end of its speech, and not the end of its sentence.
 
 Synthesisers leave 200–400 ms between sentences, so a short quiet after an interruption proves nothing: an agent that talks on
-would be credited with stopping at its next full stop. What follows decides. A quiet longer than any between sentences
-is the end, and so is a short one in which the agent took back what it had sent; if its speech goes on after a short quiet
+would be credited with stopping at its next full stop. The following sound decides. A quiet longer than any between sentences
+is the end, and so is a short one in which the agent took back audio that it had sent; if its speech goes on after a short quiet
 without that, it has not stopped.
 """
 
@@ -15,13 +15,13 @@ from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
 from harness.timing.utterances import AUDIBLE_POWER, UTTERANCE_GAP_S
 
 SILENT_S: Final = 0.2
-"""Longer than the gaps between words, shorter than the quickest new answer. Enough only where the agent cleared."""
+"""Longer than the gaps between words, shorter than the quickest new answer. It is enough only where the agent cleared."""
 
 
 def silent_from(track: HeardTrack, at: int, clears: Sequence[int]) -> int:
     """One past the last audible sample of the speech that is heard at a sample; `at` itself where nothing is heard from there.
 
-    `clears`: samples at which the agent dropped what it had sent.
+    `clears`: samples at which the agent dropped audio that it had sent.
     """
     loud = at + np.flatnonzero(track.samples[at:] ** 2 > AUDIBLE_POWER)
     if not len(loud):

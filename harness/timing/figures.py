@@ -13,8 +13,8 @@ StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "network", "unexplained"
 ]
 StagesFrom = Literal["marks", "reported", "traces"]
-"""Whose word TTFT and the stages are: stamps that the agent takes where a thing happens; what an unmodified bot reports of
-itself over its wire (RTVI, the Realtime protocol); or its spans (OpenTelemetry)."""
+"""Source of TTFT and the stages: stamps that the agent takes where a thing happens; reports of an unmodified bot over its
+wire (RTVI, the Realtime protocol); or its spans (OpenTelemetry)."""
 IN_FULL: Final[Mapping[StagesFrom, str]] = MappingProxyType(
     {
         "marks": "stamped by the agent where they happen",
@@ -26,14 +26,14 @@ NO_REPLY_MS = 15_000.0
 """Nothing within 15 s of the spoken end is *no reply*: it ranks last, and means are restricted here."""
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
 OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
-"""What is printed for a percentile that falls on a turn without reply."""
+"""Text that is printed for a percentile that falls on a turn without reply."""
 MOST_OWED_SHARE: Final = 0.05
 MOST_OWED_MS: Final = 25.0
-"""Up to the larger of these, what a figure could at most owe to others leaves it standing, with that beside it; beyond, the
-figure is dropped. 5 % is what `benchmarks/contention.py` could not tell from nothing (the median TTFA stood within 3 % below
-it, docs/performance.md). 25 ms is the counters' own grain: each core's idle time is shown in steps of 10 ms."""
+"""A figure is used, with others' possible part beside it, while that part is at most the larger of these; beyond, the
+figure is dropped. 5 % is what `benchmarks/contention.py` could not distinguish from nothing (below it, the median TTFA was
+within 3 %, docs/performance.md). 25 ms is the counters' own grain: each core's idle time is shown in steps of 10 ms."""
 ROUND_A_TURN_MS: Final = 1_200.0
-"""An older run counted from 1 s before the spoken end, between two looks a tenth of a second apart at either side."""
+"""An older run counted from 1 s before the spoken end, between two samples a tenth of a second apart at either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +56,17 @@ class HiddenWork:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """The critical path. The stages sum to TTFA; what marks do not explain is a stage of its own."""
+    """The critical path. The stages sum to TTFA; time that no mark explains is a separate stage."""
 
     stages: tuple[Stage, ...]
     hidden: tuple[HiddenWork, ...] = ()
     refused: tuple[str, ...] = ()
-    """Names of impossible values (an effect stamped before its cause), which take no part."""
+    """Names of impossible values (an effect stamped before its cause), which are not used."""
     clock_uncertainty_ms: float = 0.0
-    """Half the range in which the offset of a remote agent's clock lies: borders between the agent's stages and the caller's
-    (endpointing, transport) may be off by so much. Zero for an agent on the caller's machine."""
+    """Half the range of the offset of a remote agent's clock: borders between the agent's stages and the caller's
+    (endpointing, transport) may be wrong by this much. Zero for an agent on the caller's machine."""
     network_uncertainty_ms: float | None = None
-    """How far the network's share may be off; None where nothing was measured of the network."""
+    """Uncertainty of the network's share; None where nothing of the network was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Utterance:
 
 
 Fate = Literal["kept", "cut", "already_talking"]
-"""What the agent did in a pause of its caller: left it alone, began to speak, or was speaking when it began."""
+"""The agent's behaviour in a pause of its caller: silent, began to speak, or was speaking when the pause began."""
 PauseKind = Literal["mid_sentence", "after_sentence", "unknown"]
 
 
@@ -92,11 +92,11 @@ class InnerPause:
     fate: Fate
     marked: bool
     place: int
-    """How many of the turn's marked pauses lie before it: a marked pause's own number."""
+    """Number of the turn's marked pauses before it, which is a marked pause's own index."""
     decided: bool | None = None
-    """Whether the agent says that it took the turn for finished here; None where it never says so."""
+    """True if the agent reports that it took the turn for finished here; None where it never reports this."""
     kind: PauseKind = "unknown"
-    """By the turn's text (`harness.timing.pause_kinds`), which a recording does not hold."""
+    """Kind by the turn's text (`harness.timing.pause_kinds`), which a recording does not contain."""
 
     @property
     def length_ms(self) -> float:
@@ -105,32 +105,32 @@ class InnerPause:
 
 @dataclass(frozen=True, slots=True)
 class Endpointing:
-    """How the agent told the end of one turn from the pauses inside it. Definitions: docs/measurement.md."""
+    """The agent's endpointing of one turn. Definitions: docs/measurement.md."""
 
     method: str
     pauses: tuple[InnerPause, ...]
     dead_air_ms: float | None
     """Spoken end → the first utterance that begins after it; None without one in 15 s, or where it is not trusted."""
     decision_ms: float | None = None
-    """Spoken end → the decision that the turn is over, as the agent says; negative where it foresaw the end."""
+    """Spoken end → the decision that the turn is over, as the agent reports it; negative if before the end."""
     says_decisions: bool = False
     talking_at_end: bool = False
-    """The agent was speaking when the turn ended: it took the turn too early, whatever it said afterwards."""
+    """True if the agent was speaking when the turn ended: it took the turn too early, whatever it said afterwards."""
     discarded: str | None = None
-    """Why the utterance after the end is not trusted."""
+    """Reason why the utterance after the end is not trusted."""
 
 
 EventFate = Literal["went_on", "stopped", "spoke_again", "ended", "not_sounding"]
-"""At an event the agent talked on; fell silent for good, or spoke again; had come to its end; or was silent already."""
+"""Reaction to an event: the agent talked on; fell silent for good, or spoke again; had finished; or was silent already."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventTaken:
-    """How the agent took one event beside its speech. Definitions: docs/measurement.md."""
+    """The agent's reaction to one event beside its speech. Definitions: docs/measurement.md."""
 
     method: str
     sound: str
-    """Which event: `mm-hm`, `cough`, … (`harness.store.events`)."""
+    """Name of the event: `mm-hm`, `cough`, … (`harness.store.events`)."""
     at_ms: float
     """The event's onset, on the recording's timeline."""
     fate: EventFate
@@ -139,7 +139,7 @@ class EventTaken:
     silent_ms: float | None = None
     """The quiet that followed; None unless it spoke again."""
     cleared: bool = False
-    """The agent took back audio that it had sent."""
+    """True if the agent took back audio that it had sent."""
     lost_words: int | None = None
     """Words that the agent reports and nobody heard; None where it reports none, or nothing was transcribed."""
     repeated_words: int = 0
@@ -148,40 +148,40 @@ class EventTaken:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What the agent said of its own accord, before the caller's first turn."""
+    """The agent's own speech before the caller's first turn."""
 
     latency_ms: float
     """The opened line (the caller's first sample) → the first vocal sound."""
     length_ms: float
-    """From there to the end of its last vocal sound that began before the caller did."""
+    """Time from there to the end of its last vocal sound that began before the caller did."""
     talked_over: bool
-    """Whether the caller began before it was over: the harness's doing, and no cut-in of the agent's."""
+    """True if the caller began before it was over: that is caused by the harness, and no cut-in of the agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """What one turn of an agent could owe to others on its machine. How it is derived: `harness.timing.contention`."""
+    """The part of one turn that others on the agent's machine could have caused. Derivation: `harness.timing.contention`."""
 
     others_cores: float
-    """How many of the processors that the agent may use others kept busy."""
+    """Number of the processors that the agent may use which others used, on average."""
     waited_cores: float | None
-    """How many of the agent's threads stood ready without a processor, on average, for whatever reason; None: not counted."""
+    """Number of the agent's threads that were ready without a processor, on average, for any reason; None: not counted."""
     stolen_cores: float
-    """How many of these processors a hypervisor had taken, on average."""
+    """Number of these processors that a hypervisor had taken, on average."""
     throttled: int | None = None
-    """How often cores were slowed down for heat meanwhile; None where the machine does not say."""
+    """Number of times that cores were slowed down for heat; None where the machine does not state it."""
     slowest_mhz: float | None = None
     at_most_ms: Mapping[str, float] = field(default_factory=dict)
-    """Figure → what of it others could at most have caused. Empty in an older run, of which `owed_ms` makes what it can."""
+    """Figure → the most of it that others could have caused. Empty in an older run, for which `owed_ms` derives a bound."""
     others_ms: float = 0.0
-    """These three are the parts of what the first sound (or the silence) could owe: others' programs, …"""
+    """The three parts of what others could have caused of the first sound (or the silence): other programs, …"""
     stolen_ms: float = 0.0
     quota_ms: float | None = None
-    """… the host, and the quota of the agent's control group; None where no quota was looked at."""
+    """… the host, and the quota of the agent's control group; None where no quota was read."""
     cpus: int | None = None
-    """How many processors the agent may use, which this is counted over; None: over the whole machine (an older run)."""
+    """Number of processors that the agent may use, over which this is counted; None: the whole machine (an older run)."""
     stalled_share: float | None = None
-    """How much of the time some process of the agent's control group, or of the machine, waited; None where nothing says."""
+    """Share of the time in which some process of the agent's control group, or of the machine, waited; None where not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +189,14 @@ class LineQuality:
     """The line between caller and agent in one session, where it carries a media clock. Definitions: docs/measurement.md."""
 
     packets: int
-    """Of the agent's sound that came."""
+    """Packets of the agent's sound that arrived."""
     lost: int
     jitter_ms: float | None
-    """Interarrival jitter (RFC 3550, section 6.4.1), of the agent's packets; None of too few."""
+    """Interarrival jitter (RFC 3550, section 6.4.1), of the agent's packets; None for too few."""
     round_trip_ms: float | None = None
     """Median over the far end's reports; None where it sent none."""
     skew_ppm: float | None = None
-    """How much faster the agent's media clock runs than the caller's; None of a call too short to tell."""
+    """Excess speed of the agent's media clock over the caller's; None for a call too short to measure it."""
     sent_lost: int | None = None
     """Packets of the caller that the far end missed."""
     sent_jitter_ms: float | None = None
@@ -208,11 +208,11 @@ class LineQuality:
 
 @dataclass(frozen=True, slots=True)
 class TurnTiming:
-    """Everything measured of one turn."""
+    """All figures of one turn."""
 
     method: str
     spoken_end_ms: float
-    """On the recording's timeline: ms since the caller's first sample."""
+    """Spoken end on the recording's timeline: ms since the caller's first sample."""
     ttfa_ms: float | None
     """Spoken end → first vocal sound heard; None when nothing was heard or the turn was discarded."""
     signed_ms: float | None = None
@@ -223,12 +223,12 @@ class TurnTiming:
     first_word_ms: float | None = None
     first_substance_ms: float | None = None
     transcribed: bool = False
-    """Whether the reply was turned into words: without it nothing is known of the two figures above."""
+    """True if the reply was transcribed: otherwise nothing is known of the two figures above."""
     ttft_ms: float | None = None
     """Agent-reported: LLM request → first answer token of the request whose words were spoken."""
     ttft_from_spoken_end_ms: float | None = None
     withdrawn_ms: float | None = None
-    """How long sound was heard that the agent took back before it could be understood; None where there was none."""
+    """Length of the withdrawn sound that was heard (taken back before it could be understood); None where there was none."""
     reply_end_ms: float | None = None
     utterances: tuple[Utterance, ...] = ()
     pauses_marked: int = 0
@@ -236,7 +236,7 @@ class TurnTiming:
     pause_durations_ms: tuple[float, ...] = ()
     pause_was_cut: tuple[bool, ...] = ()
     endpointing: Endpointing | None = None
-    """None where the turn was lost, or timed before there was such a figure (`harness remeasure` makes it)."""
+    """None where the turn was lost, or timed before this figure existed (`harness remeasure` computes it)."""
     cut_in: bool = False
     no_reply: bool = False
     yield_ms: float | None = None
@@ -246,9 +246,9 @@ class TurnTiming:
     tts_real_time_factor: float | None = None
     waterfall: Waterfall | None = None
     stages_from: StagesFrom | None = None
-    """None where nothing told of the reply's stages, or the turn was timed before this was kept."""
+    """None where the reply's stages are not known, or the turn was timed before this was stored."""
     stages_resolution_ms: float | None = None
-    """How far the borders between reported stages may be off; None for marks, which are exact to their clock."""
+    """Uncertainty of the borders between reported stages; None for marks, which are exact to their clock."""
     discarded: str | None = None
     """Reason why the turn gives no figure (detectors disagree, …); such turns are counted in the report."""
     refused: tuple[str, ...] = ()
@@ -260,11 +260,11 @@ class TurnTiming:
     event: EventTaken | None = None
     """The event that was played into the reply; None where there was none."""
     greeting: Greeting | None = None
-    """Of a session's first turn; None where the agent let the caller speak first."""
+    """Greeting, on a session's first turn; None where the agent let the caller speak first."""
     line: LineQuality | None = None
-    """Of the whole session; None for lines without a media clock."""
+    """Line of the whole session; None for lines without a media clock."""
     contention: Contention | None = None
-    """What it could owe to others on the agent's machine; None for an agent elsewhere, or where the system does not say."""
+    """The part that others on the agent's machine could have caused; None for an agent elsewhere, or where it is not known."""
 
     @property
     def greeting_ms(self) -> float | None:
@@ -273,7 +273,7 @@ class TurnTiming:
 
     @property
     def first_figure(self) -> tuple[str, float]:
-        """The figure that a turn is waited for by, and how long that was: the first sound (15 s where none came), or of a text
+        """The figure that measures the wait for a turn, and its value: the first sound (15 s where none came), or for a text
         model the first token."""
         heard = (self.ttfa_ms, self.signed_ms, NO_REPLY_MS if self.no_reply else None, self.first_sound_ms)
         waited_ms = next((ms for ms in heard if ms is not None), None)
@@ -282,9 +282,9 @@ class TurnTiming:
         return "ttfa", waited_ms or 0.0
 
     def owed_ms(self, figure: str) -> float | None:
-        """What of one figure (`ttfa`, `ttft`, …) others could at most have caused; None where nothing was watched.
+        """The most of one figure (`ttfa`, `ttft`, …) that others could have caused; None where it was not measured.
 
-        An older run kept averages over the turn alone, which bound every figure of it alike.
+        An older run stored only averages over the turn, which bound all its figures alike.
         """
         lost = self.contention
         if lost is None or lost.at_most_ms:
@@ -293,7 +293,7 @@ class TurnTiming:
         return (by_others + lost.stolen_cores) * (ROUND_A_TURN_MS + max(0.0, self.first_figure[1]))
 
     def owes_too_much(self, figure: str) -> bool:
-        """The rule: a figure is dropped where what it could owe to others is over 5 % of it, and over 25 ms."""
+        """True if a figure is dropped: others could have caused over 5 % of it, and over 25 ms."""
         first, waited_ms = self.first_figure
         value_ms = waited_ms if figure == first else getattr(self, f"{figure}_ms")
         owed_ms = self.owed_ms(figure)
@@ -301,17 +301,17 @@ class TurnTiming:
 
     @property
     def contended(self) -> bool:
-        """Whether the first figure is dropped for what it could owe: then the turn takes no part in counts by turns either."""
+        """True if the first figure is dropped because of others: then the turn takes no part in counts by turns either."""
         return self.owes_too_much(self.first_figure[0])
 
     @property
     def left_out(self) -> str | None:
-        """Why the turn gives no figure; None where it gives one."""
+        """Reason why the turn gives no figure; None where it gives one."""
         if self.discarded is not None or self.contention is None or not self.contended:
             return self.discarded
         owed_ms, lost = self.owed_ms(self.first_figure[0]) or 0.0, self.contention
         if not lost.at_most_ms:
-            counted = "counted over the whole machine, quotas not looked at"
+            counted = "counted over the whole machine, quotas not measured"
         else:
             quota = f", quota {lost.quota_ms:,.0f} ms" if lost.quota_ms else ""
             counted = f"other programs {lost.others_ms:,.0f} ms, the host {lost.stolen_ms:,.0f} ms{quota}"
@@ -319,7 +319,7 @@ class TurnTiming:
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:
-    """Whether a figure from the caller's clock to the agent's is smaller than what is not known of the agent's clock."""
+    """True if a figure from the caller's clock to the agent's is smaller than the uncertainty of the agent's clock."""
     if turn.waterfall is None or not turn.waterfall.clock_uncertainty_ms:
         return False
     across = [s.duration_ms for s in turn.waterfall.stages if s.name == "endpointing"]

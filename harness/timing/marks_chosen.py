@@ -1,8 +1,8 @@
 """Marks for an agent that stamps none: from its spans where it has any, else from what it reports over its wire.
 
-Spans are stamped where things happen, by the agent's own clock, so they win for the model and the voice. They know nothing of
-when the turn was decided or the words were known, and not every service is traced; what they lack is taken from the wire, a
-decision not later than the request it led to.
+Spans are stamped where things happen, by the agent's own clock, so they are preferred for the model and the voice. They do
+not show when the turn was decided or the words were known, and not every service is traced; missing marks are taken from the
+wire, a decision not later than the request that it led to.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from harness.timing.marks_from_wire import BURST_GAP_MS, bursts_of, reported_mar
 
 
 def told_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:
-    """Marks made of spans and reports; none where the agent stamps its own, or tells nothing."""
+    """Marks made of spans and reports; none where the agent stamps its own, or reports nothing."""
     if any(mark.name in KNOWN for mark in found):
         return ()
     reported = reported_marks(found, arrivals)
@@ -33,7 +33,7 @@ def told_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark
 
 
 def _with_voice(requests: Sequence[TracedRequest], k: int, reported: Sequence[Mark]) -> TracedRequest:
-    """A request whose voice has no span, with what was reported of the voice before the next request."""
+    """A request whose voice has no span, with the reports on the voice before the next request."""
     request = requests[k]
     if request.first_audio is not None:
         return request
@@ -47,7 +47,8 @@ def _with_voice(requests: Sequence[TracedRequest], k: int, reported: Sequence[Ma
 
 
 def _heard_in_time(request: TracedRequest, bursts: Sequence[int]) -> TracedRequest:
-    """Audio is not made after it was heard: what the clocks differ by must not give the reply to another request."""
+    """The request, with audio made not later than it was heard: a clock difference must not give the reply to another
+    request."""
     made = request.first_audio
     if made is None:
         return request

@@ -1,10 +1,10 @@
-"""What an agent's spans (OpenTelemetry) tell of a reply, turned into the marks that TTFT and the waterfall are made of.
+"""Marks for TTFT and the waterfall, made from an agent's spans (OpenTelemetry).
 
 A span of the model begins where the model is asked, and carries the time to its first token as an attribute. Spans are joined
-to the turn by clock and order alone: a request's voice is the first that began after it and before the next request. What is
-known to be wrong is not used: the durations of pipecat's STT and TTS spans, which end when a context is closed and not when
-sound is there; and of LiveKit Agents no voice, because its time to the first byte is counted from an instant that the span does
-not hold. A voice's first audio is its span's begin plus the attribute that says how long it took.
+to the turn by clock and order alone: a request's voice is the first that began after it and before the next request. Durations
+and spans that are known to be wrong are not used: the durations of pipecat's STT and TTS spans, which end when a context is
+closed and not when sound is there; and no voice of LiveKit Agents, because its time to the first byte is counted from an
+instant that the span does not contain. A voice's first audio is its span's start plus the attribute with its duration.
 
 Names differ by framework and version (`harness.recording.spans`), and where several families are in one trace (an instrumented
 client under a framework's own span), the framework's own counts. Pure.
@@ -35,7 +35,7 @@ class TracedRequest:
     first_audio: int | None = None
 
     def marks(self, number: int) -> list[Mark]:
-        """As marks of one request."""
+        """The marks of one request."""
         detail = {"stamped": TRACED, "request": number}
         steps = (
             (marks.LLM_REQUESTED, self.asked),
@@ -48,7 +48,7 @@ class TracedRequest:
 
 
 def traced_requests(found: Sequence[Mark]) -> list[TracedRequest]:
-    """The requests that spans tell of, in order; none where no span is of a model."""
+    """The requests found in spans, in order; none where no span is of a model."""
     spans = sorted((mark for mark in found if mark.name.startswith(PREFIX)), key=lambda mark: mark.at_ns)
     requests = _of_the_model(spans)
     voices = [span for span in spans if span.name == PREFIX + "tts"]
@@ -81,7 +81,7 @@ def _voice(voices: Sequence[Mark], request: Mark, until_ns: int | None) -> Mark 
 
 
 def _first_ns(span: Mark) -> int | None:
-    """How long the first token or byte took, as the span says."""
+    """Time to the first token or byte, from the span."""
     for name in TTFT_ATTRIBUTES:
         seconds = span.detail.get(name)
         if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= _LONGEST_S:

@@ -1,19 +1,19 @@
-"""What a bot says of itself over its wire (RTVI, the Realtime protocol), turned into marks for the waterfall and TTFT.
+"""Marks for TTFT and the waterfall, made from a bot's reports over its wire (RTVI, the Realtime protocol).
 
 An unmodified pipecat bot stamps nothing, but it sends `metrics` (durations by its own clock) and events such as
 `bot-llm-started` (no time at all, so they count from their arrival). An arrival is an *upper bound* of when the thing
-happened, late by whatever the bot's pipeline and the line took. Causes precede their effects, which tightens the bounds:
-a decision cannot lie after the request that it led to, nor a first token after the text that was handed to synthesis, nor
-synthesised audio after it was heard. How far a stamp had to be moved for that is the evidence of how late the bot's
-messages were, and becomes the *resolution* that stands beside the figures. Durations from `metrics` stay as they were told:
-TTFT is the bot's own figure.
+happened, late by the time that the bot's pipeline and the line took. Causes precede their effects, which tightens the
+bounds: a decision cannot be after the request that it led to, nor a first token after the text that was handed to synthesis,
+nor synthesised audio after it was heard. The distance that a stamp had to be moved for that shows how late the bot's messages
+were, and becomes the *resolution* that is shown beside the figures. Durations from `metrics` stay as reported: TTFT is the
+bot's own figure.
 
-A server of the Realtime protocol says less: that the turn is over, that a response was begun, and its first words and sound.
-Of the latter, what comes first is the first token that leaves it, whatever it is made of inside; its voice is what lies between
-words and sound, and where the sound comes first, nothing. When its recogniser was done is not used: it may run beside the
+A server of the Realtime protocol reports less: that the turn is over, that a response was begun, and its first words and sound.
+The earlier of the latter two is the first token that leaves it, whatever its internal parts are; its voice is the time between
+words and sound, and zero where the sound comes first. The end of its recogniser's work is not used: it may run beside the
 response.
 
-An agent that stamps marks of its own is believed alone, because those are exact. Pure.
+For an agent that stamps its own marks only those are used, because they are exact. Pure.
 
 Source: the observer and the metrics of pipecat 1.14 (`pipecat.processors.frameworks.rtvi.observer`, `pipecat.metrics`);
 OpenAI's reference of Realtime server events.
@@ -30,20 +30,20 @@ from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing.clock_offset import KNOWN
 
 REPORTED: Final = "reported"
-"""`detail["stamped"]` of a mark that was made here; `detail["resolution_ms"]` says how far it may be off."""
+"""`detail["stamped"]` of a mark that was made here; `detail["resolution_ms"]` is its uncertainty."""
 BURST_GAP_MS: Final = 200.0
 """Audio after this long without any begins a reply. pipecat sends 40 ms a message, at most a few messages ahead."""
 LEAST_RESOLUTION_MS: Final = 1.0
-"""No evidence of lateness is no proof of exactness: stamps are taken in an event loop whose turns take about that long."""
+"""No evidence of lateness is no proof of exactness: stamps are taken in an event loop whose iterations take about this long."""
 _RTVI: Final = "rtvi."
 _REALTIME: Final = "realtime."
 _LONGEST_S: Final = 60.0
-"""No stage of a reply that somebody waits for is longer."""
+"""Longest possible stage of a reply for which somebody waits."""
 
 
 @dataclass
 class _Request:
-    """What was told of one request to the language model and of the voice that spoke its answer. All times ns."""
+    """Reports on one request to the language model and on the voice that spoke its answer. All times ns."""
 
     number: int
     started: int | None = None
@@ -60,8 +60,8 @@ class _Request:
 
 
 @dataclass
-class _Told:
-    """The session as told, in order of arrival."""
+class _Reports:
+    """The reports of a session, in order of arrival."""
 
     requests: list[_Request] = field(default_factory=list)
     decisions: list[int] = field(default_factory=list)
@@ -96,8 +96,8 @@ def reported_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[
     return tuple(sorted(made, key=lambda mark: mark.at_ns))
 
 
-def _read(events: Sequence[Mark]) -> _Told:
-    told, roles = _Told(), _roles(events)
+def _read(events: Sequence[Mark]) -> _Reports:
+    told, roles = _Reports(), _roles(events)
     undecided: int | None = None
     for event in events:
         at = event.arrival_ns
@@ -127,8 +127,8 @@ def _read(events: Sequence[Mark]) -> _Told:
     return told
 
 
-def _read_realtime(events: Sequence[Mark]) -> _Told:
-    told = _Told()
+def _read_realtime(events: Sequence[Mark]) -> _Reports:
+    told = _Reports()
     undecided: int | None = None
     for event in events:
         at = event.arrival_ns
@@ -152,11 +152,11 @@ def _read_realtime(events: Sequence[Mark]) -> _Told:
     return told
 
 
-def _take_metrics(told: _Told, detail: Mapping[str, object], at: int, roles: Mapping[str, str]) -> None:
+def _take_metrics(told: _Reports, detail: Mapping[str, object], at: int, roles: Mapping[str, str]) -> None:
     for processor, seconds in _values(detail, "ttfb", "value"):
         _take_first(told, roles.get(processor), seconds, at)
     for processor, seconds in _values(detail, "ttfat", "ttfat"):
-        # Without what the model thought first: TTFT counts to the first token of the answer.
+        # Without the model's thinking before: TTFT counts to the first token of the answer.
         if roles.get(processor) == "llm" and told.requests:
             told.latest().ttft_ns, told.latest().first_token = round(seconds * NS_PER_S), at
     for processor, seconds in _values(detail, "processing", "value"):
@@ -164,7 +164,7 @@ def _take_metrics(told: _Told, detail: Mapping[str, object], at: int, roles: Map
             told.plain.append((marks.ASR_STARTED, at - round(seconds * NS_PER_S)))
 
 
-def _take_first(told: _Told, role: str | None, seconds: float, at: int) -> None:
+def _take_first(told: _Reports, role: str | None, seconds: float, at: int) -> None:
     request = told.latest()
     if role == "llm":
         if request.ttft_ns is not None:
@@ -175,7 +175,7 @@ def _take_first(told: _Told, role: str | None, seconds: float, at: int) -> None:
 
 
 def _roles(events: Sequence[Mark]) -> dict[str, str]:
-    """What each service does: by pipecat's class names, or by a figure that only one kind of service reports."""
+    """The role of each service: by pipecat's class names, or by a figure that only one kind of service reports."""
     roles: dict[str, str] = {}
     for event in events:
         for key in ("ttfb", "processing", "ttfat", "ttfa"):
@@ -193,7 +193,7 @@ def _names(detail: Mapping[str, object], key: str) -> list[str]:
 
 
 def _values(detail: Mapping[str, object], key: str, value: str) -> list[tuple[str, float]]:
-    """Durations in seconds that can be one; a zero is what pipecat says before it has measured anything."""
+    """Durations in seconds that are plausible; pipecat reports a zero before it has measured anything."""
     rows: Any = detail.get(key)
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     pairs = [(str(row.get("processor")), row.get(value)) for row in found]
@@ -205,14 +205,14 @@ def _values(detail: Mapping[str, object], key: str, value: str) -> list[tuple[st
 
 
 def bursts_of(arrivals: Sequence[Arrival]) -> list[int]:
-    """When each reply's first audio arrived."""
+    """Arrivals of each reply's first audio."""
     times = [a.arrival_ns for a in arrivals if a.count_samples]
     gap = BURST_GAP_MS * NS_PER_MS
     return [at for k, at in enumerate(times) if k == 0 or at - times[k - 1] >= gap]
 
 
 class _Backwards:
-    """Stamps from the effect back to its causes: none may lie after the one before it."""
+    """Stamps from the effect back to its causes: none may be later than the one before."""
 
     def __init__(self, heard: int | None, late_ns: int) -> None:
         self._latest = heard
@@ -256,7 +256,7 @@ def _of_request(request: _Request, bursts: Sequence[int]) -> list[Mark]:
 
 
 def _heard(request: _Request, bursts: Sequence[int]) -> tuple[int | None, int]:
-    """When the reply's first audio arrived, if that can be told, and how far the bot's word of it lay from that."""
+    """Arrival of the reply's first audio, if it can be found, and the distance of the bot's own report from it."""
     if request.speaking is None or not bursts:
         return None, 0
     speaking = request.speaking

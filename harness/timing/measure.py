@@ -1,4 +1,4 @@
-"""From a recording to the figures of its turns: the definitions of docs/measurement.md, and nothing else.
+"""Measurement of a recording's turns, exactly by the definitions of docs/measurement.md.
 
 Both ends of TTFA come from one recording and one clock. It starts with the last sample of the dry caller signal that is
 still speech, and ends where the agent's first vocal sound would be heard. Marks explain the time between; they never
@@ -34,26 +34,26 @@ from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-6"
 SILENT_TURN: Final = "the caller's turn holds no speech"
-"""Why a turn without a spoken end gives no figure: nothing is known of what its answer answers."""
+"""Reason why a turn without a spoken end gives no figure: it is not known what its answer responds to."""
 MOST_REPORTED: Final = 1e9
-"""No rate, factor or length that an agent reports of one reply is larger."""
+"""Largest plausible rate, factor or length that an agent reports of one reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """What all turns of a recording share."""
+    """The data that all turns of a recording share."""
 
     recording: Recording
     track: HeardTrack
     sounds: tuple[Sound, ...]
     clears: tuple[int, ...]
-    """Samples of the heard track at which the agent dropped what it had sent."""
+    """Samples of the heard track at which the agent dropped audio that it had sent."""
     told: Told
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """Converts to ms relative to one turn's spoken end."""
+    """Conversion to ms relative to one turn's spoken end."""
 
     spoken_end_ns: int
     t0_ns: int
@@ -77,7 +77,7 @@ def measure(recording: Recording, vocal: VocalDetector | None = None) -> TurnTim
 
     Raises:
         UserError: no detector is given and the one that ships is not installed.
-        ValueError: the recording holds no caller turn.
+        ValueError: the recording contains no caller turn.
     """
     turns = measure_turns(recording, vocal)
     if not turns:
@@ -143,7 +143,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     end_sample = spoken_end_sample(recording, turn)
     times = _Times(caller.t0_ns + samples_to_ns(end_sample + 1, caller.rate_hz), caller.t0_ns)
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
-    # A greeting that still sounds when the caller begins was talked over: it is no cut-in, and no reply.
+    # If a greeting still sounds when the caller begins, the caller talked over it: it is no cut-in, and no reply.
     first = all(other.start_sample >= turn.start_sample for other in _turns(recording))
     sounds = [s for s in session.sounds if _within(times, s, begin_ns, until_ns)]
     sounds = [s for s in sounds if not first or times.ns_of_heard(s.start) >= begin_ns]
@@ -212,7 +212,7 @@ def _withdrawn(sounds: Sequence[Sound]) -> float | None:
 def _endpointing(
     session: _Session, turn: SpokenTurn, times: _Times, voiced: Sequence[Sound], until_ns: int | None
 ) -> Endpointing:
-    """How the agent told the end of this turn from its pauses."""
+    """The agent's endpointing of this turn."""
     caller = session.recording.caller
     spans = [
         ((start, end), gap)
@@ -243,19 +243,19 @@ def _endpointing(
 
 
 def _interruption(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> BargeIn | None:
-    """How the agent took the first interruption of its reply to this turn; None when there was none."""
+    """The agent's reaction to the first interruption of its reply to this turn; None when there was none."""
     spoken = _into_reply(session, "barge_in", turn, until_ns)
     return judge_barge_in(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
 
 
 def _event(session: _Session, turn: SpokenTurn, vocal: Sequence[Sound], until_ns: int | None) -> EventTaken | None:
-    """How the agent took the first event of its reply to this turn; None when there was none."""
+    """The agent's reaction to the first event in its reply to this turn; None when there was none."""
     spoken = _into_reply(session, "event", turn, until_ns)
     return judge_event(session.track, vocal, session.clears, session.recording.caller, spoken) if spoken else None
 
 
 def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | None) -> SpokenTurn | None:
-    """The first sound of one kind that the caller's side made in the agent's reply to a turn."""
+    """The first sound of one kind from the caller's side during the agent's reply to a turn."""
     caller = session.recording.caller
     for spoken in caller.turns:
         begin_ns = caller.t0_ns + samples_to_ns(spoken.start_sample, caller.rate_hz)
@@ -266,7 +266,7 @@ def _into_reply(session: _Session, kind: str, turn: SpokenTurn, until_ns: int | 
 
 
 def _is_said(sound: Sound) -> bool:
-    """Whether a sound is vocal and was left to be understood."""
+    """True if a sound is vocal and was not withdrawn."""
     return sound.kind not in ("nonvocal", "withdrawn")
 
 
@@ -274,7 +274,7 @@ def _discarded(session: _Session, turn: SpokenTurn, answer: Sound, voiced: Seque
     if _last_of(session.recording.caller, turn) is None:
         return SILENT_TURN
     if answer.kind == "breath":
-        # A breath has no pitch; what it leads into must have one.
+        # A breath has no pitch; the following word must have one.
         after = (s for s in session.sounds if s.start >= answer.end and _is_said(s))
         answer = next(after, answer)
     before = [s.end for s in voiced if s.end <= answer.start]
@@ -333,7 +333,7 @@ def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | Non
 
 
 def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:
-    """The first message of the reply: the first that arrived after the agent says it sent it."""
+    """The first message of the reply: the first that arrived after the time at which the agent reports to have sent it."""
     sent = reply.steps.get(marks.AUDIO_SENT) if reply else None
     onset = next(k for k, a in enumerate(arrivals) if a.offset_samples + a.count_samples > piece.offset_samples)
     if sent is None:
@@ -347,7 +347,7 @@ class _Source(TypedDict):
 
 
 def _source(reply: Reply | None) -> _Source:
-    """Whose word the stages of a reply are, and how far their borders may be off."""
+    """The source of a reply's stages, and the uncertainty of their borders."""
     if reply is None or not reply.steps:
         return {"stages_from": None, "stages_resolution_ms": None}
     detail = next(iter(reply.steps.values())).mark.detail
@@ -368,7 +368,7 @@ def _since_spoken_end(reply: Reply | None, times: _Times) -> float | None:
 
 
 def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
-    """What the agent says of how its reply streamed: its tokens, and the real-time factor over all pieces it spoke."""
+    """The agent's reports on its streaming: tokens, and the real-time factor over all pieces that it spoke."""
     if reply is None:
         return {}
     done = stamps.done(marks.LLM_DONE, reply.request)
@@ -383,7 +383,7 @@ def _streaming(stamps: Stamps, reply: Reply | None) -> dict[str, float]:
 
 
 def _number(said: object) -> float | None:
-    """A quantity that an agent reports, if it can be one; sums and products of it stay finite."""
+    """A quantity that an agent reports, if it is plausible; sums and products of it stay finite."""
     if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= MOST_REPORTED:
         return None
     return float(said)

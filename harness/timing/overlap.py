@@ -1,7 +1,7 @@
-"""Who held the floor: did the agent sound while the caller spoke, or inside one of the caller's pauses.
+"""Overlap of agent and caller: the agent's sound while the caller spoke, or inside one of the caller's pauses.
 
 A pause counts as cut from its start until 300 ms after speech resumes, because an agent that has just decided to answer
-is already on its way when the caller goes on. Only vocal sounds count: a click is not an interruption.
+is about to speak when the caller goes on. Only vocal sounds count: a click is not an interruption.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from typing import Final
 
 RESUME_GRACE_MS: Final = 300.0
 MIN_OVERLAP_MS: Final = 20.0
-"""Shorter overlaps lie inside the error of measurement."""
+"""Shorter overlaps are within the error of measurement."""
 
 Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
-    """Which pauses were cut, and whether the agent talked over the caller outside them."""
+    """The pauses that were cut, and whether the agent talked over the caller outside them."""
 
     pause_was_cut: tuple[bool, ...]
     cut_in: bool
 
 
 def judge_floor(sounds: Sequence[Span], speech: Span, pauses: Sequence[Span]) -> Floor:
-    """All spans in ms on one timeline: the agent's vocal sounds, the caller's speech, the marked pauses inside it."""
+    """The overlap. All spans are in ms on one timeline: the agent's vocal sounds, the caller's speech, its marked pauses."""
     granted = [(start, min(end + RESUME_GRACE_MS, speech[1])) for start, end in pauses]
     cut = tuple(any(_overlap(sound, pause) > 0 for sound in sounds) for pause in granted)
     spoken = _without(speech, granted)

@@ -1,4 +1,4 @@
-"""How exactly the caller kept time: the error that every other figure of the session carries.
+"""Pacing of the caller: the timing error that is part of every other figure of the session.
 
 The error of a frame is its departure minus its deadline, both on the monotonic clock. The realtime ratio compares the
 audio sent with the time it took; 1 means that silence and speech went out exactly as fast as they would be spoken.
@@ -14,11 +14,11 @@ from harness.recording.record import FRAME_MS, CallerTrack
 from harness.timeline import NS_PER_MS, samples_to_ns
 
 MAX_P99_ERROR_MS: Final = 5.0
-"""A quarter of a frame: beyond it the agent's detectors see audio that no microphone would send."""
+"""A quarter of a frame: with more the agent's detectors get audio that no microphone would send."""
 MAX_LOOP_LAG_MS: Final = 20.0
 """A whole frame: an arrival stamped that late would show in TTFA."""
 MAX_RATIO_ERROR: Final = 0.001
-"""One millisecond a second; a drift that a ten-second turn turns into 10 ms of TTFA."""
+"""One millisecond per second; over a ten-second turn this drift is 10 ms of TTFA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PacingFigures:
     p99_error_ms: float
     max_error_ms: float
     realtime_ratio: float | None
-    """None where the frames did not leave one after another; their error then says enough."""
+    """None where the frames did not leave one after another; their error is then enough."""
 
 
 def errors_ms(caller: CallerTrack) -> NDArray[np.float64]:
@@ -40,11 +40,11 @@ def errors_ms(caller: CallerTrack) -> NDArray[np.float64]:
 
 
 def pacing(caller: CallerTrack) -> PacingFigures | None:
-    """None for a session that sent fewer than two frames."""
+    """Pacing figures; None for a session that sent fewer than two frames."""
     if len(caller.departures_ns) < 2:
         return None
     errors = np.abs(errors_ms(caller))
-    # A straight line through all departures: the first and the last alone would call one late frame a drift.
+    # A straight line through all departures: from the first and the last alone, one late frame would seem a drift.
     frames = np.arange(len(errors)) - (len(errors) - 1) / 2
     per_frame_ms = float(frames @ (caller.departures_ns - caller.departures_ns[0])) / float(frames @ frames) / NS_PER_MS
     ratio = FRAME_MS / per_frame_ms if per_frame_ms > 0 else None
@@ -52,7 +52,7 @@ def pacing(caller: CallerTrack) -> PacingFigures | None:
 
 
 def out_of_bounds(p99_error_ms: float | None, realtime_ratio: float | None, loop_lag_ms: float | None) -> tuple[str, ...]:
-    """Why a session's figures cannot be trusted, in words; empty when they can."""
+    """Reasons why a session's figures cannot be trusted, in words; empty when they can."""
     problems = []
     if p99_error_ms is not None and p99_error_ms > MAX_P99_ERROR_MS:
         problems.append(f"pacing p99 {p99_error_ms:.1f} ms is over {MAX_P99_ERROR_MS:g} ms")

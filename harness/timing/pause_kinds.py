@@ -1,9 +1,9 @@
-"""Whether a pause stood in mid-sentence or after a sentence, by what the caller was given to say.
+"""Kind of a pause, in mid-sentence or after a sentence, by the caller's text.
 
-A pause after a finished sentence is where people's detectors go wrong most, so the two are reported apart. Where a pause is
-marked in the text, its place among the words is known. A gap that no mark asked for lies somewhere between two marks: if no
-sentence ends in between, it stands in mid-sentence, and otherwise nobody can say without listening. Then it is unknown; it is
-not guessed from the clock.
+A pause after a finished sentence is where people's detectors go wrong most, so the two are reported separately. Where a pause
+is marked in the text, its place among the words is known. A gap without a mark is somewhere between two marks: if no sentence
+ends in between, it is in mid-sentence, and otherwise nobody can know without listening. Then it is unknown; it is not guessed
+from its time.
 """
 
 import re
@@ -30,12 +30,12 @@ def with_kinds(timing: TurnTiming, text: str | None) -> TurnTiming:
 
 
 def kinds_of(found: Endpointing, marked: int, text: str | None) -> tuple[PauseKind, ...]:
-    """The kind of each pause. `marked`: how many pauses the recording has marked, the short ones too."""
+    """The kind of each pause. `marked`: number of pauses that the recording has marked, including short ones."""
     stretches = PAUSE.split(text)[::2] if text and any(c.isalnum() for c in PAUSE.sub("", text)) else []
     if len(stretches) == marked + 1:
         return tuple(_kind(pause, stretches[pause.place]) for pause in found.pauses)
     if len(stretches) == 1:
-        # A recording's pauses were found in its sound; its text says nothing of where they stand.
+        # A recording's pauses were found in its sound; its text does not show their place.
         return tuple(_somewhere_in(stretches[0]) for _ in found.pauses)
     return tuple("unknown" for _ in found.pauses)
 

@@ -1,12 +1,12 @@
-"""What the line between caller and agent did, from the packets of a recording that carries a media clock (RTP).
+"""Quality of the line between caller and agent, from the packets of a recording with a media clock (RTP).
 
-Loss is what is missing in the sequence. Jitter is RFC 3550's running figure, taken at the end of the call, over packets that
-follow each other. The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can only
-be late, never early, so the quickest of each stretch say how the clocks drift apart.
+Loss is the packets missing in the sequence. Jitter is RFC 3550's running figure, taken at the end of the call, over packets
+that follow each other. The *skew* of the agent's clock is the slope of the lower edge of (arrival − media time): packets can
+only be late, never early, so the quickest of each stretch show how the clocks drift.
 
-The *network's share* of a wait cannot be measured from one end; it can be bounded. The way there and back is known (RTCP), and
-how much later than the quickest packet around it the packet with the onset came. Half the way each is the estimate, and because
-ways there and back need not be equal, half of the whole is how far it may be off. Pure.
+The *network's share* of a wait cannot be measured from one end; it can be bounded. The round trip is known (RTCP), and
+so is the delay of the packet with the onset behind the quickest packet around it. The estimate is half the round trip each way,
+and because the two ways need not be equal, its uncertainty is half of the whole. Pure.
 
 Source: RFC 3550, sections 6.4.1 and A.8.
 """
@@ -27,17 +27,17 @@ JITTER_GAIN: Final = 1 / 16
 """RFC 3550, section 6.4.1."""
 PACKETS_FOR_JITTER: Final = 16
 STRETCH_S: Final = 2.0
-"""Over so long one packet at least was not held up, on any line that can carry a call."""
+"""Within this time at least one packet was not delayed, on any line that can carry a call."""
 STRETCHES_FOR_SKEW: Final = 5
 MOST_MS: Final = 60_000.0
-"""No way there and back, and no jitter, of a line that carries a call is longer."""
+"""Longest plausible round trip, and jitter, of a line that carries a call."""
 ROUNDING_MS: Final = 1.0
-"""RTCP counts in 1/65,536 s on two clocks: a way of no length may come out a little under none."""
+"""RTCP counts in 1/65,536 s on two clocks: a round trip of zero may come out slightly negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkShare:
-    """How much of a wait was the network's, in ns: the caller's way to the agent, and the reply's way back."""
+    """The network's part of a wait, in ns: the caller's way to the agent, and the reply's way back."""
 
     there_ns: int
     back_ns: int
@@ -64,7 +64,7 @@ def line_quality(recording: Recording) -> LineQuality | None:
 
 
 def line_refused(recording: Recording) -> tuple[str, ...]:
-    """By name, what the line says of itself that cannot be true."""
+    """The line's reports that cannot be true, by name."""
     told = [r.round_trip_ms for r in recording.line_reports if r.round_trip_ms is not None]
     refused = ["a way there and back of no possible length"] if any(_duration(ms) is None for ms in told) else []
     if _leapt(recording.arrivals):
@@ -78,7 +78,7 @@ def _trips_ms(recording: Recording) -> list[float]:
 
 
 def _duration(ms: float | None) -> float | None:
-    """A duration that a line reports, if it can be one."""
+    """A duration that a line reports, if it is plausible."""
     if ms is None or not math.isfinite(ms) or not -ROUNDING_MS <= ms <= MOST_MS:
         return None
     return max(0.0, ms)
@@ -89,7 +89,7 @@ def _leapt(arrivals: Sequence[Arrival]) -> bool:
 
 
 def network_share(recording: Recording, onset_arrival_ns: int) -> NetworkShare | None:
-    """The network's share of the wait for the packet that arrived at a time; None without a word on the way there and back."""
+    """The network's share of the wait for the packet that arrived at a time; None without a report of the round trip."""
     trips = _trips_ms(recording)
     if not trips:
         return None
@@ -99,7 +99,7 @@ def network_share(recording: Recording, onset_arrival_ns: int) -> NetworkShare |
 
 
 def _late_ns(arrivals: Sequence[Arrival], onset_arrival_ns: int) -> int:
-    """How much later than the quickest packet around it a packet came."""
+    """Delay of a packet behind the quickest packet around it."""
     around = [
         (a.arrival_ns - a.media.at_ns, a.arrival_ns)
         for a in arrivals

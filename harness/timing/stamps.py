@@ -1,4 +1,4 @@
-"""Everything that an agent stamped or told of itself in a session, on the caller's clock; by name, what cannot be true."""
+"""All stamps and reports of an agent in a session, on the caller's clock, and the names of those that cannot be true."""
 
 from dataclasses import dataclass, replace
 
@@ -16,11 +16,11 @@ class Told:
     stamps: Stamps
     clock: ClockOffset
     refused: tuple[str, ...]
-    """By name, marks and words of the line that cannot be true."""
+    """Names of marks and reports of the line that cannot be true."""
 
 
 def told_in(recording: Recording) -> Told:
-    """The agent's own marks, or such as are made of its reports and spans where it stamps none."""
+    """The agent's own marks, or marks made of its reports and spans where it stamps none."""
     clock = estimate(recording.marks, recording.caller)
     said = believed(recording.marks, recording.caller, clock)
     told = told_marks(said.marks, recording.arrivals)

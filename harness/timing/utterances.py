@@ -1,10 +1,10 @@
-"""The agent's utterances as heard: stretches of sound, whether they are vocal, and exactly where they start and end.
+"""The agent's utterances as heard: stretches of sound with their kind and exact start and end.
 
-First the track is cut into stretches of any sound; each goes through the speech model on its own, with a little of what
-came before it. Accepted windows that lie close together are one utterance, whose start `harness.audio.onset` then finds. Sound
-that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does what stands still in
-pitch as music does: seen, and never an answer. Nor is an utterance that its agent took back before it could be understood
-(`harness.recording.withdrawn`).
+First the track is cut into stretches of any sound; each goes through the speech model separately, with a little of
+the sound before it. Accepted windows that are close together are one utterance, whose start `harness.audio.onset` then finds.
+Sound that the model does not accept (clicks, comfort noise) stays in the list as `nonvocal`, and so does sound whose pitch does
+not move, as in music: it is listed, and never an answer. Nor is an utterance that its agent took back before it could be
+understood (`harness.recording.withdrawn`).
 """
 
 from collections.abc import Sequence
@@ -28,17 +28,17 @@ from harness.timeline import samples_to_ns
 from harness.timing.breath import breath_before
 
 AUDIBLE_POWER: Final = 10 ** (-65 / 10)
-"""−65 dB of full scale; the rounding of 16 bits lies at −98, a whisper above −50."""
+"""−65 dB of full scale; the rounding of 16 bits is at −98, a whisper above −50."""
 ROUNDING_POWER: Final = 10 ** (-98 / 10)
 UTTERANCE_GAP_S: Final = 0.5
 """Pauses inside an utterance are shorter: between sentences synthesisers leave 200–400 ms."""
 REGION_GAP_S: Final = 0.3
 LEAD_S: Final = 0.32
-"""Ten windows of what came before, for the model's memory."""
+"""Ten windows of the sound before, for the model's memory."""
 FILLER_S: Final = 0.7
 """"mm-hm", "oh no", "I see": shorter than this and followed by more is a filler, not the answer."""
 MUSIC_S: Final = 1.5
-"""Enough for several notes, or several syllables."""
+"""Long enough for several notes, or several syllables."""
 ATTACK_BEFORE: Final = round(0.02 * HEARD_RATE_HZ)
 """An attack is softer than `AUDIBLE_POWER` for this long at most."""
 NOISY_DB: Final = 15.0
@@ -68,8 +68,8 @@ def find_sounds(
 ) -> tuple[Sound, ...]:
     """Every utterance and every other sound of the agent, in order.
 
-    At each of `clears` (samples) the agent broke off: what follows is another utterance, however soon it comes. At each of
-    `interrupted` somebody spoke or coughed into its reply: what it takes back after that, it takes back for them.
+    At each of `clears` (samples) the agent broke off: the next sound is another utterance, however soon it comes. At each of
+    `interrupted` somebody spoke or coughed into its reply: audio taken back after that was taken back for them.
     """
     sounds: list[Sound] = []
     for start, end in _regions(track.samples, clears):
@@ -82,10 +82,10 @@ def find_sounds(
 
 
 def first_sound(track: HeardTrack, from_sample: int) -> int | None:
-    """Start of the first sound of any kind, at least 30 ms long and 10 dB over the floor, from a sample onwards."""
+    """Start of the first sound of any kind, at least 30 ms long and 10 dB over the noise floor, from a sample onwards."""
     block = round(HEARD_RATE_HZ * BLOCK_S)
     level = block_power(track.samples[from_sample:], block)
-    # Silence after the agent's last sound says nothing of the floor under it, nor does what a resampler rings on.
+    # Silence after the agent's last sound says nothing about the noise floor under it, nor does a resampler's ringing.
     level = np.trim_zeros(np.where(level < ROUNDING_POWER, 0.0, level), "b")
     heard = level[level > 0]
     floor = float(np.percentile(heard, 10)) if len(heard) and len(heard) == len(level) else 0.0
@@ -113,7 +113,7 @@ def _regions(samples: NDArray[np.float32], clears: Sequence[int]) -> list[tuple[
 def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: VocalDetector) -> list[Sound]:
     begin = max(0, start - round(LEAD_S * HEARD_RATE_HZ))
     window = WINDOW * HEARD_RATE_HZ // RATE_HZ
-    # The model must see the end of the last window as well, so the stretch is filled up with silence.
+    # The model must get the end of the last window as well, so the stretch is padded with silence.
     narrow = soxr.resample(np.pad(samples[begin:end], (0, 2 * window)), HEARD_RATE_HZ, RATE_HZ, quality="HQ")
     spans = vocal_spans(vocal(narrow.astype(np.float32)))
     if not spans:
@@ -121,9 +121,9 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
     found: list[Sound] = []
     for first, past in spans:
         if begin + past * window <= start:
-            # Only what came before this stretch was accepted, and it has been looked at already.
+            # Only sound before this stretch was accepted, and it has been examined already.
             continue
-        # A short sound may be accepted in the silence after it; what was accepted is the sound.
+        # A short sound may be accepted in the silence after it; the accepted part is the sound.
         accepted = max(min(begin + first * window, end - window), start)
         stop = _sound_end(samples, accepted, min(end, begin + (past + 1) * window))
         if found and accepted - found[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ:
@@ -139,7 +139,7 @@ def _region_sounds(samples: NDArray[np.float32], start: int, end: int, vocal: Vo
 
 
 def _onset(samples: NDArray[np.float32], accepted: int, earliest: int) -> int:
-    """The onset behind an accepted window; in noise, where the model wakes up late, looked for again from the first pitch."""
+    """The onset behind an accepted window; in noise, where the model reacts late, searched again from the first pitch."""
     onset = find_onset(samples, HEARD_RATE_HZ, accepted, earliest)
     if onset.level_db - onset.floor_db > NOISY_DB:
         return onset.sample
@@ -163,7 +163,7 @@ def _is_music(samples: NDArray[np.float32], start: int, end: int) -> bool:
 
 
 def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:
-    """The end of the last 8 ms that lie within 40 dB of the sound's own level."""
+    """The end of the last 8 ms that are within 40 dB of the sound's own level."""
     block = round(HEARD_RATE_HZ * WINDOW_S)
     stretch = samples[start:end]
     loud = np.flatnonzero(block_power(stretch, block) >= speech_power(stretch, HEARD_RATE_HZ) * 10 ** (-END_DB / 10))
@@ -171,7 +171,7 @@ def _sound_end(samples: NDArray[np.float32], start: int, end: int) -> int:
 
 
 def _joined(sounds: list[Sound], clears: Sequence[int]) -> list[Sound]:
-    """Neighbouring regions are one utterance when the gap between them is a pause inside it."""
+    """The sounds, with neighbouring regions joined when the gap between them is a pause inside an utterance."""
     joined: list[Sound] = []
     for sound in sounds:
         near = joined and sound.start - joined[-1].end < UTTERANCE_GAP_S * HEARD_RATE_HZ
@@ -183,20 +183,20 @@ def _joined(sounds: list[Sound], clears: Sequence[int]) -> list[Sound]:
 
 
 def _with_breaths(samples: NDArray[np.float32], spoken: list[Sound]) -> list[Sound]:
-    """The utterances, each with the breath that leads into it as a sound of its own."""
+    """The utterances, each with the breath that leads into it as a separate sound."""
     found: list[Sound] = []
     for sound in spoken:
         breath = breath_before(samples, sound.start, sound.end, found[-1].end if found else 0)
         if breath is not None:
             found.append(Sound(breath.start, breath.end, "breath"))
-            # Where the onset was put at the breath, the word is what follows it.
+            # Where the onset was put at the breath, the word follows it.
             sound = replace(sound, start=sound.start if sound.start > breath.end else breath.word)
         found.append(sound)
     return found
 
 
 def _without_withdrawn(sounds: list[Sound], clears: Sequence[int], interrupted: Sequence[int]) -> list[Sound]:
-    """The utterances, those named `withdrawn` that were taken back before they could be understood.
+    """The utterances; those taken back before they could be understood are named `withdrawn`.
 
     A breath goes with the word that it leads into.
     """
@@ -216,7 +216,7 @@ def _ns(sample: int) -> int:
 
 
 def _labelled(sounds: list[Sound]) -> list[Sound]:
-    """A short utterance with more to come is a filler."""
+    """The sounds with their kinds: a short utterance with more to come is a filler."""
     last = max((k for k, s in enumerate(sounds) if s.kind == "speech"), default=0)
     return [
         replace(s, kind="filler") if s.kind == "speech" and k < last and s.end - s.start < FILLER_S * HEARD_RATE_HZ else s

@@ -1,14 +1,14 @@
-"""Where the time went between the end of the caller's turn and the first audible sample, along the critical path.
+"""Waterfall: the time from the end of the caller's turn to the first audible sample, along the critical path.
 
-The path is walked *back* from the audible sample, because only there is it known which of the agent's tries was heard:
+The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard:
 audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← call of the
 model's client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a
 third could happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
 
 Every millisecond between two neighbouring steps has a name, hand-overs between stages (a finished transcript that waits
-to become a request) are *unexplained*, and so is whatever no mark covers. The stages sum to TTFA exactly, because both its
-ends come from the audio and not from the marks. Bars are laid end to end in the order of the path; the network's share, which
-lies at both ends of it, is one bar behind `transport`. Silence that the
+to become a request) are *unexplained*, and so is time that no mark covers. The stages sum to TTFA exactly, because both its
+ends come from the audio and not from the marks. Bars are drawn end to end in the order of the path; the network's share, which
+is at both ends of it, is one bar after `transport`. Silence that the
 synthesiser puts in front of the first word belongs to `tts`: the listener waits for it.
 """
 
@@ -24,7 +24,7 @@ from harness.timing.rtp_line import NetworkShare
 
 HAND_OVER_MS: Final = 30.0
 """A decision this soon after a transcript or a score was waiting for it; a later one was waiting for the clock, and the
-work was hidden behind that wait. In-process hand-overs take 1–5 ms on a busy machine. Only for agents that do not say."""
+work was hidden behind that wait. In-process hand-overs take 1–5 ms on a busy machine. Only for agents that do not report it."""
 HIDDEN_BEFORE_MS: Final = 1_000.0
 """Speculation on the caller's last pause starts this long before the end; earlier work says nothing about this turn."""
 
@@ -74,9 +74,10 @@ def build(
 
 
 def _with_network(totals: dict[StageName, int], rest: int, network: NetworkShare) -> tuple[dict[StageName, int], int]:
-    """The network's share taken out of the stages that hold it: the way there is in the endpointing, the way back in transport.
+    """The stages without the network's share, which is part of two: the way there is in the endpointing, the way back in
+    transport.
 
-    What the agent's marks leave of it lies in the unexplained; no stage becomes negative by it.
+    The part that the agent's marks do not cover is in the unexplained; no stage becomes negative by it.
     """
     left = dict(totals)
     taken = 0
@@ -121,7 +122,7 @@ def _path(audible: Audible, reply: Reply, stamps: Stamps) -> Iterator[_Step]:
 
 
 def _reply_steps(reply: Reply, until_ns: int) -> Iterator[_Step]:
-    """From the first synthesised audio back to the request."""
+    """Steps from the first synthesised audio back to the request."""
     stages: tuple[tuple[str, StageName], ...] = (
         (marks.TTS_STARTED, "tts"),
         (marks.FIRST_CLAUSE, "unexplained"),
@@ -142,7 +143,7 @@ def _reply_steps(reply: Reply, until_ns: int) -> Iterator[_Step]:
 
 @dataclass(frozen=True, slots=True)
 class _Cause:
-    """A stamp on the path, and as which of the turn's steps it is walked back from."""
+    """A stamp on the path, and the step of the turn as which it is followed back."""
 
     step: Literal["request", "decision", "knowing"]
     stamp: Stamp
@@ -153,9 +154,9 @@ _Walk = Generator[_Step, None, _Cause | None]
 
 
 def _back_from(cause: _Cause | None, stamps: Stamps) -> Iterator[_Step]:
-    """From what allowed the reply back to the spoken end.
+    """Steps from the cause of the reply back to the spoken end.
 
-    On a coarse clock neither of two stamps is the earlier, and each would be the other's cause; so none is walked from twice.
+    On a coarse clock neither of two stamps is the earlier, and each would be the other's cause; so none is followed twice.
     """
     walked = _Walked(stamps)
     walk = {"request": _before_request, "decision": _decision, "knowing": _knowing}
@@ -165,7 +166,7 @@ def _back_from(cause: _Cause | None, stamps: Stamps) -> Iterator[_Step]:
 
 
 class _Walked:
-    """The stamps of a session without those that the path has been through."""
+    """The stamps of a session without those that the path has used."""
 
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps
@@ -182,14 +183,14 @@ class _Walked:
 
 
 def _before_request(requested: Stamp, stamps: _Walked) -> _Walk:
-    """A request waits for an earlier draft, or for the decision, the score or the transcript, whichever came last."""
+    """The steps before a request: it waits for an earlier draft, or for the last of decision, score and transcript."""
     until_ns = requested.at_ns
     decided = stamps.last(marks.TURN_DECIDED, until_ns)
     known = _known(stamps, until_ns)
     latest = max((s for s in (decided, known) if s is not None), key=lambda s: s.at_ns, default=None)
     draft = stamps.last(marks.LLM_DONE, until_ns)
     begun = stamps.first_of(marks.LLM_REQUESTED, draft.request, draft.at_ns) if draft else None
-    # A draft that began no earlier than what it is a draft of is the same request, done at once, or took no time.
+    # A draft that began no earlier than its own request is the same request, done at once, or took no time.
     drafted = begun is not None and begun.at_ns < until_ns and (latest is None or begun.at_ns >= latest.at_ns)
     if draft is not None and begun is not None and drafted:
         yield "unexplained", draft.at_ns, until_ns
@@ -202,7 +203,7 @@ def _before_request(requested: Stamp, stamps: _Walked) -> _Walk:
 
 
 def _decision(decided: Stamp, stamps: _Walked) -> _Walk:
-    """The decision waited for words or a score that had only just come, or for silence to last long enough."""
+    """The steps before a decision: it waited for words or a score that had just come, or for silence to last long enough."""
     known = _known(stamps, decided.at_ns)
     silence = stamps.last(marks.SILENCE_SEEN, decided.at_ns)
     reached = stamps.last(marks.ENDPOINT_REACHED, decided.at_ns)
@@ -221,7 +222,7 @@ def _decision(decided: Stamp, stamps: _Walked) -> _Walk:
 
 
 def _known(stamps: _Walked, until_ns: int) -> Stamp | None:
-    """What was learned last of the caller's words: the transcript, or the score that was made of it."""
+    """The last information on the caller's words: the transcript, or the score that was made of it."""
     found = (stamps.last(name, until_ns) for name in (marks.ASR_DONE, marks.TURN_SCORED))
     return max((s for s in found if s is not None), key=lambda s: s.at_ns, default=None)
 
@@ -231,7 +232,7 @@ def _handed_over(cause: Stamp, effect: Stamp) -> bool:
 
 
 def _knowing(known: Stamp, stamps: _Walked) -> _Walk:
-    """A score waited for its transcript, and a transcript for its transcription."""
+    """The steps before a score, which waited for its transcript, or before a transcript, which waited for its transcription."""
     heard = known if known.name == marks.ASR_DONE else stamps.last(marks.ASR_DONE, known.at_ns)
     if heard is None:
         yield _endpoint(known.at_ns)
@@ -264,7 +265,7 @@ def _transcription(heard: Stamp, stamps: _Walked) -> _Walk:
 
 
 def _endpoint(until_ns: int) -> _Step:
-    """Everything back to the spoken end (the caller of the path cuts it off there)."""
+    """The step back to the spoken end (the caller of the path cuts it off there)."""
     return "endpointing", 0, until_ns
 
 

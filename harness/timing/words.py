@@ -1,8 +1,8 @@
-"""When the first word, and the first word *of substance*, was heard.
+"""Times at which the first word, and the first word *of substance*, were heard.
 
-An agent can buy a good first-audio figure with an empty opener ("I'm so sorry to hear that"), so the word that first says
-something about *this* caller gets a figure of its own. What is empty is decided by a short closed list of fillers and
-stock openings, kept here in the open, and not by a model: a rule that anyone can check is worth more than a finer one.
+An agent can buy a good first-audio figure with an empty opener ("I'm so sorry to hear that"), so the first word about
+*this* caller gets a separate figure. A short closed list of fillers and stock openings, here in the open, decides which words
+are empty, and not a model: a rule that anyone can check is worth more than a finer one.
 """
 
 import math
@@ -17,7 +17,7 @@ Word = tuple[str, float, float]
 """(word, start_s, end_s) on the recording's timeline."""
 
 LATE_S: Final = 0.5
-"""A recogniser dates a word up to 0.2 s wrong; the caller's next turn, and the reply to it, come later than this."""
+"""A recogniser's time of a word is wrong by up to 0.2 s; the caller's next turn, and the reply to it, come later than this."""
 _FILLERS: Final = frozenset(
     ("ah", "aha", "aw", "er", "erm", "hey", "hi", "hello", "hm", "hmm", "huh", "mhm", "mm", "mmm", "mm-hm", "oh", "okay", "ok",
      "right", "so", "sure", "uh", "uh-huh", "um", "well", "wow", "yeah", "yes")
@@ -64,12 +64,12 @@ _BY_LENGTH: Final = tuple(sorted(_STOCK_OPENINGS, key=len, reverse=True))
 
 
 def plain(word: str) -> str:
-    """A word as lists compare it: small letters, straight apostrophes, no punctuation around it."""
+    """A word in the form in which lists are compared: small letters, straight apostrophes, no punctuation around it."""
     return re.sub(r"^[^a-z0-9]+|[^a-z0-9]+$", "", word.lower().replace("’", "'"))
 
 
 def opening_length(words: Sequence[str]) -> int:
-    """How many words from the start are fillers or stock openings; all of them for a reply without substance."""
+    """Number of words from the start that are fillers or stock openings; all of them for a reply without substance."""
     bare = [plain(w) for w in words]
     at = 0
     while at < len(bare):
@@ -84,7 +84,7 @@ def opening_length(words: Sequence[str]) -> int:
 
 
 def opening_words(text: str, count: int = 3) -> tuple[str, ...]:
-    """The first words of a reply, as openings are compared."""
+    """The first words of a reply, in the form in which openings are compared."""
     return tuple(p for p in (plain(w) for w in text.split()) if p)[:count]
 
 
@@ -116,7 +116,7 @@ def _of_this_reply(timing: TurnTiming, words: Sequence[Word]) -> list[Word]:
 
 
 def _after_spoken_end(timing: TurnTiming, word: Word) -> float:
-    """A recogniser dates a word up to 0.2 s too early; before the sound begins it cannot have been heard."""
+    """Time of a word, not before the sound begins, because a recogniser's time may be up to 0.2 s too early."""
     started_ms = word[1] * 1000 - timing.spoken_end_ms
     return started_ms if timing.ttfa_ms is None else max(started_ms, timing.ttfa_ms)
 

@@ -1,1 +1,1 @@
-"""The end of a turn: what gives it away in a pack's words and sound, and what detectors reach on it."""
+"""The end of a turn: the cues for it in a pack's words and sound, and the results of detectors on it."""

@@ -1,7 +1,7 @@
-"""What the words of a pack give away about the end of a turn, from its texts alone, and when that makes a pack unfit.
+"""Cues for the end of a turn in the words of a pack, from its texts alone, and the limit at which a pack is unfit.
 
-A pack whose turns are all about as long as each other tells the end by length: an agent that counts words then looks as if it
-knew when people have finished. With callers of narrow length the area under the curve is 0.92 to 0.95, with people of all
+A pack whose turns all have about the same length gives the end away by length: an agent that counts words then seems to
+know when people have finished. With callers of narrow length the area under the curve is 0.92 to 0.95, with people of all
 lengths about one half (0.546 of 2,390 turns of counselling clients, 0.465 of 2,495 of patients).
 """
 
@@ -18,7 +18,7 @@ UNFIT_AUC: Final = 0.65
 
 
 def separated(found: Iterable[Instant], value: Callable[[Instant], float | None], seed: int = 0) -> Separation:
-    """How well a value tells ends from pauses, clustered by context; instants without a value are left out."""
+    """Separation of ends from pauses by a value, clustered by context; instants without a value are left out."""
     ends: dict[str, list[float]] = defaultdict(list)
     pauses: dict[str, list[float]] = defaultdict(list)
     for instant in found:
@@ -28,20 +28,19 @@ def separated(found: Iterable[Instant], value: Callable[[Instant], float | None]
 
 
 def words_separation(contexts: Sequence[Context], *, every_turn: bool) -> Separation:
-    """How well the words said so far tell the ends of a pack's turns from its marked pauses."""
+    """Separation of the ends of a pack's turns from its marked pauses by the words said so far."""
     return separated(instants(contexts, every_turn=every_turn), lambda instant: float(len(instant.said)))
 
 
 def length_gives_it_away(found: Separation) -> str | None:
-    """One sentence on a set of turns whose length alone tells their end; None where it does not, or there is nothing to tell
-    by."""
+    """One sentence on a set of turns whose length alone gives their end away; None where it does not, or there are no data."""
     if found.auc is None or found.auc <= UNFIT_AUC:
         return None
     within = (
         f"{found.interval[0]:.2f} to {found.interval[1]:.2f}" if found.interval else "too few conversations for an interval"
     )
     return (
-        f"The number of words said so far tells the end of a turn from a pause with an AUC of {found.auc:.2f} ({within}); with "
-        f"people it is about 0.5. Over {UNFIT_AUC} these callers are unfit for comparing endpointing: an agent that counts "
-        "words looks better than it is."
+        f"The number of words said so far separates the end of a turn from a pause with an AUC of {found.auc:.2f} ({within}); "
+        f"with people it is about 0.5. Over {UNFIT_AUC} these callers are unfit for comparing endpointing: an agent that "
+        "counts words seems better than it is."
     )

@@ -1,9 +1,9 @@
-"""What end-of-turn detectors reach by themselves on people's speech, as published: an agent's endpointing is drawn over it.
+"""Published results of end-of-turn detectors alone on people's speech, over which an agent's endpointing is drawn.
 
-Each detector is a curve: with a threshold, a least silence and a time-out swept, every mean latency after true ends has a least
-share of inner pauses cut. Up to four points of each were published: the best share within two latencies, and the best latency
-within two shares. They are of other speech than any pack here (people talking to agents), and without any compute after the
-decision, so they show what is hard and what is not; nobody is ranked against them.
+Each detector is a curve: with a threshold, a least silence and a time-out varied, every mean latency after true ends has a
+least share of inner pauses cut. Up to four points of each were published: the best share within two latencies, and the best
+latency within two shares. They are from other speech than any pack here (people talking to agents), and without any compute
+after the decision, so they show which tasks are hard; no agent is ranked against them.
 
 Source: https://github.com/livekit/eot-bench (Apache-2.0), commit 5bf5ac2, English, `comparison/report.md`: 400 turns, 705 inner
 pauses of 200 ms and more.

@@ -1,8 +1,8 @@
-"""A pack's callers heard as an agent hears them: what in their sound tells the end of a turn, and what smart-turn makes of it.
+"""A pack's callers as an agent hears them: cues for the end of a turn in their sound, and smart-turn's results.
 
-Each silence is judged by what sounded before it alone, as an agent must. Pitch and level are compared with the speaker's own
-just before, so that a low voice is no cue. Smart-turn v3.2 is an ear from outside, trained on people: where it believes no
-end, a pack's callers do not sound like people, and an agent that listens for intonation is held back by the pack.
+Each silence is judged only by the sound before it, as an agent must. Pitch and level are compared with the speaker's own
+just before, so that a low voice is no cue. Smart-turn v3.2 is an independent detector, trained on people: where it finds no
+end, a pack's callers do not sound like people, and the pack makes an agent that uses intonation slower.
 """
 
 from collections import defaultdict
@@ -22,15 +22,15 @@ from harness.turn_taking.scores import Heard, TurnTaking, summarised
 from harness.voices.choice import Voices
 
 INTO_SILENCE_S: Final = 0.2
-"""Smart-turn is asked when VADs ask it: pipecat's own waits 200 ms of silence before it does."""
+"""Smart-turn is asked at the same time as by VADs: pipecat's own waits for 200 ms of silence."""
 HEARD_S: Final = 8.0
-"""Smart-turn looks at the last eight seconds."""
+"""Smart-turn uses the last eight seconds."""
 LAST_S: Final = 0.2
 """The last voiced stretch of a phrase: about one stressed syllable, where a final fall happens."""
 BEFORE_S: Final = 1.5
-"""What the end of a phrase is held against: the speaker's own voice just before."""
+"""The end of a phrase is compared with the speaker's own voice just before."""
 Finished = Callable[[NDArray[np.float32]], float]
-"""Probability that a turn is finished, of mono float audio at 16 kHz that ends in silence."""
+"""Probability that a turn is finished, from mono float audio at 16 kHz that ends in silence."""
 
 
 def listen_for_ends(
@@ -42,9 +42,11 @@ def listen_for_ends(
     phase: Callable[[str, int], None] = lambda _what, _steps: None,
     step: Callable[[str], None] = lambda _line: None,
 ) -> TurnTaking:
-    """Render a pack's callers, and measure every end and every marked pause. `phase` announces so many steps, `step` is each.
+    """Render a pack's callers, and measure every end and every marked pause. `phase` announces a number of steps, `step` each
+    step.
 
-    Raises `harness.errors.UserError` for a pack of recordings alone, one without a marked pause, and what cannot be rendered.
+    Raises `harness.errors.UserError` for a pack of recordings alone, one without a marked pause, and one that cannot be
+    rendered.
     """
     found = instants(pack.contexts, every_turn=every_turn)
     chosen = [
@@ -56,11 +58,11 @@ def listen_for_ends(
     spoken = [row for row in chosen if row[2].audio is None]
     if not spoken:
         raise UserError(
-            f"{pack.name}: its callers are recordings, and --turn-taking reads pauses off texts; give a pack with texts"
+            f"{pack.name}: its callers are recordings, and --turn-taking reads pauses from texts; give a pack with texts"
         )
     if all(instant.kind == "end" for instant in found):
         raise UserError(
-            f"{pack.name}: no pause is marked in the turns that are spoken, so there is nothing to tell ends from; "
+            f"{pack.name}: no pause is marked in the turns that are spoken, so ends cannot be compared with pauses; "
             f"`harness scenarios pauses {pack.name} --out FILE` marks people's pauses"
         )
     phase("Rendering the callers", len(spoken))
@@ -122,7 +124,7 @@ def _level_db(signal: NDArray[np.float32], frames: NDArray[np.intp], step: float
 
 
 def smart_turn() -> Finished:
-    """Smart-turn v3.2 as pipecat brings it, on one thread.
+    """Smart-turn v3.2 as in pipecat, on one thread.
 
     Raises `harness.errors.UserError` where its packages are missing.
     """

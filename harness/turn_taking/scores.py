@@ -1,6 +1,6 @@
-"""What gives the end of a turn away, worked out from the instants of a pack as they were heard.
+"""Cues for the end of a turn, computed from the instants of a pack as they were heard.
 
-Every cue is one number turned so that more of it ought to mean an end, and is judged by itself: the area under the curve
+Every cue is one number, signed so that more of it should mean an end, and is judged separately: the area under the curve
 needs no model of the caller that could be fitted to the pack at hand.
 """
 
@@ -21,19 +21,19 @@ from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.turn_taking.cues import length_gives_it_away, separated
 
 FINISHED: Final = 0.5
-"""The probability at which pipecat takes a turn as finished."""
+"""The probability at which pipecat takes a turn for finished."""
 SHARES_MS: Final = (300, 600, 1_000, 1_600)
 """Lengths at which people's pauses are published (eot-bench)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One instant with what is heard of it. Falls are positive when the last stretch is lower than what came before."""
+    """One instant with its sound. Falls are positive when the last stretch is lower than the sound before."""
 
     instant: Instant
     seconds: float
     pitch_fall_st: float | None
-    """In semitones; None where nothing voiced stands before the silence."""
+    """Fall of pitch in semitones; None where nothing voiced is before the silence."""
     level_fall_db: float | None
     finished: float
 
@@ -49,33 +49,33 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class TurnTaking:
-    """Everything that `harness scenarios check --turn-taking` says of a pack's callers."""
+    """All results of `harness scenarios check --turn-taking` on a pack's callers."""
 
     every_turn: bool
     turns: int
     recordings: int
     """Turns that are recordings: their pauses are in the sound and not in a text, so they are left out."""
     auc: Mapping[str, Separation]
-    """By cue: what separates ends from pauses; 0.5 says nothing, over 0.5 an end has more of it."""
+    """Separation of ends from pauses by cue: 0.5 is none, over 0.5 an end has more of it."""
     finished: Mapping[InstantKind, Share]
     smart_turn: Separation
     longer: Mapping[int, Share]
-    """Share of marked pauses longer than so many ms."""
+    """Share of marked pauses longer than the given ms."""
     law_distance: float | None
     words: tuple[float, ...]
-    """Words a turn at 10, 25, 50, 75 and 90 %."""
+    """Words per turn at 10, 25, 50, 75 and 90 %."""
     without_pause: int
-    """Turns that hold no marked pause."""
+    """Turns without a marked pause."""
     pauses_ms: tuple[int, ...]
     words_a_turn: tuple[int, ...]
 
     def problems(self) -> tuple[str, ...]:
-        """Why the pack is unfit for comparing endpointing; nothing where it is fit."""
+        """Reasons why the pack is unfit for comparing endpointing; none where it is fit."""
         said = length_gives_it_away(self.auc["words"])
         return (said,) if said else ()
 
     def as_json(self) -> dict[str, Any]:
-        """What programs read of this; shares and areas are 0 to 1, what is not known is null."""
+        """The result for programs; shares and areas are 0 to 1, unknown values are null."""
         longer = {f"over_{ms}_ms": share.value for ms, share in self.longer.items()}
         return {
             "turns": "every" if self.every_turn else "last",
@@ -109,14 +109,14 @@ class TurnTaking:
 
 
 def leads_on(instant: Instant) -> float:
-    """1 where the last word lets the speaker go on for sure ("and", "the", "um"), by the cascade's own list; else 0."""
+    """1 where the last word shows that the speaker goes on ("and", "the", "um"), by the cascade's own list; else 0."""
     from harness.agents.cascade.turn_scorers import leads_on as word_leads_on
 
     return float(word_leads_on(" ".join(instant.said)))
 
 
 def summarised(heard: Sequence[Heard], *, every_turn: bool, recordings: int = 0, seed: int = 0) -> TurnTaking:
-    """The figures of a pack from its instants. Every cue is turned so that more of it ought to mean an end."""
+    """The figures of a pack from its instants. Every cue is signed so that more of it should mean an end."""
     by_instant = {id(h.instant): h for h in heard}
     found = [h.instant for h in heard]
     cues: dict[str, Callable[[Instant], float | None]] = {
@@ -157,7 +157,7 @@ def _share(rows: Sequence[tuple[str, bool]], seed: int) -> Share:
         groups[context].append(held)
     agreed = {held for _, held in rows}
     if len(agreed) == 1 and len(groups) >= FEWEST_CONTEXTS:
-        # Every resample would say "for certain". Counting a conversation once leans to the wide side, as clusters ask for.
+        # Every resample would give certainty. Counting a conversation once makes the interval rather wide, as clusters require.
         hits = len(groups) if True in agreed else 0
         return Share(float(True in agreed), share_interval(hits, len(groups)), len(rows))
     return Share(*share_of(groups, seed), len(rows))

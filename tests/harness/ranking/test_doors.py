@@ -169,7 +169,7 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
     assert "length" in told.with_length.terms
     assert "length" not in told.board.terms
     found = as_object(told)
-    assert found["length_term"].startswith("Quoted is the rating without")
+    assert found["length_term"].startswith("The quoted rating has no length term")
     for system, row in found["systems"].items():
         assert row["elo_with_length"] == told.with_length[system].elo != row["elo"]
     assert "length of the replies" in found["boards"]["exploratory: with a length term"]["method"]
@@ -178,7 +178,7 @@ def test_the_length_term_stands_beside_the_quoted_rating_and_does_not_move_it(si
     )
     assert asked.with_length is asked.board
     assert _figures(asked.board) == _figures(told.with_length)
-    assert "with a length term, as was asked" in asked.length_words
+    assert "has a length term, as was asked" in asked.length_words
 
 
 def test_the_terms_of_a_fit_stand_with_its_name(simulate: Simulate) -> None:

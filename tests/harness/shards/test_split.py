@@ -78,7 +78,7 @@ def test_a_plan_says_the_first_thing_in_which_it_differs() -> None:
         ({"versions": {**plan.versions, "numpy": "0.0"}}, "versions: numpy is"),
         ({"pack_hash": "f" * 64}, "pack is not the same here and there"),
         ({"contexts": dict(list(plan.contexts.items())[:2])}, "only here"),
-        ({"contexts": dict(reversed(plan.contexts.items()))}, "contexts stand in another order"),
+        ({"contexts": dict(reversed(plan.contexts.items()))}, "contexts are in another order"),
         (asked(conditions=("clean", "telephone")), "conditions is clean here and clean, telephone there"),
     ):
         other = plan.model_copy(update=change)

@@ -82,7 +82,7 @@ def test_a_bad_line_is_named_by_file_line_and_field_in_one_line(tmp_path: Path, 
         ("a.jsonl", b"\xff\xfe\x00", "cannot be read as UTF-8"),
         ("a.csv", b"context,subset,system_a,system_b,source,judge\n", "column 'winner' is missing"),
         ("a.csv", ",".join(NEEDED).encode() + b"\nc,regular,x\n", "line 2: 3 cells where the header has 7"),
-        ("a.csv", ",".join((*NEEDED, "winner")).encode() + b"\n", "column 'winner' stands twice"),
+        ("a.csv", ",".join((*NEEDED, "winner")).encode() + b"\n", "column 'winner' is there twice"),
         ("a.csv", ",".join(NEEDED).encode() + b"\nc,regular,x,y,judge,j,A\n", "line 2, field winner"),
     ],
 )

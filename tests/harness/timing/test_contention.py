@@ -220,7 +220,7 @@ def test_a_turn_of_an_older_run_is_judged_by_the_same_rule_and_says_what_was_not
         "contention": {"lost_share": 0.6, "others_cores": 1.3, "waited_cores": 2.0, "stolen_cores": 0.0},
     })  # fmt: skip
     assert old.contended
-    assert "over the whole machine, quotas not looked at" in (old.left_out or "")
+    assert "over the whole machine, quotas not measured" in (old.left_out or "")
     quiet = replace(old, contention=Contention(others_cores=0.01, waited_cores=0.1, stolen_cores=0.0))
     assert not quiet.contended
 
