@@ -1,8 +1,8 @@
 #!/bin/bash
-# One shard a task. On a disk that all nodes see:  sbatch --array=1-8 docs/recipes/slurm.sh plan.json shards 8
-# The last word is the number of shards. Slurm says how many tasks an array has, which is another number as soon as a part of it
+# One shard per task. On a disk that all nodes share:  sbatch --array=1-8 docs/recipes/slurm.sh plan.json shards 8
+# The last argument is the number of shards. Slurm gives the number of tasks of an array, which differs as soon as only a part of it
 # is repeated; so to play the third shard again:  sbatch --array=3 docs/recipes/slurm.sh plan.json shards 8
-# A task that is queued again goes on where it stopped, on the node that began it; give it back there with --nodelist.
+# A task that is queued again continues where it stopped, on the node that began it; choose that node with --nodelist.
 #SBATCH --job-name=heart
 #SBATCH --cpus-per-task=4
 #SBATCH --exclusive

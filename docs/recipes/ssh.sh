@@ -1,7 +1,7 @@
 #!/bin/bash
-# One shard a host, with nothing but ssh:  bash docs/recipes/ssh.sh plan.json shards host-1 host-2 host-3
-# Each host has the harness on its path and the plan's profiles and packs where the plan names them, below its home directory.
-# Run it again after a host was lost or stopped: what is finished is not played twice.
+# One shard per host, with ssh only:  bash docs/recipes/ssh.sh plan.json shards host-1 host-2 host-3
+# Each host needs the harness on its path, and the plan's profiles and packs at the paths that the plan names, below its home directory.
+# Run it again after a host was lost or stopped: finished sessions are not played twice.
 set -euo pipefail
 plan=$1 shards=$2
 shift 2

@@ -25,9 +25,10 @@ from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canar
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import FailureKind, Judge, JudgeFailure, Place, Question, Verdict
+from harness.judging.no_reply import decided_by_silence
 from harness.judging.stopping import planned_looks
 from harness.scenarios.context import Context
-from harness.store.judgment import AxisMark, Judgment, Presentation, no_reply_rule, reference_name
+from harness.store.judgment import AxisMark, Judgment, Presentation, reference_name
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, the question just done)."""
@@ -310,8 +311,9 @@ def _outcome(
         if d.failure is not None:
             missing.append(Missing(d.task.judge.id, d.task.comparison, d.failure.kind, d.failure.detail, d.failure.attempts))
         elif d.how == "lost":
-            block = replies[d.task.comparison.context_id]
-            rows.append(_lost_row(d, block, contexts[d.task.comparison.context_id].subset, presentation))
+            id_ = d.task.comparison.context_id
+            subset = contexts[id_].subset
+            rows.append(decided_by_silence(d.task.comparison, replies[id_], d.task.judge.id, subset, presentation))
         else:
             rows.append(_row(d, contexts[d.task.comparison.context_id].subset, presentation))
     asked = [d.verdict for d in done if d.how == "call" and d.verdict is not None]
@@ -324,25 +326,6 @@ def _outcome(
         ties_without_call=sum(d.how == "same" for d in done),
         tokens_in=sum(v.tokens_in for v in asked),
         tokens_out=sum(v.tokens_out for v in asked),
-    )
-
-
-def _lost_row(done: _Done, block: Mapping[str, Completion], subset: str, presentation: Presentation) -> Judgment:
-    c = done.task.comparison
-    a, b = block[c.system_a], block[c.system_b]
-    return Judgment(
-        context=c.context_id,
-        subset=subset,
-        system_a=c.system_a,
-        system_b=c.system_b,
-        source="judge",
-        judge=no_reply_rule(done.task.judge.id),
-        winner="tie" if a.lost and b.lost else "b" if a.lost else "a",
-        strength=1 if a.lost and b.lost else 5,
-        presentation=presentation,
-        rationale=a.lost or b.lost,
-        repeat=c.draw,
-        purpose=c.purpose,
     )
 
 
