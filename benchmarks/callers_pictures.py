@@ -13,11 +13,11 @@ import altair as alt
 import numpy as np
 from scipy.signal import spectrogram
 
+from harness.audio.caller_voices import CALLER_VOICES
 from harness.audio.pcm import Float32, to_float
 from harness.audio.prosody import ceiling_hz, f0_track
 from harness.audio.speech import FLOOR, render_turn
 from harness.audio.speech_floor import FloorSettings
-from harness.audio.speech_voices import CALLER_VOICES
 from harness.audio.synthesis_hibari import HibariSynthesiser
 
 SPEAKER = "ann"

@@ -34,9 +34,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit
 
+from harness.gate.decide import Rule, Verdict, overall, tail_of, verdict_of
 from harness.ranking.bounds import EloOverReference, Percentile, Share
 from harness.ranking.clustered_share import stays_under
-from harness.ranking.gate import Rule, Verdict, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.store.judgment import Judgment

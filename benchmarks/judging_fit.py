@@ -26,7 +26,7 @@ from harness.judging import head as heads
 from harness.judging.head import Head, fit_head
 from harness.judging.reply_features import BLOCKS
 from harness.judging.sentence_encoder import SentenceEncoder
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 
 DATA = Path(__file__).parents[1] / "harness" / "judging" / "data"
 FIRST_FIT_WEIGHT = 0.25

@@ -16,7 +16,7 @@ from harness.judging.checks import ask_pairs, summarise
 from harness.judging.embedded import HELD_OUT_PATH, load_head
 from harness.judging.labelled import LabelledPair
 from harness.judging.load_judge import open_judge
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 
 RECORD = Path(__file__).parents[1] / "harness" / "judging" / HELD_OUT_PATH
 KEYWORDS = re.compile(

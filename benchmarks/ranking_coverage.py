@@ -26,11 +26,11 @@ from scipy.stats import norm
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
+from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences
 from harness.ranking.exact import quantile_interval, share_interval
 from harness.ranking.leaderboard import paper_half_width
 from harness.ranking.ordinal import pin
 from harness.ranking.percentiles import weighted_quantile
-from harness.ranking.sandwich import Covariance, clustered, max_t, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.ranking.verdicts import Votes
 

@@ -19,9 +19,9 @@ from scipy.stats import norm
 
 from harness.ranking import Board, leaderboard
 from harness.ranking.bradley_terry import wins_by_context
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import count
 from harness.ranking.model import PRIMARY, Method, RatingModel
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.ranking.unbounded import standing
 from harness.store.judgment import Judgment, Winner

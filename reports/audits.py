@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from harness.ranking import bias
 from harness.ranking.agreement import agreement
 from harness.ranking.ballot_figures import Figure
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 from harness.ranking.judge_vs_person import BesidePeople, beside_people
 from harness.ranking.many import MANY
 from harness.ranking.verdicts import Texts

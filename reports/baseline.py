@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from harness.ranking.clustered import clustered_mean
+from harness.ranking.clustered_means import clustered_mean
 from harness.reports.paired import figures, paired
 from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView
 from harness.store.judgment import is_reference

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from harness.reports import endpointing, events, payload
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, method_words
-from harness.reports.cautions import cautions, in_one_line, merged
+from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.charts import elo_latency, joint_picture, theme
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions

@@ -3,7 +3,7 @@
 import re
 
 from harness.reports.board import board, method_words
-from harness.reports.cautions import cautions
+from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
 from harness.reports.verdict import Verdict, verdicts
 from harness.reports.view import PageView

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
-from harness.ranking.clustered import SEED
+from harness.ranking.clustered_means import SEED
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.percentiles import weighted_quantile
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.view import Estimate, PageView
 from harness.timing.figures import NO_REPLY_MS
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 from harness.reports.view import UNKNOWN, Estimate, Preference
 from harness.store.judgment import is_reference
 from harness.store.judgment_table import JudgmentTable

@@ -44,7 +44,7 @@ def hear(
     turns: Annotated[int, typer.Option(help="Number of turns that each voice speaks.")] = 10,
 ) -> None:
     """Write a page, sound included, on which each voice speaks some turns of a pack."""
-    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.audio.caller_voices import CALLER_VOICES
     from harness.reports.callers import callers_page
     from harness.voices.choice import open_voices
 
@@ -86,7 +86,7 @@ def _last_turns_first(pack: Pack) -> list[tuple[Context, int, Turn]]:
 
 
 def _voice(voices: Voices, name: str, spoken: list[tuple[Context, int, Turn]]) -> VoiceOnPage:
-    from harness.audio.speech_voices import CALLER_VOICES
+    from harness.audio.caller_voices import CALLER_VOICES
     from harness.reports.callers import VoiceOnPage
 
     about = voices.chosen(name) if name in voices.services else CALLER_VOICES[name].about

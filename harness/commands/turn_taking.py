@@ -28,7 +28,7 @@ def listen_for_ends(pack: Pack, every_turn: bool) -> "TurnTaking":
 
 def table(found: "TurnTaking") -> Iterator[str]:
     """The lines for the terminal: each figure with its interval, and people's figure if it is known."""
-    from harness.ranking.sandwich import FEWEST_CONTEXTS
+    from harness.ranking.elo_intervals import FEWEST_CONTEXTS
     from harness.reports.charts.pack_turn_taking import CUES
     from harness.scenarios.pause_law import PER_TURN, longer_than
 

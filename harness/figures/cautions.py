@@ -15,8 +15,8 @@ from harness.figures.circumstances import Circumstances
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.watched import unwatched_words
 from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.store.selection import MACHINES_DIFFER
 from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT
 from harness.wording import command, counted, milliseconds

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.figures.latency import heard_turns
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 from harness.ranking.percentiles import quantiles_of
 from harness.store.selection import NOT_TIMED, Selection, Turns
 from harness.timing.figures import Endpointing, InnerPause, TurnTiming

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 from harness.ranking.exact import exact_interval
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection

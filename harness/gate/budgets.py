@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.errors import UserError
 from harness.figures.catalogue import BY_PATH, Unit
 from harness.figures.cells import Subset
+from harness.gate.decide import Rule
 from harness.gate.evidence import PREFIXES, has_no_need_of_sound, unit_of
-from harness.ranking.gate import Rule
 from harness.scenarios.context import Context
 from harness.store.judgment import reference_name
 from harness.store.manifest import RunManifest

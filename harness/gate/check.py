@@ -15,9 +15,9 @@ from typing import Any, Literal
 from harness.errors import UserError
 from harness.figures.rank import Place
 from harness.gate.budgets import Budgets, CellLimit, limits_for
+from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, lower_is_better
 from harness.ranking.bounds import Evidence, Worsening
-from harness.ranking.gate import Decision, Verdict, decide, overall, tail_of
 from harness.scenarios.context import Context
 from harness.scenarios.pack import context_hash
 from harness.store.judgment import Judgment

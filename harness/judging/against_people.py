@@ -27,7 +27,7 @@ from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
 from harness.judging.reliability import reliability
-from harness.ranking.clustered import clustered_mean, clustered_share
+from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import PeopleCheck
 
 MOST_PAIRS: Final = 1_000

@@ -19,7 +19,7 @@ from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, gold_pairs
 from harness.judging.trust import IN_WORDS, deciding, trust, trust_in
-from harness.ranking.clustered import clustered_mean, clustered_share
+from harness.ranking.clustered_means import clustered_mean, clustered_share
 from harness.store.judgment import JudgeCheck, PeopleCheck
 
 _Key = TypeVar("_Key", bound=str)

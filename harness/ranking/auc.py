@@ -12,8 +12,8 @@ import numpy as np
 
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.percentiles import DRAWS
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 
 
 @dataclass(frozen=True, slots=True)

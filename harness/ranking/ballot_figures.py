@@ -12,7 +12,7 @@ import numpy as np
 from harness.ranking.ballots import Ballot
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 
 DRAWS = 2000

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy import stats
 
-from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, of_differences
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, Covariance, of_differences
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.unbounded import swept_share
 

@@ -30,7 +30,7 @@ from scipy import stats
 
 from harness.ranking.board import Board, swept_gap
 from harness.ranking.clustered_share import highest, lowest, stays_under
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats
 
 Bounds = tuple[float, float]

@@ -13,9 +13,9 @@ import numpy as np
 
 from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
 from harness.ranking.bootstrap import refit
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.model import Method
 from harness.ranking.ordinal import OrdinalFit, Penalty
-from harness.ranking.sandwich import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.board import Ends
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.leaderboard import count, rate
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.store.judgment import Judgment
 

@@ -21,11 +21,11 @@ from harness.experiment import BUDGET_MS
 from harness.ranking.board import Board, Ends, Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.columns import CountedBoard
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.fits import refits
 from harness.ranking.leaderboard import count, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
 from harness.ranking.verdicts import each_once, select
 from harness.store.judgment import Judgment

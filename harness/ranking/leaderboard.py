@@ -17,9 +17,9 @@ from harness.ranking.board import Board, Ends, Interval, SystemRating
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
 from harness.ranking.chosen import Source
 from harness.ranking.columns import Counted, CountedBoard
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.fits import Fitted, fit_votes, refits
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.sandwich import FEWEST_CONTEXTS, SMALL_SAMPLE, Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
 from harness.ranking.verdicts import Votes, axis_rows, each_once, select
 from harness.store.judgment import Judgment

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95, quantile_interval, share_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 from harness.timing.figures import NO_REPLY_MS
 

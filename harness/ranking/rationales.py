@@ -24,8 +24,8 @@ from harness.ranking.association import benjamini_hochberg
 from harness.ranking.ballots import ballots, majority
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.reliability import cohen_kappa
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
 from harness.ranking.verdicts import Lengths

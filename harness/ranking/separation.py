@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.ranking.board import Board, Ends, swept_gap
-from harness.ranking.sandwich import FEWEST_CONTEXTS, Covariance, max_t
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, Covariance, max_t
 from harness.ranking.scale import ELO_PER_LOGIT
 
 

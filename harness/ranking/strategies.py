@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 
 STRATEGIES = (

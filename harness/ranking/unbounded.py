@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import expit, logit
 
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
 

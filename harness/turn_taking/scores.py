@@ -13,9 +13,9 @@ import numpy as np
 
 from harness.ranking.auc import Separation
 from harness.ranking.board import Interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
 from harness.ranking.percentiles import share_of
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.scenarios.pause_law import distance_from_law
 from harness.scenarios.turn_ends import Instant, InstantKind
 from harness.turn_taking.cues import length_gives_it_away, separated

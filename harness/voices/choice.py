@@ -16,13 +16,13 @@ from pathlib import Path
 
 from harness import models
 from harness.agents.secrets import learn_file
+from harness.audio.caller_voices import HIBARI, caller_voice, cast
 from harness.audio.prosody import Speaker
 from harness.audio.prosody_emotions import UnknownEmotion
 from harness.audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_turn
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.speech_recording import RecordingError, load_turn
 from harness.audio.speech_text import SpeechTextError, without_marks
-from harness.audio.speech_voices import HIBARI, caller_voice, cast
 from harness.audio.synthesis import Voice
 from harness.audio.synthesis_installed import InstalledVoice, installed_voices
 from harness.audio.synthesis_service import ServiceVoice, load_service_voices

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from harness.audio.caller_voices import bystander
 from harness.audio.event_sounds import event_sound
 from harness.audio.pcm import to_float, to_int16
 from harness.audio.speech import RenderedTurn
-from harness.audio.speech_voices import bystander
 from harness.scenarios.context import Context, Turn
 from harness.store.events import EventName, EventSettings
 from harness.voices.choice import Voices

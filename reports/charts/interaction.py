@@ -7,8 +7,8 @@ is a share of: turns for cut-ins and silence, marked pauses for false starts.
 import altair as alt
 
 from harness.figures.cells import AgentSummary
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.reports.charts.chart import Chart, Table
 from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.judging.raters import numbered, vote_row
-from harness.ranking.clustered import clustered_mean
+from harness.ranking.clustered_means import clustered_mean
 from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.view import Estimate

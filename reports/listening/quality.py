@@ -5,7 +5,7 @@ Sound is timed beyond hearing it once, so only what is read takes time of its ow
 
 from collections.abc import Iterable, Mapping
 
-from harness.judging.exclusion import Given, RaterQuality, least_reading_s, rater_quality
+from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.reports.listening.answers import Answer
 
 Words = Mapping[tuple[str, str], int]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.figures.rank import chosen_condition
-from harness.judging.exclusion import RaterQuality
+from harness.judging.rater_exclusion import RaterQuality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.reports.listening import analysis

@@ -1,6 +1,6 @@
 """The report's section on listening tests: what people said, in words and tables."""
 
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.results import ListeningResults, listening_results
 from harness.reports.view import Estimate, ListeningView, TableView
 from harness.reports.wording import elo, elo_interval, share_interval, system_name

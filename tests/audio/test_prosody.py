@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.audio.caller_voices import CALLER_VOICES, caller_voice
 from harness.audio.pcm import Float32, to_float
 from harness.audio.prosody import Prosody, Speaker, f0_track, reshape
 from harness.audio.prosody_emotions import RENDERED, RENDERED_AS, UnknownEmotion, prosody_for
 from harness.audio.prosody_measures import check_emotion, measure_prosody, syllables
 from harness.audio.speech import PlainDirections, render_turn
-from harness.audio.speech_voices import CALLER_VOICES, caller_voice
 from harness.audio.synthesis import PiperSynthesiser
 from harness.scenarios.emotions import EMOTIONS
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from harness.audio.caller_voices import CALLER_VOICES
 from harness.audio.pcm import Float32, to_float
 from harness.audio.prosody import Prosody, Speaker, ceiling_hz, f0_track
 from harness.audio.speech import PlainDirections, render_turn
 from harness.audio.speech_delivery import Delivery, deliver
 from harness.audio.speech_floor import FloorSettings, Stretch, plan_turn
 from harness.audio.speech_text import parse_marked
-from harness.audio.speech_voices import CALLER_VOICES
 from harness.audio.synthesis import AlignedVoice, Passage, PiperSynthesiser, ShapingVoice
 from harness.audio.synthesis_hibari import HibariSynthesiser
 from harness.audio.synthesis_sentences import sentences_of

@@ -9,7 +9,7 @@ import pytest
 from harness.commands.check_files import junit, reason, summary, told
 from harness.gate.budgets import CellLimit, Limit
 from harness.gate.check import Checked, CheckResult
-from harness.ranking.gate import Decision, Verdict
+from harness.gate.decide import Decision, Verdict
 
 HOSTILE = "<script>alert(1)</script> ]]> & \"'|` [x](http://evil) @team \x1b[2J \x00 \ud800"
 

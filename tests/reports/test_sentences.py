@@ -6,7 +6,7 @@ import pytest
 
 from harness.figures.cautions import Caution, gravest_first
 from harness.reports.board import board
-from harness.reports.cautions import cautions, in_one_line, merged
+from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.payload import conversation

@@ -16,7 +16,7 @@ from harness.figures.rank import rank_target
 from harness.figures.summarise import summarise
 from harness.reports.assemble import assemble
 from harness.reports.board import board
-from harness.reports.cautions import cautions
+from harness.reports.cautions_shown import cautions
 from harness.reports.conditions import conditions
 from harness.reports.failures import losses
 from harness.reports.several_runs import together

@@ -2,8 +2,8 @@
 
 import pytest
 
+from harness.audio.caller_voices import caller_voice
 from harness.audio.prosody_emotions import RENDERED_AS
-from harness.audio.speech_voices import caller_voice
 from harness.scenarios import Pack, load_pack, shipped_packs
 from harness.scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
 from harness.scenarios.context import Context

@@ -9,7 +9,7 @@ from harness.judging.checks import check_judge, check_judge_async
 from harness.judging.judge import JudgeFailure, Place, Question, Verdict
 from harness.judging.labelled import LabelledPair, gold_pairs
 from harness.judging.trust import judge_sentence, trust_in
-from harness.ranking.clustered import clustered_share
+from harness.ranking.clustered_means import clustered_share
 from harness.store.judgment import AXES, JudgeCheck
 from tests.present import present
 

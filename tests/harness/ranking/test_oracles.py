@@ -16,10 +16,10 @@ from statsmodels.stats.multitest import multipletests
 
 from harness.ranking import bradley_terry, ordinal
 from harness.ranking.association import benjamini_hochberg
+from harness.ranking.elo_intervals import clustered
 from harness.ranking.fits import rao_kupper
 from harness.ranking.ordinal import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
-from harness.ranking.sandwich import clustered
 from harness.ranking.verdicts import Votes, gather
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from harness.audio.speech_voices import CALLER_VOICES, bystander
+from harness.audio.caller_voices import CALLER_VOICES, bystander
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.progress import RunProgress

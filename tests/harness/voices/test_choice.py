@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.audio.speech_voices import CALLER_VOICES
+from harness.audio.caller_voices import CALLER_VOICES
 from harness.errors import UserError
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import VOICES_FILE, open_voices

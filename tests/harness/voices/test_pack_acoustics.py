@@ -7,8 +7,8 @@ import pytest
 
 from harness import models
 from harness.audio import transcribe
+from harness.audio.caller_voices import cast
 from harness.audio.speech import RenderedTurn
-from harness.audio.speech_voices import cast
 from harness.audio.transcribe import Transcriber, Transcription
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import Voices

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.figures.summary import RunSummary
-from harness.ranking.clustered import clustered_mean
+from harness.ranking.clustered_means import clustered_mean
 from harness.reports.listening.analysis import delay_effects, judgments, opinions
 from harness.reports.listening.answers import Answer, VoteStore
 from harness.reports.listening.design import ListeningDesign

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.ranking.bootstrap import DRAWS, draw_contexts
-from harness.ranking.clustered import SEED, clustered_mean, clustered_share
+from harness.ranking.clustered_means import SEED, clustered_mean, clustered_share
 from harness.ranking.exact import share_interval
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from harness.ranking import bradley_terry, ordinal
+from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences, two_way
 from harness.ranking.fits import fit_votes
 from harness.ranking.ordinal import EXACT
-from harness.ranking.sandwich import Covariance, clustered, max_t, of_differences, two_way
 from harness.ranking.verdicts import gather
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from harness.gate.decide import MOST_MORE, POWER, more_needed
 from harness.ranking.bounds import Bounds, Share
-from harness.ranking.gate import MOST_MORE, POWER, more_needed
 
 
 @dataclass(frozen=True)

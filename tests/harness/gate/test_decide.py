@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from harness.gate.decide import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.bounds import NO_BOUNDS, Bounds, EloOverReference, Percentile, Share, Worsening, share_of_flags
 from harness.ranking.clustered_share import clopper_pearson
-from harness.ranking.gate import ERROR, Rule, decide, overall, tail_of, verdict_of
 from harness.ranking.leaderboard import leaderboard
 from harness.ranking.scale import Floats
 from harness.store.judgment import Judgment

@@ -14,8 +14,8 @@ import numpy as np
 
 from harness.ranking.board import Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
-from harness.ranking.sandwich import FEWEST_CONTEXTS
 from harness.ranking.scale import Floats
 
 SEED: Final = 20_260_119

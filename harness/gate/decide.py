@@ -22,7 +22,7 @@ from scipy import stats
 
 from harness.ranking.bounds import Bounds, Evidence, Percentile, Share
 from harness.ranking.clustered_share import alike, chance_over
-from harness.ranking.sandwich import FEWEST_CONTEXTS
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 
 ERROR: Final = 0.01
 """Chance of any false alarm in one check. It is set by flaps: for an agent exactly at its limit a share of `ERROR`
