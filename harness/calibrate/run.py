@@ -2,7 +2,7 @@
 
 Nothing is simulated: the caller's process paces real frames, another process answers over a socket, the recording is
 measured by the analyser. The true TTFA is the agent's own send stamp, plus where in its audio the voice begins, minus when the
-caller's last sample was spoken; both processes read the same monotonic clock. What remains is the error: the way
+caller's last sample was spoken; both processes read the same monotonic clock. The rest is the error: the way
 through the socket, the stamping of arrivals, the playout model and the onset.
 """
 

@@ -1,7 +1,7 @@
 """A synthetic voice, made from formants: the speech model accepts it, and every sample of it is known.
 
 Measuring an analyser needs sounds whose beginning is known to the sample and can be shaped at will: attack, level, leading
-silence, noise. Recorded or neural speech cannot give that, since its own beginning is what is in question. So vowels are
+silence, noise. Recorded or neural speech cannot give that, since its own beginning is the unknown. So vowels are
 made from glottal pulses through five formant resonators (the classic cascade synthesiser of Klatt, 1980), gliding from one
 vowel to the next as speech does. The speech model gives it 0.5–1.0 within two windows at 100–210 Hz of pitch.
 """

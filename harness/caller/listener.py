@@ -74,5 +74,5 @@ class Listener:
         return self.sound_end_ns is not None and self.sound_end_ns > at_ns
 
     def mark(self) -> None:
-        """Forget when the reply began: what is heard next begins a new one."""
+        """Forget when the reply began: the next sound begins a new one."""
         self.sound_start_ns = self._begun_ns = None

@@ -1,6 +1,6 @@
 """Plan of a session, complete before the session begins, so that nothing has to be decided while audio is flowing.
 
-A plan may hold several caller turns: the first begins after the lead-in, a later one either waits for the agent's reply
+A plan may have several caller turns: the first begins after the lead-in, a later one either waits for the agent's reply
 to end (replaying a conversation) or is spoken into that reply (barge-in). An event, a cough or a "mm-hm", is played as a
 barge-in is. One mechanism serves all because to the pacer they differ only in the moment that starts them.
 """
@@ -16,7 +16,7 @@ from harness.agents.message import Message
 from harness.recording.record import Pause
 
 LEAD_IN_MS = 500.0
-"""Silence before the first word: voice detectors need a few windows of background before they can tell speech from it."""
+"""Silence before the first word: voice detectors need a few windows of background before they can separate speech from it."""
 
 Start = Literal["lead_in", "after_reply", "into_reply"]
 
@@ -69,7 +69,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class SessionPlan:
-    """Everything the caller needs for one session."""
+    """The data that the caller needs for one session."""
 
     connection: ConnectionSpec
     turns: tuple[CallerTurn, ...]

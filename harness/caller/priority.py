@@ -2,7 +2,7 @@
 
 The agent under test often occupies every core. A microphone does not slow down because of that, so the pacer must not
 either: a real-time scheduling class where the system allows it, else a negative nice value, else a statement that
-neither was allowed (the run's measured pacing error then shows what it cost).
+neither was allowed (the run's measured pacing error then shows the cost).
 """
 
 import ctypes

@@ -24,7 +24,7 @@ STOP_TIMEOUT_S = 5.0
 
 
 class CallerProcess:
-    """Plays sessions in a process of its own, any number at once."""
+    """A separate process that plays sessions, any number at once."""
 
     def __init__(self, *, ordinary_priority: bool = False, log_path: Path | None = None) -> None:
         self.priority = ""
@@ -55,7 +55,7 @@ class CallerProcess:
     async def play(self, plan: SessionPlan, folder: Path) -> SessionOutcome:
         """Play one plan; its recording (see `harness.recording.files`) is in `folder` when this returns.
 
-        A failed session leaves what was recorded until it failed; `caller_died` and `caller_error` leave nothing.
+        A failed session leaves the recording until it failed; `caller_died` and `caller_error` leave nothing.
 
         Raises:
             StorageError, OSError: the plan or the recording could not be written.

@@ -1,7 +1,7 @@
 """One session: open the line, speak on time, record everything that comes back, and end it by the rules.
 
 The frame that is due is handed over inside the pacer's callback and stamped right after, so the recorded departure is
-the hand-over itself. Whatever goes wrong with the line becomes a failure with one of the names in
+the hand-over itself. Each fault of the line becomes a failure with one of the names in
 `harness.agents.connection.FailureKind`, and what was recorded so far is saved.
 """
 
@@ -191,7 +191,7 @@ class _Session:
 
 
 async def play_session(plan: SessionPlan, connection: Connection, pacer: Pacer) -> tuple[Recording, SessionOutcome]:
-    """Play one plan over an unopened connection and close it. Never raises for what the agent does.
+    """Play one plan over an unopened connection and close it. Nothing that the agent does raises an error.
 
     The plan's audio must be at the connection's input rate (`harness.caller.rates.at_rate`).
     """

@@ -1,8 +1,8 @@
 """Cautions that a reader must know before quoting a number, worded once for the terminal, `--json` and the page.
 
 As a dot on a plot, a rating from a weak judge or from four conversations is the same as a good one, so cautions are shown with
-each figure. Each caution follows from the run alone: nothing reassuring is ever added, and what is not known is stated as not
-known. Its code is stable, because programs act on it; its words are for people and may change.
+each figure. Each caution follows from the run alone: nothing reassuring is ever added, and unknown facts are stated as
+unknown. Its code is stable, because programs act on it; its words are for people and may change.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -116,7 +116,7 @@ class Caution(BaseModel):
 
 
 def worded(code: Code, *figures: object, topic: str = "", level: Level | None = None) -> Caution:
-    """A caution of a kind, with its figures in their places. `topic` and `level`: where they hang on the run."""
+    """A caution of a kind, with its figures in their places. `topic` and `level`: where they depend on the run."""
     kind = KINDS[code]
     text = kind.words.format(*figures)
     return Caution(code=code, level=level or kind.level, topic=kind.topic.format(topic=topic), text=text)
@@ -156,7 +156,7 @@ def _callers(known: Circumstances) -> Iterator[Caution]:
 
 
 def _presentations(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
-    """Cautions where the quoted board is not of what was heard, or where the run quotes no board."""
+    """Cautions where the quoted board is not of the heard replies, or where the run quotes no board."""
     for condition in summary.conditions:
         judged = list(dict.fromkeys(b.presentation for b in summary.boards if (b.condition, b.subset) == (condition, "all")))
         quoted = summary.quoted(condition)

@@ -1,7 +1,7 @@
 """Figures of a run: its cells, its boards, and the other parts of the summary, without cautions.
 
 A figure belongs to one *cell*: agent × condition × mode × presentation, on all contexts or on one subset. Key names are stable,
-because programs read them; what is not known is null. More keys may join.
+because programs read them; unknown values are null. More keys may be added.
 """
 
 from typing import Literal
@@ -34,7 +34,7 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     common_opening: tuple[int, int] | None = None
     """Replies that begin with the commonest three words, and the number of replies."""
     understood_wer: float | None = None
-    """Word error rate of what the agent understood, against what the caller was given to say."""
+    """Word error rate of the words that the agent understood, against the caller's text."""
     heard_wer: float | None = None
     """Word error rate of the reply as heard against the reply as written."""
     elo: float | None = None

@@ -1,6 +1,6 @@
 """Input of the ranking from a finished run or a file of judgments.
 
-Of a run: the verdicts of one condition and presentation, and the latency table of the very same sessions, as
+Of a run: the verdicts of one condition and presentation, and the latency table of the same sessions, as
 `harness.store.selection` and `harness.figures.latency` have them. Nothing is chosen here.
 """
 
@@ -240,7 +240,7 @@ def chosen_condition(selection: Selection, condition: str | None) -> str:
     have = selection.conditions
     if condition is None and len(have) > 1:
         raise UserError(
-            f"{selection.store.folder}: played in the conditions {', '.join(have)}, each of which has a board of its own: "
+            f"{selection.store.folder}: played in the conditions {', '.join(have)}, each of which has a separate board: "
             "choose one with --condition"
         )
     if condition is not None and condition not in have:

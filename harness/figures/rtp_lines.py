@@ -1,6 +1,6 @@
 """Figures of the lines of a cell's calls: packet loss, jitter, and round trip to the agent.
 
-Only for wires that carry a media clock (RTP). The median of the calls says what the line is like, the worst what it can be;
+Only for wires that carry a media clock (RTP). The median of the calls shows the usual line, the worst call the limit;
 shares of loss are of all packets together, so that a short call does not count as much as a long one.
 """
 

@@ -1,4 +1,4 @@
-"""Word error rates of a run: what the agent understood, and what was heard of what it wrote.
+"""Word error rates of a run: of the words that the agent understood, and of its written words as heard.
 
 Both ways a conversation can go wrong before empathy starts: an agent that misheard the caller answers somebody else, and
 a reply that a listener cannot make out comforts nobody. Pooled over a run (errors over words), as recognisers are rated.

@@ -2,7 +2,7 @@
 
 Raters of other people's data often prefer the longer reply, or the one that asks; how often they do differs from set
 to set. So each rule is applied to the same pairs, and shown with how often the judge and people chose the side that the rule
-chooses: a judge that leans on a rule more than people do has learnt a style.
+chooses: a judge that follows a rule more often than people do has learnt a style.
 """
 
 from collections.abc import Callable, Sequence

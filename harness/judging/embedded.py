@@ -2,7 +2,7 @@
 
 The small language model asked "A or B?" was worse than useless (33 % right on gold, its letter unchanged by the order in
 93 % of pairs). Its likelihoods added one point to sentence embeddings and discourse features, at twenty
-times the cost, and would have made the judge kin of the very agents that speak with that model. So it was left out: this
+times the cost, and would have made the judge related to the agents that speak with that model. So it was left out: this
 judge has no model family, and each reply is scored alone, so the order shown cannot matter.
 
 Its limits: it was fitted on some two thousand replies, all written for this project, of several origins. Its accuracy on

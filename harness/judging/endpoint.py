@@ -37,7 +37,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Answered(Generic[_T]):
-    """A validated answer and what it cost."""
+    """A validated answer and its cost."""
 
     value: _T
     tokens_in: int

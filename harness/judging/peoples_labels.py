@@ -28,8 +28,8 @@ from harness.scenarios.context import Turn
 
 COLUMNS: Final = ("context", "reply", "rater", "dimension", "score")
 UNKIND: Final = frozenset({"dismissing_emotions", "dismissing", "self_oriented", "advice_giving", "dismissive", "hostile"})
-"""Dimensions on which much is bad; advice that nobody asked for is one of them to those who published the ratings. Any other is
-marked so in the file by a minus before its name."""
+"""Dimensions on which a high score is bad; advice that nobody asked for is one of them to those who published the ratings. Any
+other is marked so in the file by a minus before its name."""
 PREFERENCES: Final = ("context", "reply_a", "reply_b", "rater", "preferred")
 PREFERRED: Final[Mapping[str, float]] = {"a": 1.0, "b": 0.0, "tie": 0.5}
 """Values of `preferred`, and the share of the vote that each gives to `reply_a`."""

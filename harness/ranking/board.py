@@ -151,6 +151,6 @@ class Board:
 
 
 def swept_gap(contexts: int, error: float = 0.05) -> float:
-    """The least Elo by which a system is ahead of one that it beat in every comparison in so many contexts."""
+    """The least Elo by which a system is ahead of one that it beat in every comparison in this many contexts."""
     share = swept_share(contexts, error)
     return float(ELO_PER_LOGIT * np.log(share / (1 - share)))

@@ -175,7 +175,7 @@ class EloOverReference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Worsening:
-    """Amount by which a figure is worse than a baseline's. Positive is worse, whichever way the figure points.
+    """Amount by which a figure is worse than a baseline's. Positive is worse, for every figure.
 
     Each of the two is bounded at half the error. That is valid however similar the two runs' conversations made them, and costs
     some power where a paired test would use that similarity.

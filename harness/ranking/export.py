@@ -99,7 +99,7 @@ def extras(ranking: Ranking) -> str:
     ]
     lines += in_words(ranking.beside_people)
     lines += [
-        f"verdicts lean on {audit.name}: {audit.effect:+.2f} log-odds{_around(audit.interval, '+.2f')}, "
+        f"verdicts depend on {audit.name}: {audit.effect:+.2f} log-odds{_around(audit.interval, '+.2f')}, "
         f"adjusted p = {audit.p_adjusted:.3f}"
         for audit in ranking.audits
         if audit.p_adjusted is not None and audit.p_adjusted < NOTABLE

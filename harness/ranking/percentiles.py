@@ -125,7 +125,7 @@ def _both_finite(ends: Interval | None) -> Interval | None:
 
 
 def _p95_interval(values: Mapping[str, Sequence[float]], pooled: Floats, drawn: _Drawn | None) -> Interval | None:
-    # A resample never goes beyond the slowest turn seen; with one turn a conversation order statistics need none.
+    # A resample never goes beyond the slowest turn seen; with one turn per conversation order statistics need no resample.
     if drawn is None or len(pooled) != len(values):
         return _both_finite(_ends(drawn.p95, len(values))) if drawn is not None else None
     found = quantile_interval(pooled, 0.95)

@@ -1,6 +1,6 @@
 """The object of `harness rank`: made from rows, or from rows and latencies, for programs to read.
 
-Keys are stable and more may join; what is not known is null, and an infinite percentile (no reply) is null with its
+Keys are stable and more may be added; unknown values are null, and an infinite percentile (no reply) is null with its
 `over_limit` true, since JSON has no infinity. An interval with one end null is a bound. The order of systems is always that
 of the board.
 """

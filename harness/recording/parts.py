@@ -66,7 +66,7 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
 
 
 def put_together(arrays: Arrays, facts: Facts) -> Recording:
-    """The recording that was taken apart."""
+    """The recording made of its parts."""
     caller = facts["caller"]
     return Recording(
         caller=CallerTrack(

@@ -57,9 +57,9 @@ class Arrival:
 class CallerTrack:
     """The caller's side. Sample n is *spoken* at `t0_ns + (n + 1) / rate_hz`.
 
-    `dry` is the signal before line conditions, from which speech ends are derived; `played` is what was sent. Both are
-    int16 and equally long, and contain everything sent: lead-in silence, speech, silence after it.
-    `departures_ns[k]` is when frame k was handed to the connection.
+    `dry` is the signal before line conditions, from which speech ends are derived; `played` is the signal that was sent. Both
+    are int16 and equally long, and contain everything sent: lead-in silence, speech, silence after it. `departures_ns[k]` is
+    when frame k was handed to the connection.
     """
 
     rate_hz: int

@@ -45,7 +45,8 @@ def create_database(folder: Path, manifest: RunManifest, contexts: Sequence[Cont
 
 
 def nothing_but_a_killed_start(folder: Path) -> bool:
-    """True if a folder contains only what a run makes before its database; a run that was killed there has nothing to lose."""
+    """True if a folder contains only files that a run makes before its database; a run that was killed there has nothing to
+    lose."""
     begun = (f"{DATABASE}.new", f"{DATABASE}.new-journal", _LOCK)
     return all(
         (entry.is_dir() and not any(entry.iterdir())) if entry.name in (SESSIONS, "logs") else entry.name in begun

@@ -73,7 +73,7 @@ class FixedPlan(_Model):
 
     @property
     def id(self) -> str:
-        """The plan's name: the same for the same experiment, wherever its files lie."""
+        """The plan's name: the same for the same experiment, wherever its files are."""
         return hashlib.sha256(json.dumps(self._counts(), ensure_ascii=False).encode()).hexdigest()[:12]
 
     def difference(self, other: "FixedPlan", here: str = "here", there: str = "there") -> str | None:

@@ -14,7 +14,7 @@ thread of the agent is ready and something else uses its processor, so over any 
   was taken from all the time in which they had work; and never more than S.
 * by a *quota* no more than the time for which it stopped the agent's control group.
 
-The sum of the three, and no more than the stretch itself, is what is *owed at most*. It is summed over threads and
+The sum of the three, and no more than the stretch itself, is *owed at most*. It is summed over threads and
 processors, so the truth is usually far less: an agent of many threads that all continue past the instant of its first sound may
 have lost nothing of it. The bound is not valid where threads meet at a barrier after every step: a hypervisor that
 takes turns among 32 processors can delay such work by more than it took from any of them. It also leaves out that a busy

@@ -1,4 +1,4 @@
-"""Marks for an agent that stamps none: from its spans where it has any, else from what it reports over its wire.
+"""Marks for an agent that stamps none: from its spans where it has any, else from its reports over its wire.
 
 Spans are stamped where things happen, by the agent's own clock, so they are preferred for the model and the voice. They do
 not show when the turn was decided or the words were known, and not every service is traced; missing marks are taken from the

@@ -79,7 +79,7 @@ class _Reports:
 
 
 def reported_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:
-    """Marks made of what a bot reported; none where it stamps its own, or reports nothing."""
+    """Marks made of a bot's reports; none where it stamps its own, or reports nothing."""
     if any(mark.name in KNOWN for mark in found):
         return ()
     events = sorted(found, key=lambda mark: mark.arrival_ns)

@@ -1,7 +1,7 @@
 """Waterfall: the time from the end of the caller's turn to the first audible sample, along the critical path.
 
 The path is walked *back* from the audible sample, because only there it is known which of the agent's tries was heard:
-audible ← sent ← synthesised (or the decision that released held audio) ← first clause ← first token ← request ← call of the
+audible ← sent ← synthesised (or the decision that released waiting audio) ← first clause ← first token ← request ← call of the
 model's client ← end-of-turn score, transcript or decision ← silence ← spoken end. Where two things had to be true before a
 third could happen, the later one is on the path and the other is *hidden work*, drawn beside and never summed.
 

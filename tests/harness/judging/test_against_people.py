@@ -125,7 +125,7 @@ async def test_a_check_that_an_older_version_kept_is_read_and_gives_no_trust(tmp
     (tmp_path / f"{found.fingerprint}.json").write_text(found.model_dump_json(exclude={"over_rules"}), encoding="utf-8")
     assert kept(found.fingerprint, tmp_path) == (found,)
     assert not with_people(await check_judge_async(KnowsAnswers(gold_pairs())), [found]).trusted
-    assert "cannot be told" in people_sentence(found)
+    assert "do not show whether the judge beats such rules" in people_sentence(found)
 
 
 async def test_a_lead_over_a_rule_that_chance_could_give_earns_no_trust(tmp_path: Path) -> None:
