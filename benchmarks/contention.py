@@ -40,7 +40,8 @@ from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer
 from harness.run.weights import weights_of_agents
 from harness.store.run_store import RunStore
-from harness.timing.figures import MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_MS, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, TurnTiming
+from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
 
 AGENTS = ("tuned-stock", "polaris-like")
 """One that works after the caller has ended, one that hides its work behind its wait."""

@@ -18,7 +18,8 @@ from harness.judging.trust import BLIND, IN_WORDS, judge_sentence
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
-from harness.timing.figures import IN_FULL, MOST_OWED_MS, MOST_OWED_SHARE, NO_REPLY_TEXT
+from harness.timing.figures import IN_FULL, NO_REPLY_TEXT
+from harness.timing.left_out import MOST_OWED_MS, MOST_OWED_SHARE
 from harness.wording import command, counted, milliseconds
 
 Level = Literal["bad", "warn", "note"]

@@ -2,7 +2,7 @@
 
 A judge who is shown nothing has nothing to judge, and a pair that is left out would reward an agent that says nothing where it
 would have lost. So a rule decides: the side that was silent loses by the most that a verdict can say, and two silent sides tie.
-The row is in the name of a rule and of the judge that would have been asked, so that boards of different judges stay comparable.
+The row names a rule and the judge that would have been asked, so that boards of different judges stay comparable.
 Which sessions count as lost through their agent is in `harness.store.selection`.
 """
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
+from harness.timing.left_out import Contention, owes_too_much
+
 StageName = Literal[
     "endpointing", "asr", "turn_score", "turn_decision", "llm", "first_clause", "tts", "transport", "network", "unexplained"
 ]
@@ -27,13 +29,6 @@ NO_REPLY_MS = 15_000.0
 NO_REPLY_TEXT = f"{NO_REPLY_MS / 1000:.0f} s"
 OVER_LIMIT_TEXT = f"> {NO_REPLY_TEXT}"
 """Text that is printed for a percentile that falls on a turn without reply."""
-MOST_OWED_SHARE: Final = 0.05
-MOST_OWED_MS: Final = 25.0
-"""A figure is used, with others' possible part beside it, while that part is at most the larger of these; beyond, the
-figure is dropped. 5 % is what `benchmarks/contention.py` could not distinguish from nothing (below it, the median TTFA was
-within 3 %, docs/performance.md). 25 ms is the counters' own grain: each core's idle time is shown in steps of 10 ms."""
-ROUND_A_TURN_MS: Final = 1_200.0
-"""An older run counted from 1 s before the spoken end, between two samples a tenth of a second apart at either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,32 +154,6 @@ class Greeting:
 
 
 @dataclass(frozen=True, slots=True)
-class Contention:
-    """The part of one turn that others on the agent's machine could have caused. Derivation: `harness.timing.contention`."""
-
-    others_cores: float
-    """Number of the processors that the agent may use which others used, on average."""
-    waited_cores: float | None
-    """Number of the agent's threads that were ready without a processor, on average, for any reason; None: not counted."""
-    stolen_cores: float
-    """Number of these processors that a hypervisor had taken, on average."""
-    throttled: int | None = None
-    """Number of times that cores were slowed down for heat; None where the machine does not state it."""
-    slowest_mhz: float | None = None
-    at_most_ms: Mapping[str, float] = field(default_factory=dict)
-    """Figure → the most of it that others could have caused. Empty in an older run, for which `owed_ms` derives a bound."""
-    others_ms: float = 0.0
-    """The three parts of what others could have caused of the first sound (or the silence): other programs, …"""
-    stolen_ms: float = 0.0
-    quota_ms: float | None = None
-    """… the host, and the quota of the agent's control group; None where no quota was read."""
-    cpus: int | None = None
-    """Number of processors that the agent may use, over which this is counted; None: the whole machine (an older run)."""
-    stalled_share: float | None = None
-    """Share of the time in which some process of the agent's control group, or of the machine, waited; None where not known."""
-
-
-@dataclass(frozen=True, slots=True)
 class LineQuality:
     """The line between caller and agent in one session, where it carries a media clock. Definitions: docs/measurement.md."""
 
@@ -286,18 +255,14 @@ class TurnTiming:
 
         An older run stored only averages over the turn, which bound all its figures alike.
         """
-        lost = self.contention
-        if lost is None or lost.at_most_ms:
-            return lost.at_most_ms.get(figure) if lost is not None else None
-        by_others = min(lost.others_cores, lost.waited_cores if lost.waited_cores is not None else lost.others_cores)
-        return (by_others + lost.stolen_cores) * (ROUND_A_TURN_MS + max(0.0, self.first_figure[1]))
+        return None if self.contention is None else self.contention.owed_ms(figure, self.first_figure[1])
 
     def owes_too_much(self, figure: str) -> bool:
         """True if a figure is dropped: others could have caused over 5 % of it, and over 25 ms."""
         first, waited_ms = self.first_figure
         value_ms = waited_ms if figure == first else getattr(self, f"{figure}_ms")
         owed_ms = self.owed_ms(figure)
-        return owed_ms is not None and value_ms is not None and owed_ms > max(MOST_OWED_SHARE * abs(value_ms), MOST_OWED_MS)
+        return owed_ms is not None and value_ms is not None and owes_too_much(owed_ms, value_ms)
 
     @property
     def contended(self) -> bool:
@@ -309,13 +274,7 @@ class TurnTiming:
         """Reason why the turn gives no figure; None where it gives one."""
         if self.discarded is not None or self.contention is None or not self.contended:
             return self.discarded
-        owed_ms, lost = self.owed_ms(self.first_figure[0]) or 0.0, self.contention
-        if not lost.at_most_ms:
-            counted = "counted over the whole machine, quotas not measured"
-        else:
-            quota = f", quota {lost.quota_ms:,.0f} ms" if lost.quota_ms else ""
-            counted = f"other programs {lost.others_ms:,.0f} ms, the host {lost.stolen_ms:,.0f} ms{quota}"
-        return f"contended: at most {owed_ms:,.0f} ms of it others' ({counted})"
+        return self.contention.words(self.owed_ms(self.first_figure[0]) or 0.0)
 
 
 def crosses_clocks_unsurely(turn: TurnTiming) -> bool:

@@ -16,7 +16,8 @@ MUTATED = (
     "harness/timing/*.py",
     "audio/onset.py",
     "harness/store/selection.py",
-    *(f"harness/ranking/{name}.py" for name in ("gate", "bounds", "joint")),
+    "harness/gate/decide.py",
+    *(f"harness/ranking/{name}.py" for name in ("bounds", "joint")),
 )
 TESTS = (
     *(f"tests/harness/{room}" for room in ("timing", "ranking", "store", "recording", "figures", "gate", "measuring")),

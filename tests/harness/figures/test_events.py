@@ -10,7 +10,8 @@ from harness.figures.events import EventRow, events_of
 from harness.figures.events_words import HEAD, event_notes, event_rows
 from harness.ranking.exact import exact_interval
 from harness.store.events import CallerEvent, EventSettings
-from harness.timing.figures import Contention, EventTaken, TurnTiming
+from harness.timing.figures import EventTaken, TurnTiming
+from harness.timing.left_out import Contention
 
 WENT_ON = EventTaken("events-1", "cough", 1_200, "went_on", lost_words=0)
 STOPPED = EventTaken("events-1", "cough", 1_200, "stopped", 300, cleared=True, lost_words=9)

@@ -20,7 +20,8 @@ from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import reply_of
 from harness.store.session import SessionKey
-from harness.timing.figures import Contention, TurnTiming
+from harness.timing.figures import TurnTiming
+from harness.timing.left_out import Contention
 
 FIGURES = ("ttfa", "ttft")
 QUIET = Contention(others_cores=0.05, waited_cores=0.1, stolen_cores=0.0, at_most_ms=dict.fromkeys(FIGURES, 2.0))

@@ -23,7 +23,8 @@ from harness.store.selection import (
     reply_of,
 )
 from harness.store.session import SessionKey
-from harness.timing.figures import Contention, TurnTiming
+from harness.timing.figures import TurnTiming
+from harness.timing.left_out import Contention
 from harness.verdicts.judge import competitors
 
 CONDITIONS = ("telephone", "clean")

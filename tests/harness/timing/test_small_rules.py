@@ -11,7 +11,8 @@ from harness.timing.echo import without_echo
 from harness.timing.endpointing import decision_for_the_end
 from harness.timing.event_words import with_event_words
 from harness.timing.falling_silent import silent_from
-from harness.timing.figures import NO_REPLY_MS, Contention, EventTaken, TurnTiming
+from harness.timing.figures import NO_REPLY_MS, EventTaken, TurnTiming
+from harness.timing.left_out import Contention
 from harness.timing.overlap import Floor, judge_floor
 from harness.timing.words import with_words
 
