@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 
 from harness.agents import supervise
 from harness.agents.loopback import is_loopback
-from harness.agents.printable import printable
+from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
 
@@ -118,7 +118,7 @@ class AgentProcess:
 
     def last_log_lines(self, count: int = 10) -> tuple[str, ...]:
         """The last lines that the agent wrote, safe to print."""
-        return _last_lines(self._log_path, 0, count)
+        return last_lines(self._log_path, 0, count)
 
     def log_end(self) -> int:
         """How much the agent has written, for `log_lines_since`."""
@@ -129,7 +129,7 @@ class AgentProcess:
     def log_lines_since(self, end: int, count: int = 10) -> tuple[str, ...]:
         """The last lines of those that the agent wrote after `log_end` was `end`, safe to print."""
         # A log that has passed its limit starts anew, and all of it is later than what is gone.
-        return _last_lines(self._log_path, end if end <= self.log_end() else 0, count)
+        return last_lines(self._log_path, end if end <= self.log_end() else 0, count)
 
     def failure(self) -> AgentFailed | None:
         """What to raise when the agent has died by itself; None while it lives and after `stop`."""
@@ -236,7 +236,7 @@ class AgentProcess:
         written = self._log_path.stat().st_size
         self._spawn(launch)
         deadline = time.monotonic() + launch.settings.ready_timeout_s
-        log = _NewLines(self._log_path, written)
+        log = NewLines(self._log_path, written)
         while True:
             if not self.alive:
                 raise self._failed(f"could not start ({self._how_it_ended()})", "start_failed")
@@ -285,7 +285,7 @@ class AgentProcess:
             self._supervisor.stdin.write(orders.to_json().encode() + b"\n")
             self._supervisor.stdin.flush()
 
-    async def _ready_url(self, launch: _Launch, log: "_NewLines") -> str | None:
+    async def _ready_url(self, launch: _Launch, log: NewLines) -> str | None:
         """The agent's address if it is ready now."""
         settings = launch.settings
         if settings.ready_url is not None:
@@ -320,35 +320,6 @@ class AgentProcess:
         lines = self.last_log_lines()
         where = f"; its log is {self._log_path}" if self._supervisor is not None else ""
         return AgentFailed(f'agent "{self._profile.name}" {what}{where}', kind, lines)
-
-
-def _last_lines(log_path: Path, start: int, count: int) -> tuple[str, ...]:
-    """The last lines of a log after a place in it."""
-    try:
-        with log_path.open("rb") as log:
-            log.seek(max(start, log.seek(0, os.SEEK_END) - 65_536))
-            tail = log.read().decode("utf-8", "replace")
-    except OSError:
-        return ()
-    lines = [line.rstrip() for line in tail.splitlines() if line.strip()]
-    return tuple(printable(line)[:400] for line in lines[-count:])
-
-
-class _NewLines:
-    """The whole lines that are appended to a file, as they come."""
-
-    def __init__(self, path: Path, offset: int) -> None:
-        self._path = path
-        self._offset = offset
-        self._rest = b""
-
-    def read(self) -> list[str]:
-        with self._path.open("rb") as log:
-            log.seek(self._offset)
-            piece = log.read()
-        self._offset += len(piece)
-        *lines, self._rest = (self._rest + piece).split(b"\n")
-        return [line.decode("utf-8", "replace") for line in lines]
 
 
 def _clean_environment() -> dict[str, str]:

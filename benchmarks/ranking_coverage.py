@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences
 from harness.ranking.exact import quantile_interval, share_interval
@@ -101,7 +101,7 @@ def truth(fixed: dict[str, Floats], design: str) -> dict[str, Floats]:
     return {
         "agreement": agree[:1] / agree[1],
         "strength": bradley_terry.fit(wins).theta,
-        "ordinal": ordinal.fit(ordinal.design(votes)).theta,
+        "ordinal": ordinal.fit(ordinal_design.design(votes)).theta,
     }
 
 
@@ -171,7 +171,7 @@ def hits_of(votes: Votes, want: dict[str, Floats], rng: np.random.Generator, see
     row = clustered(plain.bread, bradley_terry.scores_by_context(plain.theta, row_wins), None, size, "none")
     found["strength: row sandwich"] = covers(plain.theta, 1.96 * np.sqrt(np.diag(row.matrix)), want["strength"])
 
-    fitted = ordinal.fit(ordinal.design(votes))
+    fitted = ordinal.fit(ordinal_design.design(votes))
     all_of(
         "ordinal",
         fitted.theta,

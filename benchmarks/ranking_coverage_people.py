@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.ranking import ordinal
+from harness.ranking import ordinal, ordinal_design
 from harness.ranking.fits import fit_votes
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Votes
@@ -63,7 +63,7 @@ def truth() -> Floats:
     names = ("first", "second", "level", "judge", "source", "shown", "length")
     joined: dict[str, Any] = {name: np.concatenate([getattr(board, name) for board in boards]) for name in names}
     folded = np.zeros(joined["level"].size, dtype=np.int64)
-    return ordinal.fit(ordinal.design(replace(boards[0], **joined, context=folded, contexts=("all",)))).theta
+    return ordinal.fit(ordinal_design.design(replace(boards[0], **joined, context=folded, contexts=("all",)))).theta
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.ranking import ordinal, ordinal_bootstrap
+from harness.ranking import ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.bootstrap import draw_contexts
 from harness.ranking.verdicts import gather
 from harness.store import judgment_files
@@ -124,7 +124,7 @@ def main() -> None:
         path = Path(folder) / "skewed.jsonl"
         skewed(path)
         votes = gather(judgment_files.read(path))
-        fitted = ordinal.fit(ordinal.design(votes))
+        fitted = ordinal.fit(ordinal_design.design(votes))
         often = draw_contexts(len(votes.contexts), DRAWS, np.random.default_rng(1))
         began = time.process_time()
         ordinal_bootstrap.refit(fitted, votes, often)

@@ -18,7 +18,7 @@ import arenakit
 import evalica
 import numpy as np
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.bootstrap import draw_contexts, refit
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.ranking.verdicts import Votes
@@ -77,7 +77,7 @@ def main() -> None:
     wins = bradley_terry.wins_by_context(board)
     total = wins.sum(axis=0)
     fitted = bradley_terry.fit(total)
-    laid_out = ordinal.design(board)
+    laid_out = ordinal_design.design(board)
     found = ordinal.fit(laid_out)
     often = draw_contexts(CONTEXTS, DRAWS, rng)
 

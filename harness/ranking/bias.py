@@ -17,7 +17,7 @@ from harness.ranking import connectivity as reach
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.board import Interval
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, clustered
-from harness.ranking.ordinal import Penalty
+from harness.ranking.ordinal_design import Penalty
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import Texts, Votes, gather
 from harness.store.judgment import Judgment

@@ -11,11 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.bootstrap import refit
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
 from harness.ranking.model import Method
-from harness.ranking.ordinal import OrdinalFit, Penalty
+from harness.ranking.ordinal import OrdinalFit
+from harness.ranking.ordinal_design import Penalty
 from harness.ranking.scale import Bools, Floats, Ints
 from harness.ranking.verdicts import Votes
 
@@ -75,7 +76,7 @@ def fit_votes(votes: Votes, method: Method = "ordinal") -> Fitted:
 
 def rao_kupper(votes: Votes, penalty: Penalty | None = None) -> OrdinalFit:
     """Rao and Kupper's fit (1967): a difference below a threshold is seen as a tie. It is the ordinal model of three levels."""
-    return ordinal.fit(ordinal.design(_signs(votes), penalty or Penalty(), position=False, length=False))
+    return ordinal.fit(ordinal_design.design(_signs(votes), penalty or Penalty(), position=False, length=False))
 
 
 def _signs(votes: Votes) -> Votes:
@@ -96,7 +97,7 @@ def refits(votes: Votes, method: Method, often: Floats, fitted: Fitted | None = 
     """
     if method == "ordinal":
         known = fitted.whole if fitted is not None else None
-        return ordinal_bootstrap.refit(known or ordinal.fit(ordinal.design(votes)), votes, often)
+        return ordinal_bootstrap.refit(known or ordinal.fit(ordinal_design.design(votes)), votes, often)
     if method == "rao-kupper":
         return ordinal_bootstrap.refit(rao_kupper(votes), _signs(votes), often)
     wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")
@@ -111,7 +112,7 @@ def _relabelled(votes: Votes, label: Ints) -> Votes:
 
 def _fit(votes: Votes, method: Method) -> _Fit:
     if method == "ordinal":
-        fit = ordinal.fit(ordinal.design(votes))
+        fit = ordinal.fit(ordinal_design.design(votes))
         return _ordinal(fit, fit.terms, fit)
     if method in ("strength", "plain"):
         wins = bradley_terry.wins_by_context(votes, weighted=method == "strength")

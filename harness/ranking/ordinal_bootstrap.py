@@ -18,7 +18,8 @@ import numpy as np
 from harness.ranking import ordinal
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded
-from harness.ranking.ordinal import Design, OrdinalFit, pin
+from harness.ranking.ordinal import OrdinalFit, pin
+from harness.ranking.ordinal_design import Design
 from harness.ranking.scale import Floats, Ints
 from harness.ranking.verdicts import Votes
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap
+from harness.ranking import bradley_terry, ordinal, ordinal_bootstrap, ordinal_design
 from harness.ranking.bootstrap import draw_contexts, percentile_interval, refit
 from harness.ranking.connectivity import PRIOR_PRECISION, are_bounded, is_bounded
 from harness.ranking.fits import fit_votes
@@ -26,7 +26,7 @@ def test_refits_are_within_a_tenth_of_an_elo_of_full_convergence(simulate: Simul
     exact = np.array([bradley_terry.fit(np.tensordot(draw, wins, axes=1)).theta for draw in often])
     assert ELO_PER_LOGIT * np.abs(found - exact).max() < WITHIN_ELO
 
-    fitted = ordinal.fit(ordinal.design(votes))
+    fitted = ordinal.fit(ordinal_design.design(votes))
     found = ordinal_bootstrap.refit(fitted, votes, often)
     exact = np.array([_alone(fitted, votes, draw) for draw in often])
     assert ELO_PER_LOGIT * np.abs(found - exact).max() < WITHIN_ELO
@@ -82,7 +82,7 @@ def test_expanded_percentiles_widen_few_contexts_and_vanish_with_many() -> None:
 
 def test_bootstrap_and_sandwich_agree_on_many_contexts(simulate: Simulate) -> None:
     votes = gather(simulate(200, 3, 2, seed=5))
-    fitted = ordinal.fit(ordinal.design(votes))
+    fitted = ordinal.fit(ordinal_design.design(votes))
     drawn = ordinal_bootstrap.refit(fitted, votes, draw_contexts(200, 1500, np.random.default_rng(6)))
     errors = np.sqrt(np.diag(fit_votes(votes).covariance.matrix))
     assert drawn.std(axis=0) == pytest.approx(errors, rel=0.08)
@@ -135,7 +135,7 @@ def _skewed(seed: int = 0, *, systems: int = 26, contexts: int = 89, rows: int =
 
 def test_a_skewed_board_is_refitted_without_one_full_fit_and_each_draw_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = _skewed()
-    fitted = ordinal.fit(ordinal.design(votes))
+    fitted = ordinal.fit(ordinal_design.design(votes))
     often = draw_contexts(len(votes.contexts), 200, np.random.default_rng(1))
 
     def alone(*_: object, **__: object) -> None:

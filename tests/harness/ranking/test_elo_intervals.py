@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from harness.ranking import bradley_terry, ordinal
+from harness.ranking import bradley_terry, ordinal, ordinal_design
 from harness.ranking.elo_intervals import Covariance, clustered, max_t, of_differences, two_way
 from harness.ranking.fits import fit_votes
-from harness.ranking.ordinal import EXACT
+from harness.ranking.ordinal_design import EXACT
 from harness.ranking.verdicts import gather
 from harness.store.judgment import Judgment
 from tests.harness.conftest import Simulate
@@ -26,7 +26,7 @@ def test_cr3_is_the_jackknife_over_contexts(simulate: Simulate) -> None:
 
 def test_scores_of_the_ordinal_fit_are_slopes_and_sum_to_the_penalty(simulate: Simulate) -> None:
     votes = gather(simulate(15, 3, 2, seed=2, ties=0.3, position=0.3))
-    fitted = ordinal.fit(ordinal.design(votes, EXACT))
+    fitted = ordinal.fit(ordinal_design.design(votes, EXACT))
     scores, breads = ordinal.scores_by_context(fitted), ordinal.breads_by_context(fitted)
     assert np.abs(scores.sum(axis=0)).max() < 1e-6
     assert breads.sum(axis=0) == pytest.approx(fitted.bread, abs=1e-9)

@@ -14,11 +14,11 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from statsmodels.stats.multitest import multipletests
 
-from harness.ranking import bradley_terry, ordinal
+from harness.ranking import bradley_terry, ordinal, ordinal_design
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.elo_intervals import clustered
 from harness.ranking.fits import rao_kupper
-from harness.ranking.ordinal import EXACT
+from harness.ranking.ordinal_design import EXACT
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.verdicts import Votes, gather
 from harness.store.judgment import Judgment
@@ -76,7 +76,7 @@ def test_rao_kupper_is_arenakits(rows: list[Judgment], votes: Votes) -> None:
 def test_ordinal_fit_is_statsmodels_on_mirrored_rows(simulate: Simulate) -> None:
     rows = simulate(25, 3, 2, seed=5, position=0.5, ties=0.3, spread=0.7)
     votes = gather(rows)
-    d = ordinal.design(votes, EXACT)
+    d = ordinal_design.design(votes, EXACT)
     fitted = ordinal.fit(d)
     # Each row once as it is and once with its sides exchanged makes the free cuts of statsmodels symmetric.
     x = np.zeros((len(votes), 4))
