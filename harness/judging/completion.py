@@ -30,7 +30,7 @@ class Completion:
     turns: tuple[Turn, ...] | None = None
     """The conversation that it answers, if that differs from the context's (replay); None: the context's."""
     lost: str = ""
-    """Why there is no reply that could compete (nothing heard, the agent crashed): it loses to any reply without a call."""
+    """Reason of a missing reply (nothing heard, the agent crashed): it loses to any reply without a call."""
 
 
 def normalised(text: str) -> str:

@@ -1,9 +1,9 @@
 """The cost of silence: a comparison that nobody judges, because one side or both gave no reply.
 
-A judge who is shown nothing has nothing to judge, and a pair that is left out would reward an agent that says nothing where it
-would have lost. So a rule decides: the side that was silent loses by the most that a verdict can say, and two silent sides tie.
-The row names a rule and the judge that would have been asked, so that boards of different judges stay comparable.
-Which sessions count as lost through their agent is in `harness.store.selection`.
+A judge without a reply has nothing to judge, and leaving the pair out would reward an agent that says nothing where it would
+have lost. So a rule decides: the silent side loses with the greatest strength of a verdict, and two silent sides tie. The row
+has the name of the rule and of the judge that would have been asked, so that boards of different judges stay comparable.
+`harness.store.selection` decides which sessions are lost through their agent.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from harness.store.judgment import Judgment, Presentation, no_reply_rule
 def decided_by_silence(
     comparison: Comparison, replies: Mapping[str, Completion], judge: str, subset: str, presentation: Presentation
 ) -> Judgment:
-    """The row of a comparison of which one side or both gave no reply. `replies`: system → its reply."""
+    """The row of a comparison in which one side or both gave no reply. `replies`: system → its reply."""
     a, b = replies[comparison.system_a], replies[comparison.system_b]
     return Judgment(
         context=comparison.context_id,

@@ -2,7 +2,7 @@
 
 A vote is the same row as a judge's verdict, so that later steps need no distinction, and it counts the same whatever its
 source: votes from a file and from a listening test become rows here. The file contains every vote; the raters that are left out
-(`exclusion`) are computed, and this is reversible: calling again with `keep_excluded` gives all rows back.
+(`rater_exclusion`) are computed, and this is reversible: calling again with `keep_excluded` gives all rows back.
 """
 
 import csv

@@ -1,10 +1,10 @@
 """Means and shares of clustered values, with an interval that resamples whole clusters.
 
-Verdicts on one conversation share it, pairs of one conversation share its turns, votes of one rater share an ear: to draw them
-one by one would promise a certainty that is not there. So whole clusters (bunches) are drawn, and the percentiles are widened
-where they are few (`bootstrap`). Under eight clusters there is no interval: their spread is itself a guess. A share of none or
-of all has no spread to draw from, and every resample would call it certain; Wilson's interval on the number of clusters does
-not.
+Verdicts on one conversation share it, pairs of one conversation share its turns, votes of one rater share that person: to draw
+them one by one would promise a certainty that is not there. So whole clusters (bunches) are drawn, and the percentiles are
+widened where they are few (`bootstrap`). Under eight clusters there is no interval: their spread is itself a guess. A share of
+none or of all has no spread to draw from, and every resample would call it certain; Wilson's interval on the number of clusters
+does not.
 """
 
 from collections.abc import Iterable
