@@ -1,4 +1,4 @@
-"""What is tested: profiles, connections (one file a wire format), the agents' processes, and the cascade that ships.
+"""The agents under test: profiles, connections (one file per wire format), processes, and the shipped cascade.
 
-May import `audio` only. An agent runs in a process of its own; nothing here runs inside the caller except connections.
+May import `audio` only. An agent runs in its own process; nothing here runs inside the caller except connections.
 """

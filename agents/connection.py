@@ -1,4 +1,4 @@
-"""The few verbs by which the caller talks to any agent, whatever its wire.
+"""The interface between the caller and any agent, for all wire formats.
 
 The design follows one-method transports of HTTP libraries: a connection is small enough that an in-process scripted one
 is first-class, so every test of the run can go without a network, and a new wire format is one new file.
@@ -29,12 +29,12 @@ FailureKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class MediaStamp:
-    """Where a packet of sound belongs on its sender's own clock, for lines that carry one (RTP)."""
+    """The position of a sound packet on its sender's own clock, for protocols with one (RTP)."""
 
     at_ns: int
-    """Of its first sample, since the first packet of the line."""
+    """Time of its first sample since the first packet of the connection."""
     lost_before: int = 0
-    """Packets that should have come between the one before and this one, and did not."""
+    """Number of missing packets between the one before and this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class AudioChunk:
     pcm: bytes
     rate_hz: int
     media: MediaStamp | None = None
-    """None for lines without a media clock, where only the arrival is known."""
+    """None for protocols without a media clock, where only the arrival is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """What the far end says of the line (RTCP receiver reports): the way there and back, and the caller's own packets."""
+    """The far end's report on the connection (RTCP): round-trip time, and losses of the caller's packets."""
 
     arrival_ns: int
     round_trip_ms: float | None = None
@@ -65,10 +65,10 @@ NO_TIME_NS: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something the agent says happened, stamped by the agent where it happened.
+    """An event that the agent reports, stamped by the agent where it happened.
 
     `at_ns` is the agent's own monotonic clock (the caller's too, when both are on one machine); `name` is one of the
-    names in `harness.agents.marks`, or any other string, kept as it came.
+    names in `harness.agents.marks`, or any other string, stored unchanged.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """Text the agent reports: what it understood (`user`) or what it says (`assistant`)."""
+    """Text that the agent reports: the words that it understood (`user`) or speaks (`assistant`)."""
 
     arrival_ns: int
     role: Literal["user", "assistant"]
@@ -89,14 +89,14 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """The agent asked for everything not yet played to be dropped."""
+    """The agent's request to drop all audio that is not yet played."""
 
     arrival_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The connection ended. `error` is None for an orderly close, else one line that says what happened.
+    """The end of the connection. `error` is None for an orderly close, otherwise one line with the cause.
 
     `kind` names the failure, so that runs can be counted by it; None together with `error`.
     """
@@ -111,12 +111,12 @@ Event = AudioChunk | LineReport | Mark | Transcript | Cleared | Closed
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a connection can do. `accepts_history`: a conversation so far can be given before audio starts."""
+    """The capabilities of a connection. `accepts_history`: a conversation so far can be given before audio starts."""
 
     accepts_history: bool
     input_rate_hz: int
     output_rate_hz: int | None
-    """None when each message says its own rate."""
+    """None if each message has its own rate."""
 
 
 class ConnectionFailed(Exception):
@@ -159,7 +159,7 @@ class Connection(Protocol):
         """Queue one 20 ms frame of caller audio (PCM16LE mono at `input_rate_hz`). Never blocks."""
 
     def events(self) -> AsyncIterator[Event]:
-        """Everything that arrives, in order, ending with exactly one `Closed`."""
+        """All events in the order of arrival, ending with exactly one `Closed`."""
 
     async def close(self) -> None:
         """End the session. Safe to call twice."""

@@ -1,4 +1,4 @@
-"""What HEART tells the models that it asks in writing: its content (section 9.4), in this project's own words.
+"""HEART's instructions to text models: their content (section 9.4), in this project's own words.
 
 The paper names three things and no more: be a supportive listener, answer in one to three sentences, acknowledge feelings. It
 gives no length in words and no rules of safety, so a figure that is to stand beside the paper's is made with this and not with

@@ -1,4 +1,4 @@
-"""A llama.cpp server that lives and dies with the agent that started it.
+"""A llama.cpp server that ends together with the agent that started it.
 
 A server in a process of its own, not a model in the agent's: the agent's event loop then never waits on the model's
 threads, any OpenAI-compatible endpoint can stand in its place, and the wire between them is the one that users' own
@@ -24,7 +24,7 @@ _NO_SPINNING = 0
 """llama.cpp's threads wait for one another by spinning (50 of 100 by default), which starves whatever shares the cores. On two
 cores, two threads: 14 ms a token either way while nothing else runs; beside one busy program 41 ms against 53."""
 _LOAD_TIMEOUT_S = 120.0
-"""Long enough for a model of some gigabytes from a slow disk."""
+"""Timeout for loading, long enough for a model of some gigabytes from a slow disk."""
 
 
 class ServerFailed(Exception):
@@ -33,7 +33,7 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """What a llama.cpp server is started with. `context_tokens` is shared by `slots` concurrent conversations."""
+    """The options of a llama.cpp server. `slots` concurrent conversations share `context_tokens`."""
 
     model: str
     threads: int = 2
@@ -118,7 +118,7 @@ class LlmServer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the model's threads meanwhile, and let them go on whatever happens. Callers may overlap.
+        """Pause the model's threads during the block, and always resume them. Callers may overlap.
 
         Decoding beside a synthesis makes both slow on few cores (a three-word piece takes 47 ms alone and 117–171 ms
         beside a decoding model), and nothing that is decoded before the first audio can be heard sooner for it.
@@ -145,7 +145,7 @@ class LlmServer:
 
 
 def _package_of(error: str) -> str:
-    """How the OpenMP runtime is installed, where it is what is missing: small images of Debian come without it."""
+    """The advice to install the OpenMP runtime if it is missing, as in small images of Debian; otherwise empty."""
     return "; install it (Debian: apt-get install libgomp1)" if "libgomp" in error else ""
 
 

@@ -1,4 +1,4 @@
-"""Whether an address is this machine's own: what proxies cannot reach, and what can be probed before a run.
+"""The check for loopback addresses, which proxies cannot reach and which can be probed before a run.
 
 Machines behind a company's proxy name it in the environment, and HTTP libraries obey, even for `localhost`.
 """

@@ -1,4 +1,4 @@
-"""The names of the marks a cascade stamps, in the order of a plain turn.
+"""The names of the marks that a cascade stamps, in the order of a plain turn.
 
 Each is stamped where the thing happens (in the thread that does it), with `time.monotonic_ns()`. `detail` may carry
 `request` (which speculation or LLM request it belongs to), so that the waterfall follows the request whose audio was

@@ -6,7 +6,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A past turn handed to an agent as history.
+    """A past turn in an agent's history.
 
     `role` follows the chat convention of language-model endpoints: the seeker is `user`, the supporter `assistant`.
     """

@@ -1,10 +1,10 @@
-"""Which family of models a name belongs to: judges do not judge their own."""
+"""The family of a model by its name, because judges do not judge their own family."""
 
 import re
 
 
 def family_of(model: str) -> str | None:
-    """The family that a model's name says, in small letters: `Qwen/Qwen3-8B` → `qwen`, `smollm2-135m` → `smollm2`."""
+    """The family in a model's name, in lower case: `Qwen/Qwen3-8B` → `qwen`, `smollm2-135m` → `smollm2`."""
     name = model.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if re.match(r"^o[1-9](\W|$)|^chatgpt", name):
         return "gpt"
@@ -18,5 +18,5 @@ completions), whatever the value."""
 
 
 def refuses_sampling(model: str) -> bool:
-    """Whether a model is known to refuse to be told how to sample."""
+    """True if a model is known to refuse sampling settings."""
     return _THINKS.match(model.lower().rpartition("/")[2]) is not None

@@ -1,6 +1,6 @@
-"""A commented profile for each kind of agent: what a user starts from, written so that it loads as it stands.
+"""A commented profile for each kind of agent as a starting point, which loads without changes.
 
-Every setting that most users need is there, at most ten of them; what few need stands in docs/agents.md. The text is made
+It has the settings that most users need, at most ten; docs/agents.md has the others. The text is made
 and not kept as files, because an agent that already runs (`url`) and one that the harness starts (`command`) need other lines.
 """
 
@@ -87,7 +87,7 @@ def kinds_to_write() -> tuple[str, ...]:
 
 
 def commented_profile(kind: str, url: str | None = None, command: Sequence[str] = ()) -> str:
-    """The text of a profile. `url`: where the agent already runs; else `command` starts it (a stand-in, if none is given)."""
+    """The text of a profile. `url`: address of a running agent; otherwise `command` starts it (default: an example)."""
     lines = [*_ABOUT[kind], f'kind = "{kind}"']
     if kind == "text":
         lines.append(f"base_url = {json.dumps(url or 'https://api.example.org/v1')}")

@@ -1,5 +1,5 @@
-"""Text by others, fit for a terminal: an escape sequence in an endpoint's error must not move the cursor, colour a line, ring
-the bell or set a window's title, and half a character of UTF-16 must not stop the line from being written.
+"""Untrusted text made safe for a terminal: an escape sequence in an endpoint's error must not move the cursor, colour a line,
+ring the bell or set a window's title, and half a character of UTF-16 must not prevent output.
 
 The one place that says what may be shown; used wherever words of an agent, an endpoint or another program are printed or kept
 to be printed. The standard library alone, because secrets are masked with it in the supervisor of an agent.
@@ -23,8 +23,8 @@ def printable(text: str, *, one_line: bool = False) -> str:
 
 
 def for_terminal(text: str) -> str:
-    """What this program writes itself, progress and colours included, with a dot for every other control character: the last
-    door, for words that came here unseen."""
+    """This program's own output, progress and colours included, with a dot for every other control character: the last check,
+    for text that was not checked before."""
     if _UNSEEN.search(text) is None:
         return text
     pieces, last = [], 0

@@ -35,12 +35,12 @@ AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 _NOT_INHERITED: Final = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH", "PYTHONEXECUTABLE")
 _POLL_S: Final = 0.02
 _PROBE_S: Final = 0.1
-"""Between two tries of a `ready_url`: each is a connection that the agent has to serve while it loads."""
+"""Interval between tries of a `ready_url`: each is a connection that the agent has to serve while it loads."""
 _OWN_READY_TIMEOUT_S: Final = 180.0
 """Loading a recogniser, a language model and a voice takes seconds on two cores; a cold disk is slower."""
 _KILL_MARGIN_S: Final = 3.0
 IMPATIENT_S: Final = 1.5
-"""What an agent has to end by itself when somebody has pressed Ctrl-C and waits."""
+"""Time for an agent to end after Ctrl-C, when a user waits."""
 
 
 class AgentFailed(Exception):
@@ -54,7 +54,7 @@ class AgentFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Launch:
-    """What is started and how it says that it is ready."""
+    """The command to start, and its sign of readiness."""
 
     settings: ProcessSettings
     cwd: Path
@@ -76,7 +76,7 @@ class AgentProcess:
         log_path: Path,
         environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """`environment`: what a user's own agent is told besides; its profile and the harness's environment come first."""
+        """Make the process. `environment`: more variables for a user's agent; its profile and our environment come first."""
         self._profile = profile
         self._environment = environment
         self._weights = dict(weights)
@@ -91,7 +91,7 @@ class AgentProcess:
 
     @property
     def url(self) -> str:
-        """Where the agent answers; known once it has started."""
+        """The agent's address; known once it has started."""
         if self._url is None:
             raise RuntimeError(f'agent "{self._profile.name}" has not started')
         return self._url
@@ -113,7 +113,7 @@ class AgentProcess:
 
     @property
     def log_path(self) -> Path:
-        """What the agent writes to its standard output and error."""
+        """The file with the agent's standard output and error."""
         return self._log_path
 
     def last_log_lines(self, count: int = 10) -> tuple[str, ...]:
@@ -121,18 +121,18 @@ class AgentProcess:
         return last_lines(self._log_path, 0, count)
 
     def log_end(self) -> int:
-        """How much the agent has written, for `log_lines_since`."""
+        """The current size of the log, for `log_lines_since`."""
         with contextlib.suppress(OSError):
             return self._log_path.stat().st_size
         return 0
 
     def log_lines_since(self, end: int, count: int = 10) -> tuple[str, ...]:
-        """The last lines of those that the agent wrote after `log_end` was `end`, safe to print."""
-        # A log that has passed its limit starts anew, and all of it is later than what is gone.
+        """The last lines that the agent wrote after `log_end` was `end`, safe to print."""
+        # A log over its limit is restarted, and everything in it is newer.
         return last_lines(self._log_path, end if end <= self.log_end() else 0, count)
 
     def failure(self) -> AgentFailed | None:
-        """What to raise when the agent has died by itself; None while it lives and after `stop`."""
+        """The error if the agent has died by itself; None while it lives and after `stop`."""
         if self.alive or self._stopped or self._supervisor is None:
             return None
         return self._failed(f"died ({self._how_it_ended()})", "died")
@@ -157,7 +157,7 @@ class AgentProcess:
     async def stop(self, *, at_once: bool = False) -> None:
         """End the agent and everything that it started: SIGTERM, then SIGKILL. Safe to call twice.
 
-        `at_once`: somebody waits for the end, so SIGKILL follows after `IMPATIENT_S` at the latest.
+        `at_once`: a user waits for the end, so SIGKILL follows after `IMPATIENT_S` at the latest.
         """
         self._stopped = True
         supervisor, launch = self._supervisor, self._launch
@@ -249,7 +249,7 @@ class AgentProcess:
             await asyncio.sleep(_PROBE_S if launch.settings.ready_url else _POLL_S)
 
     async def _refuse_a_taken_address(self, launch: _Launch) -> None:
-        """Whatever already listens there would be measured in the agent's name."""
+        """Refuse an address in use: the program there would be measured in place of the agent."""
         for url in (launch.url, launch.settings.ready_url):
             if url is not None and is_loopback(url) and await _serves(url):
                 what = f"cannot start: something else already listens at {url}; stop it, or use {{port}} for a free port"
@@ -286,7 +286,7 @@ class AgentProcess:
             self._supervisor.stdin.flush()
 
     async def _ready_url(self, launch: _Launch, log: NewLines) -> str | None:
-        """The agent's address if it is ready now."""
+        """The agent's address if it is ready; otherwise None."""
         settings = launch.settings
         if settings.ready_url is not None:
             return launch.url if await _answers(settings.ready_url) else None
@@ -323,7 +323,7 @@ class AgentProcess:
 
 
 def _clean_environment() -> dict[str, str]:
-    """The harness's environment without what would steer the agent's interpreter.
+    """The harness's environment without variables that would affect the agent's interpreter.
 
     A Python agent writes into a file, where its output would be held back in blocks; unbuffered, its words are there when
     they matter.
@@ -354,7 +354,7 @@ def _free_port() -> int:
 
 
 async def _answers(url: str) -> bool:
-    """Whether something serves at an address: HTTP with a 2xx, anything else by accepting a connection."""
+    """True if an address is served: HTTP with a 2xx, others by accepting a connection."""
     parts = urlsplit(url)
     if parts.scheme in ("http", "https"):
         import httpx
@@ -368,7 +368,7 @@ async def _answers(url: str) -> bool:
 
 
 async def _serves(url: str) -> bool:
-    """Whether something accepts connections at the host and port of an address."""
+    """True if the host and port of an address accept connections."""
     parts = urlsplit(url)
     port = parts.port or (443 if parts.scheme in ("https", "wss") else 80)
     try:

@@ -1,4 +1,4 @@
-"""An agent's profile: everything that decides how it behaves, in one TOML file with a hash.
+"""An agent's profile: all settings of its behaviour in one TOML file with a hash.
 
 A rating belongs to one exact configuration, so a profile is closed (an unknown key is an error, not a silent no-op) and
 hashed, and runs keep what of it is plain. Errors are one line that names file, line and field, because profiles are written
@@ -33,11 +33,11 @@ SHIPPED: Final = Path(__file__).parent / "profiles"
 
 
 class ProfileError(Exception):
-    """A profile that cannot be used; one line that says which file, where in it, and what to do."""
+    """A profile that cannot be used; the message is one line with the file, the place and the remedy."""
 
 
 def shipped_profiles() -> tuple[str, ...]:
-    """Names of the profiles that come with the harness, sorted."""
+    """The names of the shipped profiles, sorted."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 

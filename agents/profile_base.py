@@ -1,4 +1,4 @@
-"""What every profile has, whatever kind of agent it describes: a name, a hash, and how the agent is started and reached.
+"""The common part of all profiles: a name, a hash, and how the agent is started and reached.
 
 The kinds are in `harness.agents.profile_kinds`; `harness.agents.profile` reads them from files.
 """
@@ -36,17 +36,17 @@ ProgramName = Annotated[str, StringConstraints(min_length=1, max_length=100, pat
 
 
 class NotSpokenTo(Exception):
-    """A connection was asked for to an agent that only writes."""
+    """A connection was requested to a text model."""
 
 
 class ProfileSettings(BaseModel):
-    """A table of a profile: closed, so that a misspelt key is an error, and unchanging."""
+    """A table of a profile: closed, so that a misspelt key is an error, and immutable."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ProcessSettings(ProfileSettings):
-    """How the harness starts a user's own agent. `{port}` stands for a free port, `{python}` for this interpreter.
+    """The start of a user's own agent by the harness. `{port}` stands for a free port, `{python}` for this interpreter.
 
     The agent is ready when the first of these that is given holds: `ready_url` answers (HTTP 2xx, or for `ws:` and
     `tcp:` a connection is accepted), `ready_pattern` (a regular expression) is found in a line of its output; with
@@ -54,7 +54,7 @@ class ProcessSettings(ProfileSettings):
     """
 
     command: tuple[str, ...] = ()
-    """Empty only beside `also` alone: of an agent that runs already."""
+    """The command; empty only with `also` alone, for a running agent."""
     also: tuple[Port | ProgramName, ...] = ()
     """What works for the agent and is not started by it (`"ollama"`, or the port that it serves): its work on this machine is
     the agent's own, and not that of others."""
@@ -66,7 +66,7 @@ class ProcessSettings(ProfileSettings):
     ready_pattern: str | None = None
     ready_timeout_s: Seconds = 120.0
     stop_timeout_s: Seconds = 5.0
-    """How long the agent has to end by itself after SIGTERM before it is killed."""
+    """Time for the agent to end after SIGTERM before it is killed."""
     nice: Annotated[int, Field(ge=0, le=19)] = 0
 
     @model_serializer(mode="wrap")
@@ -100,7 +100,7 @@ class ProcessSettings(ProfileSettings):
 
 
 class AgentProfile(ProfileSettings):
-    """What every kind of agent has. `load_profile` makes the subclass that the file's `kind` names."""
+    """The common settings of all kinds of agent. `load_profile` makes the subclass for the file's `kind`."""
 
     name: AgentName
     kind: str
@@ -117,12 +117,12 @@ class AgentProfile(ProfileSettings):
 
     @property
     def source(self) -> Path | None:
-        """The file it came from; None for a profile made in a program."""
+        """The profile's file; None for a profile made in a program."""
         return self._source
 
     @property
     def source_text(self) -> str:
-        """The file as it was written, secrets included: for nobody's eyes."""
+        """The original text of the file, secrets included; it must not be shown."""
         return self._source_text
 
     @property
@@ -135,7 +135,7 @@ class AgentProfile(ProfileSettings):
 
     @property
     def folder(self) -> Path:
-        """What relative paths of the profile are relative to."""
+        """The folder to which paths in the profile are relative."""
         return self._source.parent if self._source else Path.cwd()
 
     @property
@@ -147,22 +147,22 @@ class AgentProfile(ProfileSettings):
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Names that the model store must resolve before the agent can start."""
+        """The names that the model store must resolve before the agent can start."""
         return ()
 
     @property
     def process_settings(self) -> ProcessSettings | None:
-        """How a user's own agent is started; None where the harness knows, or where it already runs elsewhere."""
+        """The start settings of a user's own agent; None for a shipped kind or a running agent."""
         return None
 
     @property
     def running_url(self) -> str | None:
-        """Where it answers, when the profile says so; an agent without `process_settings` runs there already."""
+        """The address in the profile, if any; an agent without `process_settings` already runs there."""
         return None
 
     @property
     def runs_here(self) -> bool:
-        """Whether it computes on this machine: the harness starts it, or it answers at an address of this machine."""
+        """True if it runs on this machine: the harness starts it, or it answers at an address of this machine."""
         return self.process_settings is not None or self.running_url is None or is_this_machine(self.running_url)
 
     @property
@@ -177,25 +177,25 @@ class AgentProfile(ProfileSettings):
 
     @property
     def threads(self) -> Mapping[str, int]:
-        """Threads of each part that computes on the processor; empty where they are not known."""
+        """The threads of each part that computes on the processor; empty if unknown."""
         return {}
 
     @property
     def speaks_first(self) -> bool | None:
-        """Whether it greets who calls, so that the caller lets it finish; None where that has to be found out."""
+        """True if it greets a caller, who then lets it finish; None if that has to be found out."""
         return False
 
     @property
     def accepts_a_history(self) -> bool:
-        """Whether the conversation so far can be given to it; if not, contexts are played in `replay` mode."""
+        """True if it accepts the conversation so far; if not, contexts are played in `replay` mode."""
         return True
 
     def connection(self, url: str) -> ConnectionSpec:
-        """How the caller reaches it, once it runs and is known to answer at `url`."""
+        """The connection for the caller, once the agent runs at `url`."""
         raise NotSpokenTo(f'agent "{self.name}" is of kind "{self.kind}", which is not spoken to (asked for {url})')
 
     def as_written(self, text: str, path: Path) -> Self:
-        """This profile, knowing the file that it was read from."""
+        """This profile with the text and path of its file."""
         self._source_text = text
         self._source = path.resolve()
         return self

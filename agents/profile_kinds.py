@@ -1,4 +1,4 @@
-"""The kinds of agent that a profile can describe, each with exactly the settings that mean something for it.
+"""The kinds of agent that a profile can describe, each with exactly its own settings.
 
 Those with a wire of their own stand in `harness.agents.connections`, one file a wire.
 """
@@ -21,7 +21,7 @@ OWN_OPEN_TIMEOUT_S: Final = 60.0
 
 
 class CascadeProfile(AgentProfile):
-    """The cascade that ships: `[cascade]` holds its settings."""
+    """The shipped cascade, with its settings in `[cascade]`."""
 
     kind: Literal["cascade"]
     cascade: CascadeSettings = CascadeSettings()
@@ -44,13 +44,13 @@ class CascadeProfile(AgentProfile):
 
 
 class PluginProfile(PcmBot):
-    """An agent behind a connection that another installed package brings."""
+    """An agent behind a connection from another installed package."""
 
     kind: Literal["plugin"]
     connection_kind: Annotated[str, Field(alias="connection")]
     """Its name in the entry-point group `heart_voice_harness.connections`."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """Handed to the connection as they are."""
+    """Options for the connection, passed unchanged."""
 
     @property
     def running_url(self) -> str | None:
@@ -81,7 +81,7 @@ class TextProfile(AgentProfile):
     top_p: Annotated[float, Field(gt=0, le=1)] | Literal["model"] | None = None
     """As `temperature`; left out: 1."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
-    """How long it thinks before it answers; left out, the endpoint's own default."""
+    """Effort of reasoning before the answer; default: the endpoint's own."""
     max_tokens: Annotated[int, Field(ge=1, le=32_768)] | None = None
     """Left out: 120, or 4,096 for a model that thinks, because its thoughts count."""
     timeout_s: Seconds = 60.0
@@ -95,7 +95,7 @@ class TextProfile(AgentProfile):
 
     @property
     def thinks(self) -> bool:
-        """Whether it is one that thinks before it answers, as far as its name and its profile say."""
+        """True if it reasons before it answers, by its name and its profile."""
         return refuses_sampling(self.model) or self.reasoning_effort not in (None, "none")
 
     @property
@@ -122,12 +122,12 @@ _NO_WIRE: Final = MappingProxyType[str, type[AgentProfile]](
 
 
 def profile_kinds() -> tuple[str, ...]:
-    """Every kind that a profile can have: those of the wires that ship, and those that have none of their own."""
+    """All kinds of profiles: those of shipped wire formats, and those without one."""
     return (*_NO_WIRE, *(kind for kind in WIRES if kind != "scripted"))
 
 
 def profile_class(kind: str) -> type[AgentProfile]:
-    """What a profile of this kind may say. Of a wire it stands beside the connection, which is loaded for it."""
+    """The class of a profile of this kind. That of a wire format is in the module of its connection, which is loaded."""
     if kind in _NO_WIRE:
         return _NO_WIRE[kind]
     return cast(type[AgentProfile], importlib.import_module(WIRES[kind]).PROFILE)

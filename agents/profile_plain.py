@@ -1,4 +1,4 @@
-"""What of a profile may be kept as it is: a typed list of plain settings. Everything else is kept as a short hash.
+"""The plain settings of a profile, which may be stored in clear: a typed list. All others are stored as a short hash.
 
 Runs are passed around, and a profile can hold a secret anywhere: in a word of the command, in a parameter, in a comment. So
 it is not asked what is secret but what cannot be: a setting is kept as it is when it is on this list and of the form given
@@ -30,7 +30,7 @@ HIDDEN: Final = "hashed:"
 
 
 class Form(Enum):
-    """What a plain setting looks like."""
+    """The form of a plain setting."""
 
     NUMBER = "number"
     """A number, or yes or no."""
@@ -77,7 +77,7 @@ Mask = Callable[[str], str]
 
 
 def shown(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings as they can be kept and shown."""
+    """The settings in the form that may be stored and shown."""
     return {_key(name): _shown(value, str(name), PLAIN.get(str(name)), redact_foreign) for name, value in settings.items()}
 
 
@@ -89,7 +89,7 @@ def compared(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hidden(value: object) -> str:
-    """What is kept of a setting that is not plain; empty values and switches that are off say nothing and are kept."""
+    """The stored form of a setting that is not plain: a short hash; empty values and False are stored unchanged."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
     return HIDDEN + hashlib.sha256(b"setting of a profile\0" + text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
 
@@ -155,7 +155,7 @@ def _key(name: object) -> str:
 
 
 def as_toml(settings: Mapping[str, Any], table: str = "") -> str:
-    """Settings as a TOML text: what stands alone first, then each table under its name."""
+    """The settings as a TOML text: single values first, then each table under its name."""
     alone = {name: value for name, value in settings.items() if not isinstance(value, Mapping) and value is not None}
     lines = [f"{_bare(name)} = {_literal(value)}" for name, value in alone.items()]
     text = "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""What the profiles of users' own bots share, whatever wire they speak: where they are, and what they are sent.
+"""The common settings of users' own bots with any wire format: their address, and the audio sent to them.
 
 Each wire's own profile stands with its connection (`harness.agents.connections`), so that a wire format is one file.
 """
@@ -20,7 +20,7 @@ class SpokenElsewhere(AgentProfile):
     process: ProcessSettings | None = None
     open_timeout_s: Seconds = 15.0
     greets: bool | None = None
-    """Whether it speaks before its caller does. Left out, the first call of a run finds out."""
+    """True if it speaks before its caller. If omitted, the first call of a run finds out."""
 
     @model_validator(mode="after")
     def _can_be_reached(self) -> Self:
@@ -48,7 +48,7 @@ class SpokenElsewhere(AgentProfile):
 
 
 class PcmBot(SpokenElsewhere):
-    """A bot that is sent PCM, and may have been taught to take a history."""
+    """A bot that receives PCM, and may be able to accept a history."""
 
     input_rate_hz: SampleRate = 16_000
     accepts_history: bool = False

@@ -1,4 +1,4 @@
-"""The sounds that a scripted agent makes: simple, exact to the sample, and of kinds that a detector must tell apart.
+"""The sounds of a scripted agent: simple, exact to the sample, and of kinds that a detector must distinguish.
 
 A timing method is wrong in ways that only such sounds show: a click or a tone is sound but not voice, silence before the
 first word delays what is heard but not what arrives, and a true recording has a soft onset.
@@ -17,7 +17,7 @@ from harness.agents.scripted_voice import voice
 from harness.audio.pcm import FULL_SCALE, resample, to_int16
 
 _NOISE_SEED = 20_260
-"""Every run of a script makes the same noise."""
+"""Seed of the noise, so that every run of a script has the same."""
 
 
 class Piece(BaseModel):

@@ -1,4 +1,4 @@
-"""A voice out of a few filters, so that an agent of known delays can be *heard as voice* without any model or recording.
+"""A voice made of a few filters, so that an agent of known delays is *detected as voice* without a model or recording.
 
 A timing method counts vocal sound only, so silence, tones and noise cannot stand for an answer. This is a source-filter
 voice (a pulse train through three formants, babbling through three vowels), the same to the sample wherever it is made.
@@ -16,7 +16,7 @@ _VOWELS_HZ = ((730, 1_090, 2_440), (270, 2_290, 3_010), (570, 840, 2_410))
 _BANDWIDTHS_HZ = (80, 100, 120)
 _VOWEL_S = 0.07
 _EDGE_S = 0.02
-"""How fast a syllable swells and fades."""
+"""Time in which a syllable swells and fades."""
 _BREATH = 0.003
 _SEED = 1_952
 

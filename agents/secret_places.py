@@ -1,4 +1,4 @@
-"""Where secrets stand: which variables, fields, flags, headers and parts of an address hold one.
+"""The places of secrets: variables, fields, flags, headers and parts of an address that contain one.
 
 Few keys show by their looks (`harness.agents.secret_shapes`), so they are known by their place: by the name beside them, or
 because a whole place is private (the user and query of a URL, headers, a call's parameters). A short or plain word in such a
@@ -62,7 +62,7 @@ _KEY_LIKE: Final = re.compile(r"(?=.*[A-Za-z])(?=.*\d)|.*[^A-Z\W][A-Z]", re.DOTA
 
 
 def looks_secret(name: str) -> bool:
-    """Whether a variable, field, flag or header of this name holds a secret."""
+    """True if a variable, field, flag or header of this name contains a secret."""
     parts = [part.lower() for part in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if part]
     if not parts or parts[-1] in _NOT_THE_VALUE or name in _WORKING_FOLDERS:
         return False
@@ -77,7 +77,7 @@ def _one_and_many(part: str) -> tuple[str, str]:
 
 
 def holds_only_secrets(name: str) -> bool:
-    """Whether a name can hold nothing but a secret, so that a plain word or a short number under it is one, too."""
+    """True if a name can only contain a secret, so that a plain word or a short number under it is one too."""
     if not looks_secret(name):
         return False
     parts = [part.lower() for part in re.split(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])", name) if part]
@@ -205,7 +205,7 @@ def in_text(text: str) -> Iterator[str]:
 
 
 def worth_masking(value: str) -> bool:
-    """Whether a value is long enough to be looked for everywhere, and none that everybody uses."""
+    """True if a value is long enough to be masked everywhere, and not a common one."""
     return len(value) >= LEAST_CHARACTERS and value.casefold() not in _NO_SECRETS
 
 

@@ -1,4 +1,4 @@
-"""Keys that show by their own shape, whatever stands beside them: issuers' prefixes, and strings too random to be words.
+"""Keys that are recognisable by their form in any place: issuers' prefixes, and strings too random to be words.
 
 Issuers give their keys a prefix so that scanners find them; those below are published in their documentation and in the rule
 sets of gitleaks and GitHub's secret scanning. A string without one is taken for a key when letters, capitals and digits
@@ -47,14 +47,14 @@ alone; in 21 MB of source text (names as tracebacks print them) 8 strings, 6 of 
 
 
 def known_shapes(text: str) -> Iterator[tuple[int, int]]:
-    """Where keys with an issuer's prefix stand, as (start, end)."""
+    """The places of keys with an issuer's prefix, as (start, end)."""
     if any(hint in text for hint in _HINTS):
         for found in _KNOWN.finditer(text):
             yield found.span()
 
 
 def random_strings(text: str) -> Iterator[tuple[int, int]]:
-    """Where strings stand that are too random to be names, as (start, end)."""
+    """The places of strings that are too random to be names, as (start, end)."""
     for found in _RUN.finditer(text):
         if _is_random(found[0]):
             yield found.span()

@@ -1,4 +1,4 @@
-"""The one place that keeps keys out of what is stored, logged and shown.
+"""The masking of keys in everything that is stored, logged and shown.
 
 Runs are passed around: folders are zipped and reports mailed. A key reaches them by many doors (a profile that is kept as
 written, an agent that prints its environment, an endpoint that repeats the key it refused), so it is not enough to be
@@ -46,7 +46,7 @@ _QUERY: Final = re.compile(r"([?&][\w.\[\]%-]+=)[^\s&\"'<>#\\]+")
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Masks known values in any of the forms in which text carries them; longest first, so that no rest is left."""
+    """A mask for known values in all forms in which text contains them; longest first, so that no rest is left."""
 
     values: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
@@ -54,13 +54,13 @@ class Redactor:
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Redactor":
-        """One that masks these values."""
+        """A redactor of these values."""
         known = tuple(sorted({value for value in values if worth_masking(value)}))
         forms = {form for value in known for form in _forms(value) if len(form) >= LEAST_CHARACTERS}
         return cls(known, tuple(sorted(forms, key=lambda form: (-len(form), form))))
 
     def with_more(self, values: Iterable[str]) -> "Redactor":
-        """One that masks these values too; itself where it knows them all."""
+        """A redactor that masks these values too; itself if it knows them all."""
         new = set(values) - set(self.values)
         return Redactor.of([*self.values, *new]) if any(map(worth_masking, new)) else self
 
@@ -81,7 +81,7 @@ class Redactor:
         return text
 
     def finds(self, text: str) -> bool:
-        """Whether a known secret is in the text."""
+        """True if a known secret is in the text."""
         return any(_needle(form) in text and _pattern(form).search(text) is not None for form in self.forms)
 
     def foreign(self, text: str) -> str:
@@ -94,7 +94,7 @@ _current: Redactor | None = None
 
 
 def redactor() -> Redactor:
-    """All that this process has learnt so far."""
+    """The redactor of all secrets that this process has learnt so far."""
     global _current
     if _current is None:
         _current = Redactor.of(in_environment(os.environ))
@@ -108,7 +108,7 @@ def learn(values: Iterable[str]) -> None:
 
 
 def learn_environment() -> None:
-    """Learn what the environment holds now."""
+    """Learn the secrets in the environment."""
     learn(in_environment(os.environ))
 
 
@@ -144,7 +144,7 @@ class RedactedLines:
         self._margin = max((len(form.encode()) * MOST_ESCAPED for form in redactor.forms), default=1)
 
     def feed(self, piece: bytes) -> bytes:
-        """What can be written now: whole lines, or the front of one that grows past all measure."""
+        """The bytes to write now: complete lines, or the beginning of an extremely long one."""
         self._held += piece
         end = max(self._held.rfind(b"\n"), self._held.rfind(b"\r")) + 1
         ready, self._held = self._mask(self._held[:end]), self._held[end:]
@@ -154,7 +154,7 @@ class RedactedLines:
         return ready
 
     def flush(self) -> bytes:
-        """What is left when nothing more comes."""
+        """The rest at the end of the stream."""
         ready, self._held = self._mask(self._held), b""
         return ready
 

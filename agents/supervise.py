@@ -41,7 +41,7 @@ _ORPHAN_CHECK_S = 1.0
 """A process forked from the harness may hold the life line open after the harness is gone; its parent id tells."""
 _BLIND_CHECK_S = 0.1
 LOG_LIMIT_BYTES = 64 * 1024 * 1024
-"""Hours of a talkative bot."""
+"""Largest log: hours of a talkative bot."""
 _PIPE_BYTES = 1024 * 1024
 _PIECE_BYTES = 256 * 1024
 _LONGEST_READY_BYTES = 4_096
@@ -53,7 +53,7 @@ _impatient = threading.Event()
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What to start, as the harness says it."""
+    """The orders of the harness: what to start and how."""
 
     command: list[str]
     cwd: str
@@ -63,7 +63,7 @@ class Orders:
     status_fd: int
     harness_pid: int
     secrets: list[str]
-    """What must not stand in the log."""
+    """Secrets that must not be in the log."""
 
     def to_json(self) -> str:
         """These orders in one line."""
@@ -71,7 +71,7 @@ class Orders:
 
 
 def main() -> int:
-    """Start the agent that the orders name and see it to its end; the exit code is the agent's."""
+    """Start the agent of the orders and wait for its end; returns the agent's exit code."""
     orders = Orders(**json.loads(_first_line()))
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     signal.signal(signal.SIGTERM, _close_the_life_line)
@@ -110,7 +110,7 @@ class _Log:
         os.set_blocking(pipe, False)
 
     def take(self) -> bool:
-        """Write what has come; False once nothing can come any more."""
+        """Write the new output; returns False at the end of the output."""
         for _ in range(_MOST_PIECES):
             try:
                 piece = os.read(self.pipe, _PIECE_BYTES)
@@ -160,7 +160,7 @@ def _url_of_ready_line(line: bytes) -> str | None:
 
 
 def _first_line() -> bytes:
-    """The orders, and not a byte of what follows: the end of the line must be seen as such."""
+    """The orders: exactly the first line of standard input, so that its later end is noticed."""
     line = b""
     while not line.endswith(b"\n") and (piece := os.read(0, 65_536)):
         line += piece
@@ -168,7 +168,7 @@ def _first_line() -> bytes:
 
 
 def _watch(agent: "subprocess.Popen[bytes]", log: _Log, orders: Orders) -> None:
-    """Return when the agent has ended, or when the harness lets go or is gone."""
+    """Return when the agent has ended, or when the harness has stopped it or is gone."""
     watched, look_s = _what_wakes(agent.pid)
     watched.append(log.pipe)
     while agent.poll() is None:

@@ -1,4 +1,4 @@
-"""A text system asked for the next supporter turn, as the paper asks its models.
+"""A text model that writes the next supporter turn, as the models in the paper.
 
 Temperature 0, top-p 1 (unless the profile says otherwise, or the model is known to refuse both), one completion, no tools,
 streamed so that its time to first token is measured and not read off somebody's index; the rules of the task are those that
@@ -67,7 +67,7 @@ class TextFailed(Exception):
         super().__init__(" ".join(redact_foreign(message).split()))
         self.kind: TextFailure = kind
         self.wait_s = wait_s
-        """How long the endpoint asks to be left alone."""
+        """The time that the endpoint asks to wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ class TextReply:
 
 
 def complete(profile: TextProfile, history: Sequence[Message], base_url: str | None = None) -> TextReply:
-    """`ask`, for programs without an event loop."""
+    """The same as `ask`, for programs without an event loop."""
     return asyncio.run(ask(profile, history, base_url))
 
 
 async def ask(profile: TextProfile, history: Sequence[Message], base_url: str | None = None) -> TextReply:
-    """The system's next turn after `history`, which ends on the seeker's.
+    """The model's next turn after `history`, which ends on the seeker's.
 
     `base_url` is where an embedded model was started (`AgentProcess.url`); a profile with its own needs none. Rate limits,
     server errors and lines that do not come up are tried again; the times are those of the try that succeeded.
@@ -109,7 +109,7 @@ async def ask(profile: TextProfile, history: Sequence[Message], base_url: str | 
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """One address and what is asked there. httpx and not a vendor's client: every byte of the answer is bounded here."""
+    """One endpoint and its requests, by httpx instead of a vendor's client, because every answer is bounded here."""
 
     where: str
     profile: TextProfile
@@ -215,7 +215,7 @@ async def _refuse(response: "httpx.Response") -> None:
 
 
 def _mend(status: int, words: str) -> str:
-    """The profile's line that would help, where the endpoint refuses a setting by its name."""
+    """The change of the profile that would help, if the endpoint refuses a setting by name; otherwise empty."""
     if status == 400:
         for name in ("temperature", "top_p"):
             if name in words:
@@ -277,7 +277,7 @@ def _words_of(event: str) -> str:
 
 
 def _error_in(body: str) -> str:
-    """What an error's body says to people, or the body."""
+    """The message in an error's body, or the body."""
     try:
         said = json.loads(body)["error"]["message"]
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -333,5 +333,5 @@ def _key(profile: TextProfile) -> str | None:
 
 
 def _brief(words: str) -> str:
-    """The front of what an endpoint said, masked before it is cut: half a key would pass the mask."""
+    """The beginning of an endpoint's message, masked before it is cut, because half a key would pass the mask."""
     return " ".join(redact_foreign(words[:20_000]).split())[:200]

@@ -1,4 +1,4 @@
-"""Whether an address leads to this very machine, and at which of its ports.
+"""The check for addresses of this machine, and their ports.
 
 An agent that is reached by an address shares the processor all the same where that address is this machine's own:
 `localhost`, its name, or an address of one of its network interfaces. What a tunnel or a port-forward serves here counts as
@@ -59,7 +59,7 @@ def _is_here(host: str) -> bool:
 
 
 def _is_own(address: str) -> bool:
-    """Whether an address in numbers is one of this machine's.
+    """True if a numeric address belongs to this machine.
 
     Raises:
         ValueError: it is no address in numbers.

@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML file, so that an error about its value can name the line.
+"""The line number of a key in a TOML file, for errors about its value.
 
 The standard parser keeps no positions. Rather than writing a second, lesser parser, the file is parsed again in growing
 prefixes: the statement that brings a key is the one whose end makes the key appear. Profiles are tens of lines, so the

@@ -1,6 +1,6 @@
 """The callers that speak in shipped packs: two synthesisers, and speakers of both sexes made from each.
 
-One reader in four disguises would let an agent be fitted to one voice. No third English voice of usable quality can be had
+One reader with four variants would let an agent be fitted to one voice. No third English voice of usable quality exists
 as an ordinary package (docs/decisions/audio-vocoder.md), so speakers are made: from Piper's man by a vocoder, from hibari's
 woman on the frames that her sound is made of. Speakers of one synthesiser share its accent and reading style, which is
 said wherever voices are listed.
@@ -16,12 +16,12 @@ from typing import Literal
 from harness.audio.prosody import Speaker
 
 HIBARI = "hibari"
-"""In the place of a weight: the voice that comes inside its package."""
+"""Stands for a weight: the voice inside its own package."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallerVoice:
-    """A caller by name: the weight that speaks and how it is moved."""
+    """A caller by name: the weight of the voice and its changes."""
 
     name: str
     about: str
@@ -29,11 +29,11 @@ class CallerVoice:
     weight: str
     speaker: Speaker
     drawn: bool = True
-    """Whether contexts that name nobody may get this voice."""
+    """True if contexts that name no voice may get this one."""
 
     @property
     def unmoved(self) -> bool:
-        """Whether it is the synthesiser's own voice, which an agent may have, too."""
+        """True for the synthesiser's own voice, which an agent may have too."""
         return self.speaker == Speaker()
 
 
@@ -57,20 +57,20 @@ CALLER_VOICES: Mapping[str, CallerVoice] = {voice.name: voice for voice in _ALL}
 DEFAULT_VOICE = "joe"
 _ALSO_CALLED: Mapping[str, str] = {"default": DEFAULT_VOICE, "slt": "jo", "male": "joe", "female": "jo"}
 _OPEN_WISHES: Mapping[str, Literal["woman", "man"] | None] = {"default": None, "male": "man", "female": "woman"}
-"""Wishes that name no voice: whom of which sex they are answered by is drawn."""
+"""Wishes that name no voice, with the sex from which one is drawn."""
 
 
 def caller_voice(wish: str) -> tuple[CallerVoice, bool]:
-    """The voice that speaks for a wish, and whether the wish was known (otherwise it is the default voice)."""
+    """The voice for a wish, and True if the wish is known (otherwise it is the default voice)."""
     name = _ALSO_CALLED.get(wish, wish)
     return CALLER_VOICES.get(name, CALLER_VOICES[DEFAULT_VOICE]), name in CALLER_VOICES
 
 
 def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
-    """Who speaks for a context: the voice that its pack names, or one drawn from the seed.
+    """The voice of a context: the one that its pack names, or one drawn from the seed.
 
-    `taken` are weights that agents of the run speak with: those voices, unmoved, are given to no caller, and where a pack
-    names one, another of the same sex is drawn. The draw is by rank, so that a voice that is taken changes only the contexts
+    `taken` are the weights of agents in the run: no caller gets these voices unchanged, and if a pack
+    names one, another of the same sex is drawn. The draw is by rank, so that a taken voice changes only the contexts
     that it would have had.
     """
     named = CALLER_VOICES.get(_ALSO_CALLED.get(wish, wish)) if wish not in _OPEN_WISHES else None
@@ -82,7 +82,7 @@ def cast(wish: str, context_id: str, seed: int, taken: Collection[str] = ()) -> 
 
 
 def bystander(caller: str, context_id: str, seed: int, taken: Collection[str] = ()) -> str:
-    """Another person near a caller, drawn from the seed: of the other sex, and no voice that an agent of the run has.
+    """The voice of another person near a caller, drawn from the seed: of the other sex, and not an agent's voice.
 
     For a caller whose voice is not known (a recording, a service) anybody is. Voices in `taken` are excluded in every
     disguise, because an agent must not hear its own voice from the room; if they are all there are, only unmoved.

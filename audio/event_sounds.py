@@ -1,6 +1,6 @@
-"""A cough and a door, made from a seed: sounds beside speech that ask a listener for nothing.
+"""A cough and a door, synthesised from a seed: sounds during speech that need no reaction.
 
-They are computed and not recorded, so that they carry no licence, no person and no room, and can be made again to the
+They are computed and not recorded, so that they involve no licence, no person and no room, and can be reproduced to the
 byte. A cough goes in phases, a burst first (Van Hirtum, The acoustics of coughing, Medical Physics 2002,
 doi 10.1118/1.1525012, finds three in coughs generally, some of them voiced); this one is a burst of noise and a longer, duller
 tail, without the voiced part. A door is a dull thud that rings at a few low resonances, and the click of its latch. All
@@ -18,9 +18,9 @@ from harness.audio.pcm import Int16, to_int16
 
 EventSound = Literal["cough", "door"]
 PEAK: Final = 0.5
-"""−6 dB of full scale: a cough at the microphone is about as loud as the loudest speech."""
+"""Peak of a sound, −6 dB of full scale: a cough at the microphone is about as loud as the loudest speech."""
 COUGHS: Final = 2
-"""Coughs come in small bouts; two make the sound last as long as a short word."""
+"""Number of coughs: they come in small bouts; two last as long as a short word."""
 BURST_S: Final = (0.03, 0.06)
 TAIL_S: Final = (0.15, 0.25)
 BETWEEN_S: Final = (0.1, 0.2)
@@ -29,7 +29,7 @@ THUD_HZ: Final = (70.0, 120.0, 190.0, 310.0)
 THUD_DECAY_S: Final = 0.07
 DOOR_S: Final = 0.45
 LATCH_S: Final = 0.06
-"""The latch falls this long before the leaf meets its frame."""
+"""Time from the click of the latch to the thud of the leaf."""
 
 
 def event_sound(kind: EventSound, rate_hz: int, seed: int) -> Int16:

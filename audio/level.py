@@ -3,7 +3,7 @@
 The edges of speech are found by 8 ms RMS within 40 dB of the speech level. Eight milliseconds hold one period of nearly
 every voice; 40 dB below speech is where a listener in a quiet room, or the eye in an audio editor, loses it. The window
 looks *into* the signal: for the last sample it starts there, for the first it ends there, so that an abrupt edge is found
-to the sample instead of being smeared by the window's length.
+to the sample instead of being blurred by the window's length.
 
 The speech level is gated as in ITU-T P.56: what lies more than 15.9 dB below the level is pause and does not count
 towards it, so that pauses in a turn do not move its edges.
@@ -18,7 +18,7 @@ WINDOW_S: Final = 0.008
 EDGE_DB: Final = 40.0
 GATE_DB: Final = 15.9
 SILENCE_DB: Final = -120.0
-"""What digital silence is called, in dB of full scale: below every 16-bit signal."""
+"""The value for digital silence, in dB of full scale: below every 16-bit signal."""
 
 Samples = NDArray[np.floating] | NDArray[np.int16]
 
@@ -46,7 +46,7 @@ def block_power(samples: Samples, block: int) -> NDArray[np.float64]:
 
 
 def speech_power(samples: Samples, rate_hz: int) -> float:
-    """Mean power of what is not pause (see the module's head); 0 for silence."""
+    """The mean power of speech without pauses (see the module's docstring); 0 for silence."""
     blocks = block_power(samples, max(1, round(rate_hz * WINDOW_S)))
     active = blocks[blocks > 0]
     while len(active):
@@ -58,10 +58,10 @@ def speech_power(samples: Samples, rate_hz: int) -> float:
 
 
 def quiet_spans(samples: Samples, rate_hz: int, least_s: float, below_db: float = EDGE_DB) -> list[tuple[int, int]]:
-    """Gaps inside speech of at least `least_s`, as (first, one past the last) sample.
+    """The gaps inside speech of at least `least_s`, as (first, one past the last) sample.
 
-    A gap begins after what `last_sample` calls the last sample of the speech before it, and ends with what `first_sample` calls
-    the first of the speech after it. Silence before the first speech and after the last is no gap.
+    A gap begins after the last sample of the speech before it (by `last_sample`), and ends at the first sample of the speech
+    after it (by `first_sample`). Silence before the first speech and after the last is not a gap.
     """
     level = speech_power(samples, rate_hz)
     if level <= 0:

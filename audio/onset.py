@@ -1,8 +1,8 @@
-"""Where a vocal sound starts, to about a millisecond, once a speech model has said that it is one.
+"""The onset of a vocal sound, to about a millisecond, after a speech model has detected it.
 
-An energy pass looks backwards from the window that the model accepted. Over digital silence the onset is where the 8 ms
-level comes within 40 dB of the speech that follows, the definition that `harness.audio.level` gives for the end of the caller's
-turn and that an editor shows.
+The search goes backwards from the window that the model accepted. Over digital silence the onset is where the 8 ms
+level comes within 40 dB of the speech that follows, the definition in `harness.audio.level` for the end of the caller's
+turn, which an audio editor shows too.
 
 Over noise that edge is buried and a threshold would come late, by more the softer the attack. There the onset is the most
 likely *change point*: every half millisecond is weighed by how much likelier its power is as "noise plus some speech" than
@@ -12,7 +12,7 @@ likely, and a share of the time it is silent between glottal pulses. What the no
 the slope of the visible part.
 
 Joined to the speech is a piece separated from it by less than the closure of a stop consonant (the /s/ of "stay"). A click
-is not: it is shorter than any speech sound and stands apart.
+is not: it is shorter than any speech sound and separate.
 """
 
 from dataclasses import dataclass
@@ -31,21 +31,21 @@ BLOCK_S: Final = 0.0005
 CORE_S: Final = 0.064
 """Two windows of the model: speech is surely under way at the end of the second one it accepted."""
 LOOK_BACK_S: Final = 0.25
-"""How far before the accepted window the sound may begin: soft attacks of 150 ms and a fricative before the vowel."""
+"""Longest search before the accepted window: soft attacks of 150 ms and a fricative before the vowel."""
 FLOOR_S: Final = 0.5
-"""How much of the sound before that is taken for the floor."""
+"""Length of the sound before that from which the noise floor is measured."""
 FLOOR_MIN_S: Final = 0.024
 FLOOR_WINDOW_S: Final = 0.006
 FLOOR_PERCENTILE: Final = 25.0
-"""Low, because the attack may already lie in what comes before the accepted window."""
+"""Percentile of the level for the noise floor; low, because the attack may begin before the accepted window."""
 FLOOR_GROWTH_DB: Final = 6.0
-"""Noise is steady; what grows by more than this from its first quarter to its second is an attack, not a floor."""
+"""Noise is steady; a sound that grows by more than this from its first quarter to its second is an attack, not noise."""
 CLEAN_DB: Final = 44.0
 """A floor this far below the speech cannot reach the level at which speech begins (`EDGE_DB`, 40) even where it swings up by
 4 dB, so the level alone decides. With 37 the walk back ran on through floors 33 to 42 dB below: of 960 onsets in white and
 pink noise 28 to 48 dB under the voice, 238 were over 20 ms off, with 44 one was (docs/decisions/timing-onset-change-point)."""
 BURIED_DB: Final = 20.0
-"""With less between speech and floor the onset is looked for in bands (`harness.audio.onset_bands`)."""
+"""With a smaller distance of speech and noise floor the onset is searched in bands (`harness.audio.onset_bands`)."""
 CLOSURE_S: Final = 0.09
 """The longest silence inside a word: the closure of a stop consonant."""
 CLICK_S: Final = 0.03
@@ -57,16 +57,16 @@ _NOISE_RATE_HZ: Final = 8_000
 """The noise above 4 kHz only hides what little speech adds there: p95 at 5 dB is 4.0 ms so, 6.5 ms at 16 kHz."""
 _ORDER: Final = 8
 _WHITE_SHARE: Final = 1e-3
-"""Keeps the filter from raising a band that holds nothing."""
+"""Regularisation, so that the filter does not amplify an empty band."""
 _SLOPE_SHARE: Final = 0.75
 _OWN_RISE_MS: Final = 10.0
 _MOST_WEIGHT: Final = 3.0
-"""No half millisecond proves more than this, or a click would outweigh the silence that follows it."""
+"""Most evidence of half a millisecond; without this limit a click would outweigh the silence after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Onset:
-    """Where a sound starts, in samples, and what it was judged by (dB of full scale)."""
+    """The start of a sound in samples, and the levels behind it (dB of full scale)."""
 
     sample: int
     level_db: float
@@ -74,9 +74,9 @@ class Onset:
 
 
 def find_onset(samples: NDArray[np.float32], rate_hz: int, accepted: int, earliest: int = 0) -> Onset:
-    """The start of the vocal sound of which the model accepted the window that begins at sample `accepted`.
+    """The onset of the vocal sound in which the model accepted the window at sample `accepted`.
 
-    Nothing before `earliest` is looked at: what sounded before is another utterance.
+    The search stops at `earliest`: sound before it is another utterance.
     """
     block = round(rate_hz * BLOCK_S)
     accepted = max(accepted, earliest)
@@ -130,7 +130,7 @@ def _emergence(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.flo
 
 def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.float64], search_from: int) -> int:
     """The block, after `search_from`, at which noise most likely turned into noise plus speech."""
-    from scipy.signal import lfilter  # takes half a second to load, and what only reads figures loads this module too
+    from scipy.signal import lfilter  # takes half a second to load, and code that only reads figures loads this module too
 
     narrow = soxr.resample(samples.astype(np.float64), rate_hz, _NOISE_RATE_HZ, quality="HQ")
     block = round(_NOISE_RATE_HZ * BLOCK_S)
@@ -153,7 +153,7 @@ def _change_point(samples: NDArray[np.float32], rate_hz: int, level: NDArray[np.
 
 
 def _hidden_blocks(ratio: NDArray[np.float64]) -> int:
-    """How much of the attack lies before the change point, under the noise (`ratio`: power over the noise's own).
+    """The length of the attack before the change point, hidden by the noise (`ratio`: power over the noise's own).
 
     A rise of half a cosine to a level Q dB over the noise comes out of it after x = (2/π)·10^(−Q/40) of its length and is
     6 dB from its top after half of it, so the visible part of the rise tells the hidden one. Speech takes about 10 ms to

@@ -1,4 +1,4 @@
-"""Where a voice comes out of noise that is nearly as loud as itself.
+"""The onset of a voice in noise that is nearly as loud.
 
 Taken over the whole band, a weak first syllable in noise of 5 dB looks like noise, and the onset seems to lie at the next
 loud one, 40–80 ms late. Speech gathers its power in a few places of the spectrum, where it stands out long before the sum
@@ -28,12 +28,12 @@ _STRETCH: Final = 24
 _EVIDENCE: Final = 0.6
 """Independent values in a block of one band, less than one because neighbouring blocks share their blur."""
 _FEW: Final = 80
-"""With so few blocks of noise behind it, evidence counts half: its mean is then uncertain itself."""
+"""Number of noise blocks at which evidence counts half, because their mean is then uncertain itself."""
 _NOTHING_SAID: Final = 0.15
 _LEAST_NOISE: Final = 24
 _MARGIN: Final = 8
 _EDGE: Final = 4
-"""Blocks at the start that the filters still fill."""
+"""Blocks at the start during which the filters settle."""
 
 
 def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
@@ -51,7 +51,7 @@ def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
 
 def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean power of each block (rows) in each band (columns)."""
-    from scipy.signal import fftconvolve  # as in audio.onset: half a second that only hearing needs
+    from scipy.signal import fftconvolve  # as in audio.onset: half a second to load, only for measurements
 
     spread_s = 1 / (2 * np.pi * _WIDTH_HZ)
     reach = int(4 * spread_s * RATE_HZ)
@@ -66,7 +66,7 @@ def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _most_likely(power: NDArray[np.float64], noise_end: int, search_from: int) -> int:
     noise = np.log(np.maximum(power[2:noise_end].mean(axis=0), 1e-20))
-    # Neighbouring bands tell of one another: few blocks make a poor mean of each alone.
+    # Neighbouring bands are related, and the mean of few blocks is poor for one band alone.
     smooth = np.exp(np.convolve(np.pad(noise, 1, mode="edge"), np.ones(3) / 3, "valid"))
     variance = 1 + 10 ** (_LEVELS_DB / 10)
     trust = _EVIDENCE * noise_end / (noise_end + _FEW)

@@ -1,6 +1,6 @@
-"""PCM as numbers: rates, word lengths and the two telephone codecs, so that one convention holds in every room.
+"""PCM as numbers: rates, word lengths and the two telephone codecs, with one convention for all rooms.
 
-Signals inside are mono; int16 where bytes are sent or kept, float32 in [-1, 1) where something is computed. The scale is
+Signals inside are mono; int16 for sending and storing, float32 in [-1, 1) for computing. The scale is
 32,768 both ways, which makes int16 → float → int16 the identity. Resampling (soxr) and the codecs (libsndfile) are taken
 from libraries whose quality is known; resampling keeps the time of every sample: no delay is added, and the number of
 samples is the nearest to `n · to / from`.
@@ -30,7 +30,7 @@ def to_float(samples: Int16) -> Float32:
 
 
 def to_int16(samples: NDArray[np.floating]) -> Int16:
-    """Floating point in [-1, 1] to int16, rounded to nearest; what lies outside is clipped, as a converter would."""
+    """Floating point in [-1, 1] to int16, rounded to nearest; values outside are clipped, as by a converter."""
     return np.clip(np.rint(np.asarray(samples, dtype=np.float64) * FULL_SCALE), -32_768, 32_767).astype(np.int16)
 
 
@@ -61,7 +61,7 @@ def encode(samples: Int16, law: Law) -> bytes:
 
 
 def decode(data: bytes, law: Law) -> Int16:
-    """The inverse of `encode` as far as eight bits carry it."""
+    """The inverse of `encode`, within the precision of eight bits."""
     samples, _ = soundfile.read(
         io.BytesIO(data), samplerate=8_000, channels=1, format="RAW", subtype=_SUBTYPE[law], dtype="int16"
     )

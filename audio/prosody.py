@@ -1,12 +1,12 @@
-"""Changing how a clean voice says something: pitch, melody, timbre and who seems to speak, by the WORLD vocoder.
+"""Changes of a clean voice's pitch, melody, timbre and speaker by the WORLD vocoder.
 
-WORLD takes speech apart into F0, spectral envelope and aperiodicity, which can then be moved one by one. All of it stands
-on a good F0 track: with WORLD's own trackers (DIO, Harvest) the low male voice that ships came out at 110 to 180 Hz where
+WORLD separates speech into F0, spectral envelope and aperiodicity, which can then be changed one by one. All of it depends
+on a good F0 track: with WORLD's own trackers (DIO, Harvest) the shipped low male voice came out at 110 to 180 Hz where
 Praat finds 91, and DNSMOS fell from 3.57 to 2.45–2.69; with Praat's track it stays at 3.31 unchanged and at 3.47 as a
 woman's voice (figures in docs/voices.md). So the F0 is Praat's (autocorrelation method, Boersma 1993).
 
-Every rendering passes through here, the neutral one too: if only emotional turns did, an agent that answers them otherwise
-might be answering the vocoder.
+Every rendering passes through here, the neutral one too: if only emotional turns did, an agent that answers them differently
+might be reacting to the vocoder.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ Float64 = NDArray[np.float64]
 FRAME_S = 0.005
 LEAST_F0_HZ = 55.0
 MOST_F0_HZ = 400.0
-"""Bounds of the analysed voice, not of the result. Creaky ends of the low male voice lie at 60 Hz."""
+"""Bounds of the analysed voice, not of the result. Creaky ends of the low male voice are at 60 Hz."""
 
 TILT_PIVOT_HZ = 1_000.0
 MOST_TILT_DB = 12.0
-"""A tilt stops here, or the top of the band would drown what it should colour."""
+"""Most tilt; with more the top of the band would dominate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Who seems to speak: factors on F0 and on the frequencies of the formants (shorter vocal tract above 1), on the distance
+    """The apparent speaker: factors on F0 and on the frequencies of the formants (shorter vocal tract above 1), on the distance
     of F0 from its mean, and on the rate; brightness as in `Prosody`."""
 
     f0_factor: float = 1.0
@@ -48,15 +48,15 @@ class Speaker:
 
 @dataclass(frozen=True, slots=True)
 class Prosody:
-    """How it is said, relative to the voice's neutral reading; the defaults change nothing."""
+    """The manner of speech, relative to the voice's neutral reading; the defaults change nothing."""
 
     f0_semitones: float = 0.0
     f0_range_factor: float = 1.0
-    """On the distance of F0 from the turn's mean, in semitones."""
+    """Factor on the distance of F0 from the turn's mean, in semitones."""
     energy_db: float = 0.0
     rate_factor: float = 1.0
     gap_factor: float = 1.0
-    """On the short silences that the voice makes itself; marked pauses are never touched."""
+    """Factor on the voice's own short silences; marked pauses are never changed."""
     tilt_db_per_octave: float = 0.0
     """Brightness: pressed voices have more energy above 1 kHz, lax ones less."""
 
@@ -124,9 +124,9 @@ def reshape(
 
 
 def ceiling_hz(tracks: Sequence[Float64]) -> float:
-    """Above which frequency no F0 of this speaker's plain speech lies, from a first look at it.
+    """The highest F0 of this speaker's plain speech, from a first analysis.
 
-    One and a half times the upper quartile (De Looze and Hirst 2008). Creak at the end of a phrase is else taken for a voice an
+    One and a half times the upper quartile (De Looze and Hirst 2008). Otherwise creak at a phrase's end is taken for a voice an
     octave or more higher, and a tone that is set on it jumps there.
     """
     voiced = np.concatenate([track[track > 0] for track in tracks]) if tracks else np.zeros(0)

@@ -1,4 +1,4 @@
-"""How each emotion is rendered, and what the literature says it should sound like.
+"""The rendering of each emotion, and its acoustic correlates in the literature.
 
 The acoustic correlates follow two reviews: P. N. Juslin and P. Laukka, "Communication of emotions in vocal expression and
 music performance", Psychological Bulletin 129 (2003), and, for depression, N. Cummins et al., "A review of depression and
@@ -22,12 +22,12 @@ Direction = Literal[-1, 1]
 
 
 class UnknownEmotion(ValueError):
-    """An emotion word that no rendering is known for; the message is one line."""
+    """An emotion word without a rendering; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedEmotion:
-    """Prosody at full intensity, and the direction of each measure against neutral that the literature agrees on."""
+    """The prosody at full intensity, and the direction of each measure against neutral on which the literature agrees."""
 
     prosody: Prosody
     expected: Mapping[Measure, Direction]
@@ -80,11 +80,11 @@ RENDERED_AS: Mapping[str, str] = {
     **dict.fromkeys(("resentment", "jealousy", "disgust"), "frustration"),
     **dict.fromkeys(("guilt", "embarrassment"), "shame"),
 }
-"""Which rendering stands for each word that a context may use."""
+"""The rendering of each emotion word of contexts."""
 
 
 def rendered_emotion(word: str) -> RenderedEmotion:
-    """The rendering that stands for an emotion word.
+    """The rendering of an emotion word.
 
     Raises `UnknownEmotion`.
     """

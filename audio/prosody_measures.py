@@ -1,4 +1,4 @@
-"""Five measures by which an emotion can be heard, taken from the finished sound and not from what was asked for.
+"""Five measures of audible emotion, taken from the finished sound and not from the settings of the rendering.
 
 They are the ones on which reviews of vocal emotion report directions: mean and range of F0, energy, speaking rate, and the
 share of pauses. F0 is Praat's, on the rendered signal. Marked pauses are left out of rate and pauses: they are the pack's
@@ -21,7 +21,7 @@ from harness.audio.speech_edges import LEAST_GAP_MS, WINDOW_MS, level_db, silent
 
 _VOWELS = re.compile(r"[aeiouy]+")
 F0_RANGE_PERCENTILES = (10, 90)
-"""Robust against the octave errors that a few frames of any tracker have."""
+"""Percentiles of the F0 range, robust against octave errors in a few frames of any tracker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def measure_prosody(turn: RenderedTurn) -> ProsodyMeasures:
 
 
 def syllables(text: str) -> int:
-    """Syllables estimated as groups of vowel letters, a silent final e apart; only ever compared for the same text."""
+    """The number of syllables, estimated as groups of vowel letters without a silent final e; compared only for one text."""
     words = re.findall(r"[a-z']+", text.lower())
     return sum(max(1, len(_VOWELS.findall(re.sub(r"(?<=[^aeiouy])e$", "", word)))) for word in words)
 
@@ -78,7 +78,7 @@ def _own_silence_s(turn: RenderedTurn) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EmotionCheck:
-    """Mean differences from neutral over the turns of one emotion, and which go where the literature says."""
+    """Mean differences from neutral over the turns of one emotion, and those that agree with the literature."""
 
     emotion: str
     turns: int
@@ -88,12 +88,12 @@ class EmotionCheck:
 
     @property
     def audible(self) -> bool:
-        """Three of the five measures differ from neutral in the direction that the literature gives."""
+        """True if three of the five measures differ from neutral in the direction in the literature."""
         return len(self.as_expected) >= 3
 
 
 def check_emotion(emotion: str, pairs: Sequence[tuple[ProsodyMeasures, ProsodyMeasures]]) -> EmotionCheck:
-    """Compare turns with the neutral rendering of the same words; `pairs` are (emotional, neutral).
+    """The comparison of turns with the neutral rendering of the same words; `pairs` are (emotional, neutral).
 
     Raises `harness.audio.prosody_emotions.UnknownEmotion`, and `ValueError` without a pair.
     """

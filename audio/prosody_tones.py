@@ -1,6 +1,6 @@
 """The last half second of a phrase: level, a little up, or down to the bottom of the speaker's range.
 
-A listener takes the pitch before a silence for a sign of what comes after it, so it is set where it is heard: over the last
+A listener takes the pitch before a silence as a sign of what comes next, so it is set where it is heard: over the last
 voiced frames, blended in so that no step is heard. Frames are whatever the voice works in; F0 is in log2 Hz.
 """
 
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 Float64 = NDArray[np.float64]
 
 REACH_S = 0.45
-"""How far back a boundary tone reaches: the last stressed syllable and what follows it, in English at these rates."""
+"""Length of a boundary tone: the last stressed syllable and what follows it, in English at these rates."""
 BLEND_S = 0.15
 RISE_SEMITONES = 2.0
 """A continuation rise (L-H%) is small; 4 semitones and more are heard as a question."""
 PLATEAU_ABOVE_LOW_SEMITONES = 4.0
-"""The middle of a range of eight semitones: level pitch in the middle of the range holds the floor, at its bottom it is the
-end of a fall (studies reviewed by Heldner, Edlund, Laskowski and Pelcé 2009)."""
+"""The middle of a range of eight semitones: level pitch in the middle of the range means that the speaker goes on, at its
+bottom it is the end of a fall (studies reviewed by Heldner, Edlund, Laskowski and Pelcé 2009)."""
 HEARD_DB = 25.0
-"""Below the loudest frame of a phrase. Praat's tracker finds no pitch below about that in hibari's ends."""
+"""Level below the loudest frame of a phrase. In hibari's ends Praat's tracker finds no pitch below about that."""
 FALL_BELOW_SEMITONES = 1.0
-"""How far below the turn's low (5th percentile) a final fall ends."""
+"""Distance of the end of a final fall below the turn's low (5th percentile)."""
 
 
 def with_tone(
@@ -47,7 +47,7 @@ def with_tone(
     share = np.clip((k - start + 1) / blend, 0.0, 1.0)
     run = np.clip((k - start - blend) / max(1, end - start - blend), 0.0, 1.0)
     if tone == "fall":
-        # Never up: a voice that falls by itself lower than this is left to.
+        # Never up: a voice that falls lower by itself is not changed.
         target = np.minimum(log2_f0[k], level + (low - FALL_BELOW_SEMITONES / 12 - level) * run)
     elif tone == "rise":
         target = max(level, low + PLATEAU_ABOVE_LOW_SEMITONES / 12) + RISE_SEMITONES / 12 * run
@@ -59,7 +59,7 @@ def with_tone(
 
 
 def audibly_voiced(voiced: NDArray[np.bool_], level_db: Float64) -> NDArray[np.bool_]:
-    """The voiced frames of a phrase that are heard: within `HEARD_DB` of its loudest; all of them where none is.
+    """The audible voiced frames of a phrase: within `HEARD_DB` of its loudest; all of them if none is.
 
     A voice dies away over 100 ms and more, in which a network still has an F0 and nobody hears one.
     """

@@ -1,13 +1,13 @@
-"""Where a person's turns begin, pause and end in a recording made in any room.
+"""The starts, pauses and ends of a person's turns in a recording from any room.
 
-The rule for dry signals (silent is what lies 40 dB below speech) finds nothing in a room whose noise is louder than that. So
-two questions are asked apart, as for agents: *whether* a sound is speech says silero VAD, *where* it begins and ends says the
-level. The level must lie within 40 dB of the speech and 10 dB over the room's own noise, which is taken from the recording.
+The rule for dry signals (silence is 40 dB below speech) finds nothing in a room whose noise is louder than that. So
+there are two separate decisions, as for agents: silero VAD decides *whether* a sound is speech, the level decides *where* it
+begins and ends. The level must be within 40 dB of the speech and 10 dB over the room's own noise, which is measured.
 A sound in which the model hears no voice, or that is short and has no pitch (a breath, a click, a chair), is part of the pause
-it stands in, unless it is closer to speech than a stop consonant's closure: then it is the unvoiced edge of a word.
+around it, unless it is closer to speech than a stop consonant's closure: then it is the unvoiced edge of a word.
 
-In a call of two channels a turn ends where the other side begins to speak. What it says within about two words is a sign that
-it listens, and ends nothing.
+In a call of two channels a turn ends where the other side begins to speak. Up to about two words are a backchannel and
+do not end the turn.
 """
 
 from collections.abc import Sequence
@@ -25,28 +25,28 @@ from harness.audio.voicing import FRAME, HOP_S, VOICED, voicing
 from harness.audio.voicing import RATE_HZ as PITCH_HZ
 
 OVER_FLOOR_DB: Final = 10.0
-"""As for the breath before a word (`harness.timing.breath`): so far over the noise, a sound is no swing of the noise."""
+"""Least level over the noise, as for the breath before a word (`harness.timing.breath`): above it a sound is not noise."""
 FLOOR_PERCENTILE: Final = 5.0
-"""A recording with silence in it is silent for more than a twentieth of its length."""
+"""Percentile for the room's noise: a recording with silence is silent for more than a twentieth of its length."""
 LEAST_ROOM_DB: Final = 15.0
-"""Speech less than this over the noise: P.56's own gate (15.9 dB) then lies in the noise, and no edge can be trusted."""
+"""Least level of speech over the noise: below it P.56's own gate (15.9 dB) is in the noise, and no edge can be trusted."""
 LEAST_PAUSE_S: Final = 0.2
-"""As in eot-bench, and as endpointing counts inner pauses."""
+"""Shortest pause, as in eot-bench and in the endpointing figures."""
 LONGEST_PAUSE_S: Final = 5.0
-"""After a longer silence the turn is over (`harness.scenarios.pauses.MOST_MS`)."""
+"""Longest pause; after a longer silence the turn is over (`harness.scenarios.pauses.MOST_MS`)."""
 BACKCHANNEL_S: Final = 0.7
-"""Two words at 180 words a minute."""
+"""Longest backchannel: two words at 180 words a minute."""
 
 LONGEST_BREATH_S: Final = 1.0
 LEAST_PITCHED: Final = 0.2
 """Both as for the breath before an agent's word (`harness.timing.breath`): a breath has no pitch, a word has."""
 
 Span = tuple[float, float]
-"""From and to, in seconds of the recording."""
+"""(start, end) in seconds of the recording."""
 
 
 class NoTurn(ValueError):
-    """Nothing can be found in this recording; one line that says why."""
+    """No turn can be found in this recording; the message is one line with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +59,14 @@ class FoundTurn:
 
     @property
     def span(self) -> Span:
-        """From the first to the last of its speech."""
+        """The span from the first to the last of its speech."""
         return self.start_s, self.end_s
 
 
 def speech_in(signal: Float32, vocal: VocalDetector) -> tuple[Span, ...]:
     """Stretches of speech with at least 200 ms between them. `signal`: one channel at 16 kHz.
 
-    Raises `NoTurn` where nothing is spoken, or where the noise lies too near to the voice.
+    Raises `NoTurn` if there is no speech, or the noise is too close to the voice.
     """
     block = round(RATE_HZ * WINDOW_S)
     level = block_power(signal, block)
@@ -97,7 +97,7 @@ def one_turn(speech: Sequence[Span]) -> FoundTurn:
 
 
 def turns_beside(speech: Sequence[Span], other: Sequence[Span]) -> tuple[FoundTurn, ...]:
-    """The turns of one side of a call, parted where the other side speaks in between, or by a silence of over five seconds."""
+    """The turns of one side of a call, separated by speech of the other side, or by a silence of over five seconds."""
     answers = [span for span in other if span[1] - span[0] > BACKCHANNEL_S]
     turns: list[list[Span]] = []
     for span in speech:

@@ -1,10 +1,10 @@
-"""A seeker turn as sound: what is written, how it is to be said, and silences that are exactly as long as marked.
+"""The rendering of a seeker turn: its words, its manner, and silences that are exactly as long as marked.
 
-A turn is said whole and cut where its pauses go, so that what comes before a pause in mid-sentence sounds unfinished. The
-pieces are cut to where they sound and joined by zeros, so that each marked pause is true silence of exactly its length,
-known to the sample; a voice's own silences are kept under 200 ms. How each piece ends (`harness.audio.speech_floor`) is
-kept beside the sound. A rendering depends on nothing but its key (text, directions, voice, cues, renderer), so it is made
-once and kept by content.
+A turn is spoken whole and cut at its pauses, so that the part before a pause in mid-sentence sounds unfinished. The
+pieces are trimmed and joined by zeros, so that each marked pause is true silence of exactly its length,
+known to the sample; a voice's own silences stay under 200 ms. The end of each piece (`harness.audio.speech_floor`) is
+stored with the sound. A rendering depends only on its key (text, directions, voice, cues, renderer), so it is made
+once and cached by content.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from harness.audio.speech_text import SpeechTextError, parse_marked
 from harness.audio.synthesis import Voice
 
 RENDERER_VERSION = "8"
-"""Part of every key: renderings of another version are never taken for these."""
+"""Part of every key, so that renderings of another version are not used."""
 
 RATE_HZ = 16_000
-"""What agents are sent: the rate of every speech recogniser here, so that nothing is resampled on the way."""
+"""The rate of the caller's sound, which is that of every speech recogniser here, so that it is not resampled."""
 
 SPEECH_LEVEL_DBFS = -26.0
 """The nominal active speech level of telephone tests (ITU-T P.800, measured by P.56)."""
 
 GAP_MS = 130.0
-"""Between sentences and at commas, where no mark divides them: within fluent speech's own gaps, and with room below 200 ms
+"""Gap between sentences and at commas without a mark: within fluent speech's own gaps, and with room below 200 ms
 for emotions that halt."""
 
 RATE_BOUNDS = (0.65, 1.5)
-"""A pack's rate times the emotion's; beyond this the voice slurs or drawls as no caller does."""
+"""Bounds of the rate (a pack's times the emotion's); beyond them the voice slurs or drawls as no caller does."""
 
 JUST_THE_VOICE = Speaker()
 FLOOR = FloorSettings()
 FADE_S = 0.5
-"""The reach of a final fade: the last word or two."""
+"""Length of a final fade: the last word or two."""
 BREATH_GAP_MS = 90.0
-"""Between the last word and a breath in, as at a comma."""
+"""Gap between the last word and a breath in, as at a comma."""
 MOST_PEAK = 0.98
-"""Peaks end here; a loud turn is turned down as a whole rather than clipped."""
+"""Highest peak; a louder turn is attenuated as a whole instead of clipped."""
 
 
 class Directions(Protocol):
-    """What a context says about how a turn is spoken (`harness.scenarios.context.SpeechDirections` has these fields)."""
+    """The speech directions of a turn (`harness.scenarios.context.SpeechDirections` has these fields)."""
 
     @property
     def emotion(self) -> str: ...
@@ -70,7 +70,7 @@ class Directions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlainDirections:
-    """Directions where a context gives none: neutral, at the voice's own rate and the nominal level."""
+    """Default directions: neutral, at the voice's own rate and the nominal level."""
 
     emotion: str = "neutral"
     intensity: float = 0.5
@@ -82,8 +82,8 @@ class PlainDirections:
 class RenderedTurn:
     """A spoken turn: mono int16 at `rate_hz`, from its first to its last speaking sample.
 
-    `pauses` are the marked ones as (first, one past the last) sample; every sample inside is zero. `text` is what is said,
-    without marks, an "um" that holds the floor included. `ends` says how each stretch ends and by which cues; a recording has
+    `pauses` are the marked ones as (first, one past the last) sample; every sample inside is zero. `text` has the spoken words
+    without marks, including an added "um" before a pause. `ends` has the end of each stretch and its cues; a recording has
     none.
     """
 
@@ -106,7 +106,7 @@ def render_turn(
     speaker: Speaker = JUST_THE_VOICE,
     floor: FloorSettings = FLOOR,
 ) -> RenderedTurn:
-    """Speak a turn; from `cache_dir` if it was spoken before (None keeps nothing).
+    """The sound of a turn; from `cache_dir` if it was rendered before (None: no cache).
 
     Raises `SpeechTextError` for marks or text that cannot be spoken, `harness.audio.prosody_emotions.UnknownEmotion`, and
     `harness.audio.synthesis.VoiceError` if the voice fails.
@@ -128,14 +128,14 @@ def rendering_key(
     speaker: Speaker = JUST_THE_VOICE,
     floor: FloorSettings = FLOOR,
 ) -> str:
-    """SHA-256 over everything that a rendering depends on."""
+    """The key of a rendering: SHA-256 over everything that it depends on."""
     said = PlainDirections(directions.emotion, directions.intensity, directions.rate, directions.loudness_db)
     content = [RENDERER_VERSION, RATE_HZ, voice_identity, turn_text, asdict(said), asdict(speaker), asdict(floor)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
 def _noise_seed(turn_text: str, voice_identity: str) -> int:
-    """The same noise for every emotion of a turn, so that only the directions tell two renderings of it apart."""
+    """A seed that gives the same noise for every emotion of a turn, so that renderings differ only by the directions."""
     return int(hashlib.sha256(f"{voice_identity}\n{turn_text}".encode()).hexdigest()[:15], 16)
 
 
@@ -172,7 +172,7 @@ def _render(
 
 
 def _with_cues(stretches: Sequence[Stretch], voiced: Sequence[Float32], seed: int) -> list[Float32]:
-    """What is done to the sound itself: a fade at the end of the turn, a breath in before a pause."""
+    """The stretches with cues in the sound: a fade at the end of the turn, a breath in before a pause."""
     gap = np.zeros(round(BREATH_GAP_MS * RATE_HZ / 1000), dtype=np.float32)
     out: list[Float32] = []
     for k, (stretch, signal) in enumerate(zip(stretches, voiced, strict=True)):
@@ -184,7 +184,7 @@ def _with_cues(stretches: Sequence[Stretch], voiced: Sequence[Float32], seed: in
 
 
 def _joined(segments: Sequence[Sequence[Float32]], prosody: Prosody) -> list[Float32]:
-    """The sentences of each stretch with a gap between them, cut to where they sound."""
+    """The sentences of each stretch, trimmed and joined with a gap between them."""
     gap_ms = min(GAP_MS * prosody.gap_factor, MOST_UNMARKED_MS)
     gap = np.zeros(round(gap_ms * RATE_HZ / 1000), dtype=np.float32)
     joined: list[Float32] = []

@@ -1,7 +1,7 @@
-"""A breath in, as it is heard on a telephone: soft noise through an open mouth, rising and falling within a third of a second.
+"""A breath in as heard on a telephone: soft noise through an open mouth, rising and falling within a third of a second.
 
 Breaths before speech carry most of their energy around and above the second formant of a neutral tract (1 to 4 kHz) and lie
-far below the voice. It ends where the marked pause begins: the pause itself stays true silence.
+far below the voice. It ends at the start of the marked pause, which stays true silence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from harness.audio.pcm import Float32
 
 DURATION_S = 0.3
 BELOW_SPEECH_DB = 22.0
-"""Audible in a quiet room, and within the 40 dB that count as sounding."""
+"""Level below speech: audible in a quiet room, and within the 40 dB that count as sound."""
 BAND_HZ = (700.0, 4_000.0)
 
 

@@ -1,7 +1,7 @@
-"""Renderings on disk, one FLAC a turn under the key of its content, so that anyone can also listen to them.
+"""The cache of renderings: one FLAC per turn under the key of its content, which anyone can also listen to.
 
-Where the pauses lie, and how each stretch before them ends, stands in the file's comment: one file cannot be half there. It
-is written aside and renamed into place; what cannot be read is made again.
+The pauses and the ends of stretches are in the file's comment, because one file cannot be incomplete. It
+is written under another name and then renamed; an unreadable file is made again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from harness.audio.pcm import Int16
 
 @dataclass(frozen=True, slots=True)
 class StretchEnd:
-    """How a stretch of a turn ends: where (sample), what kind of end, whether the speaker meant to go on, and by which cues."""
+    """The end of a stretch of a turn: its sample, its kind, the speaker's intention to go on, and the cues."""
 
     at_sample: int
     kind: str
     """`mid_sentence`, `after_sentence` or `turn_end`."""
     holds: bool | None
-    """None in mid-sentence, where nothing is shown."""
+    """True if the speaker shows that more follows; None in mid-sentence."""
     cues: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRendering:
-    """What a file holds: samples, rate, the marked pauses in samples, how each stretch ends, and the words as said."""
+    """The contents of a file: samples, rate, the marked pauses in samples, the ends of stretches, and the spoken words."""
 
     samples: Int16
     rate_hz: int
@@ -42,7 +42,7 @@ class KeptRendering:
 
 
 def load_rendering(folder: Path, key: str) -> KeptRendering | None:
-    """The rendering under `key`, or None where there is none that can be read whole."""
+    """The rendering under `key`; None if there is none or it cannot be read."""
     path = folder / f"{key}.flac"
     if not path.exists():
         return None
@@ -64,7 +64,7 @@ def load_rendering(folder: Path, key: str) -> KeptRendering | None:
 
 
 def save_rendering(folder: Path, key: str, turn: KeptRendering) -> None:
-    """Keep a rendering under `key`."""
+    """Store a rendering under `key`."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{key[:16]}-", suffix=".flac", dir=folder)
     os.close(descriptor)

@@ -1,8 +1,8 @@
-"""From stretches to sound, by whichever way a voice allows: shaped by itself, or said whole and put through the vocoder.
+"""The sound of stretches, made in the way that a voice allows: shaped by the voice, or spoken whole and then vocoded.
 
-What comes out is the same for all: for each stretch between two pauses its sentences at 16 kHz, said by the speaker with the
-emotion's prosody, each phrase ending on the tone that was planned for it. A voice that cannot say a turn whole says each
-stretch by itself, with a comma where the speaker means to go on.
+The result is the same for all: for each stretch between two pauses its sentences at 16 kHz, spoken by the speaker with the
+emotion's prosody, each phrase ending on its planned tone. A voice that cannot speak a turn whole speaks each
+stretch separately, with a comma where the speaker means to go on.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from harness.audio.speech_floor import SENTENCE_END, Stretch
 from harness.audio.synthesis import AlignedVoice, Passage, ShapingVoice, Synthesiser, Voice
 
 EVEN_DBFS = -26.0
-"""Sentences of one turn are made equally loud: voices set each one to its own peak."""
+"""Sentences of one turn are made equally loud, because voices normalise each one to its own peak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Who says all stretches of a turn and how; `seed` is of the voice's own chance."""
+    """The speaker and the manner for all stretches of a turn; `seed` is for the voice's own randomness."""
 
     speaker: Speaker
     prosody: Prosody
@@ -33,7 +33,7 @@ class Delivery:
 
 
 def deliver(voice: Voice, stretches: Sequence[Stretch], delivery: Delivery, rate_hz: int) -> list[list[Float32]]:
-    """For each stretch its sentences as signals at `rate_hz`.
+    """The sentences of each stretch as signals at `rate_hz`.
 
     Raises `harness.audio.synthesis.VoiceError` if the voice or the vocoder fails.
     """
@@ -53,7 +53,7 @@ def _one_by_one(voice: Synthesiser, stretches: Sequence[Stretch], seed: int) -> 
 
 
 def _by_itself(stretch: Stretch) -> str:
-    """A stretch that ends in mid-sentence gets a comma, so that the voice stays up as a speaker's does who will go on."""
+    """The text of a stretch; one that ends in mid-sentence gets a comma, so that the voice stays up as if it went on."""
     open_end = stretch.text.rstrip(",;: ")
     return stretch.text if not open_end or SENTENCE_END.search(open_end) else open_end + ","
 
@@ -86,7 +86,7 @@ def _vocoded(
 
 
 def _even(spoken: Sequence[Sequence[Float32]], rate_hz: int) -> list[list[Float32]]:
-    """The whole turn at one level; what one sentence is louder than another is the voice's own doing."""
+    """The whole turn at one level, because differences between sentences come from the voice only."""
     everything = [sound for sounds in spoken for sound in sounds]
     gain = np.float32(_gain_to_even(np.concatenate(everything), rate_hz)) if everything else np.float32(1)
     return [[sound * gain for sound in sounds] for sounds in spoken]

@@ -1,8 +1,8 @@
-"""Where speech starts and ends in a clean signal, by level alone, and silence that is exactly as long as it should be.
+"""The start and end of speech in a clean signal, by level alone, and silences of exact length.
 
 The harness defines the end of a caller's speech as the last sample whose 8 ms RMS lies within 40 dB of the speech level
 (the dry signal is free of noise, so a level is enough). Renderings are cut by the same rule, so that a marked pause of
-450 ms is 450 ms by the very measure that is later laid upon the agent.
+450 ms is 450 ms by the same measure that is later used for the agent.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from harness.audio.pcm import Float32
 WINDOW_MS = 8.0
 SPEECH_RANGE_DB = 40.0
 ACTIVE_RANGE_DB = 30.0
-"""What counts towards the speech level: windows within 30 dB of the loudest, near what ITU-T P.56's activity margin keeps."""
+"""Windows for the speech level: within 30 dB of the loudest, similar to ITU-T P.56's activity margin."""
 
 FADE_MS = 4.0
-"""A cut 40 dB below speech is still a step; a raised-cosine ramp this long makes it inaudible and moves no edge."""
+"""Length of a raised-cosine ramp: it makes the step of a cut 40 dB below speech inaudible and moves no edge."""
 
 MOST_UNMARKED_MS = 190.0
-"""Silences that no mark asked for end below 200 ms, where the mix of marked pauses begins: so every pause that an agent
+"""Longest silence without a mark, below 200 ms, where the mix of marked pauses begins: so every pause that an agent
 could take for the end of the turn is marked and counted."""
 
 LEAST_GAP_MS = 56.0
-"""Shorter silences are closures of plosives: part of a word, never stretched or cut."""
+"""Shortest gap: shorter silences are closures of plosives, part of a word, never stretched or cut."""
 
 
 def level_db(signal: Float32, rate_hz: int) -> float:
@@ -55,7 +55,7 @@ def window_samples(rate_hz: int) -> int:
 
 
 def speaking(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """For each 8 ms window, whether it lies within 40 dB of the speech level."""
+    """For each 8 ms window, True if it is within 40 dB of the speech level."""
     level = level_db(signal, rate_hz)
     if not np.isfinite(level):
         return np.zeros(window_power(signal, rate_hz).size, dtype=np.bool_)
@@ -63,7 +63,7 @@ def speaking(signal: Float32, rate_hz: int) -> np.ndarray[tuple[int], np.dtype[n
 
 
 def trim(signal: Float32, rate_hz: int) -> Float32:
-    """The signal from its first to its last speaking window, with short ramps at both ends; empty if nothing speaks."""
+    """The signal from its first to its last speech window, with short ramps at both ends; empty without speech."""
     active = np.flatnonzero(speaking(signal, rate_hz))
     if active.size == 0:
         return np.zeros(0, dtype=np.float32)
@@ -72,7 +72,7 @@ def trim(signal: Float32, rate_hz: int) -> Float32:
 
 
 def scale_silences(signal: Float32, rate_hz: int, factor: float, most_ms: float) -> Float32:
-    """Every inner silence of a gap's length made `factor` times as long, and never longer than `most_ms`."""
+    """The signal with each inner gap made `factor` times as long, but not longer than `most_ms`."""
     width = window_samples(rate_hz)
     pieces: list[Float32] = []
     taken_from = 0
@@ -96,7 +96,7 @@ def silent_runs(signal: Float32, rate_hz: int) -> list[tuple[int, int]]:
 
 
 def faded(signal: Float32, rate_hz: int, gain_db: float, over_s: float) -> Float32:
-    """The signal with its last `over_s` seconds brought to `gain_db` little by little."""
+    """The signal with its last `over_s` seconds faded gradually to `gain_db`."""
     width = min(round(rate_hz * over_s), signal.size)
     if width == 0 or gain_db == 0:
         return signal

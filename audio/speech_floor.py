@@ -1,12 +1,12 @@
-"""How a speaker ends each stretch of a turn: holding the floor before a pause, or handing it over at the end.
+"""The end of each stretch of a turn: cues that the speaker goes on before a pause, or has finished at the end.
 
-People mark it, and never with certainty. In the Columbia Games Corpus (Gravano and Hirschberg 2011, table of phrase accents
+People give such cues, but never reliably. In the Columbia Games Corpus (Gravano and Hirschberg 2011, table of phrase accents
 and boundary tones; counts below) a phrase before a turn change ends in a plateau in 13 % of cases, one before the same
-speaker's next phrase in 30 %. So what is drawn here is that distribution, from a seed, and not a perfect signal: some pauses
+speaker's next phrase in 30 %. So this module draws that distribution from a seed, and not perfect cues: some pauses
 after a sentence sound finished, and some ends do not.
 
 A pause in mid-sentence is cut out of a sentence that was spoken whole, so it sounds unfinished already. But a voice reads as
-if it knew what comes, and people who stop inside a phrase do not: they draw out the syllable before the silence, hold its
+if it knew what comes, and people who stop inside a phrase do not: they lengthen the syllable before the silence, keep its
 pitch, or say "um" (Campione and Véronis 2005: a silence alone is no sign of hesitation, only one with these). So do callers.
 """
 
@@ -23,7 +23,7 @@ from harness.audio.speech_text import Segment, spelt
 
 Kind = Literal["mid_sentence", "after_sentence", "turn_end"]
 Tone = Literal["own", "plateau", "rise", "fall"]
-"""The melody of the last half second: as the voice has it, level, a small rise, or down to the bottom of the range."""
+"""The melody of the last half second: the voice's own, level, a small rise, or down to the bottom of the range."""
 
 HOLD_COUNTS = {"plateau": 1680, "rise": 646, "fall": 1387, "high_rise": 513}
 """Phrases before a *hold* by boundary tone, those with none (pauses in mid-phrase, mostly) and "other" left out. Gravano and
@@ -44,15 +44,15 @@ TRAILS_OFF = re.compile(r"(?:…|\.{2,})[\"'”’)\s]*$")
 
 @dataclass(frozen=True, slots=True)
 class FloorSettings:
-    """How often each cue is used. All draws hang on `seed` and on what is said, so that every voice ends a turn alike."""
+    """The frequency of each cue. All draws depend on `seed` and on the words, so that all voices end a turn in the same way."""
 
     hold_share: float = round(_HELD / sum(HOLD_COUNTS.values()), 2)
     """Pauses after a complete phrase before which the speaker shows that there is more: the share of plateaus and low rises
     among phrases before a hold (0.55)."""
     rise_share: float = round(HOLD_COUNTS["rise"] / _HELD, 2)
-    """Of the held ones, those that end in a small rise and not in a plateau (0.28)."""
+    """Share of these that end in a small rise and not in a plateau (0.28)."""
     yield_share: float = round(1 - YIELD_COUNTS["plateau"] / sum(YIELD_COUNTS.values()), 2)
-    """Ends of turns that are handed over: all but the plateaus before a smooth switch (0.86)."""
+    """Share of turn ends that sound finished: all but the plateaus before a smooth switch (0.86)."""
     breath_share: float = 0.35
     """Held pauses that begin with an audible breath in. People breathe in most long pauses (Rochet-Capellan and Fuchs 2014),
     and a telephone carries some of it; no source gives a share for callers, so this one is ours."""
@@ -78,7 +78,7 @@ _NAMES: Mapping[Tone, str] = {"rise": "rising_pitch", "plateau": "plateau", "own
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How one stretch ends. `cues` are its signs by name, in the words of the recording's notes."""
+    """The end of one stretch. `cues` are its cues by name, in the words of the recording's notes."""
 
     kind: Kind
     tone: Tone = "own"
@@ -88,12 +88,12 @@ class Ending:
     breath: bool = False
     cues: tuple[str, ...] = ()
     holds: bool | None = None
-    """Whether the speaker shows that more comes: None in mid-sentence, where the words do."""
+    """True if the speaker shows that more follows; None in mid-sentence, where the words show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """What is said between two pauses, spelt for a voice, and how it ends. `text` may end in mid-sentence."""
+    """The words between two pauses, spelt for a voice, and their end. `text` may end in mid-sentence."""
 
     text: str
     ending: Ending
@@ -101,7 +101,7 @@ class Stretch:
 
     @property
     def closes(self) -> bool:
-        """Whether a sentence ends with it, so that the next stretch begins another."""
+        """True if a sentence ends with it, so that the next stretch begins another."""
         return SENTENCE_END.search(self.text) is not None
 
 
@@ -119,7 +119,7 @@ on intensity: a fifth to a quarter of a standard deviation over the whole phrase
 
 
 def plan_turn(segments: Sequence[Segment], settings: FloorSettings) -> tuple[Stretch, ...]:
-    """The stretches of a turn as they are to be said, and how each one ends."""
+    """The stretches of a turn for the voice, each with its planned end."""
     chance = random.Random(_seed(segments, settings.seed))
     texts = [_left_open(segment) for segment in segments]
     stretches: list[Stretch] = []
@@ -133,13 +133,13 @@ def plan_turn(segments: Sequence[Segment], settings: FloorSettings) -> tuple[Str
 
 
 def _left_open(segment: Segment) -> str:
-    """Trailing off before a pause is no end of a sentence, though a voice would read it as one."""
+    """The text without a final "…": trailing off does not end a sentence, but a voice would read it as an end."""
     text = spelt(segment.text)
     return text.rstrip(".") + "," if segment.pause_after_ms and TRAILS_OFF.search(segment.text) else text
 
 
 def _before_pause(texts: list[str], k: int, settings: FloorSettings, chance: random.Random) -> Ending:
-    """How stretch `k` ends; changes its text, and the next one's where a conjunction moves, to what is said."""
+    """The end of stretch `k`; changes its text, and the next one's if a conjunction moves."""
     draws = [chance.random() for _ in range(5)]
     if not SENTENCE_END.search(texts[k]):
         return _in_mid_sentence(texts, k, settings, draws)
@@ -165,7 +165,7 @@ def _before_pause(texts: list[str], k: int, settings: FloorSettings, chance: ran
 
 
 def _in_mid_sentence(texts: list[str], k: int, settings: FloorSettings, draws: Sequence[float]) -> Ending:
-    """Inside a phrase the last syllable is drawn out on a level pitch; at a comma, where a voice lengthens by itself, the pitch
+    """The end in mid-sentence: inside a phrase a longer last syllable on level pitch; at a comma, where voices do so, the pitch
     stays up."""
     says_filler = FILLER.search(texts[k]) is not None
     says_something = any(character.isalnum() for character in texts[k])

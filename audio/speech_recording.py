@@ -1,9 +1,9 @@
-"""A turn that a person recorded, made the equal of a rendered one: one channel, the caller's rate and level, its edges cut.
+"""A recorded turn in the form of a rendered one: one channel, the caller's rate and level, trimmed edges.
 
-Where a rendering knows its pauses, a recording has them found: inner silences of 200 ms and more, by the same 40 dB rule
-that finds the end of speech. That rule wants a quiet room: in a recording whose noise lies less than 40 dB below the voice
-nothing is silent, no pause is found, and speech ends where the file does. There the pauses can be given: what sounds in
-them (a room, a breath) is left in and played.
+A rendering's pauses are known; those of a recording are detected: inner silences of 200 ms and more, by the same 40 dB rule
+that finds the end of speech. That rule needs a quiet room: in a recording whose noise is less than 40 dB below the voice
+nothing is silent, no pause is found, and speech ends with the file. There the pauses can be given: the sound in
+them (a room, a breath) stays and is played.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def load_turn(
 ) -> RenderedTurn:
     """The recording at `path` (any format libsndfile reads) as a turn that says `text`.
 
-    `pauses_s`: its pauses in seconds of the file, where they are known; None has them found.
+    `pauses_s`: its pauses in seconds of the file if they are known; None: they are detected.
 
-    Raises `RecordingError` for a file that cannot be read or in which nothing sounds.
+    Raises `RecordingError` for a file that cannot be read or is silent.
     """
     try:
         samples, recorded_hz = soundfile.read(path, dtype="float32", always_2d=True)
@@ -59,6 +59,6 @@ def load_turn(
 
 
 def _within(pauses_s: Sequence[tuple[float, float]], cut: int, size: int) -> tuple[tuple[int, int], ...]:
-    """Given pauses in samples of the trimmed turn; what reaches over its edges is silence of the line, not of the speaker."""
+    """The given pauses in samples of the trimmed turn; parts beyond its edges are silence of the line, not of the speaker."""
     moved = [(round(start * RATE_HZ) - cut, round(end * RATE_HZ) - cut) for start, end in pauses_s]
     return tuple((start, end) for start, end in moved if start > 0 and end < size)

@@ -1,8 +1,8 @@
-"""From a seeker turn as it is written to what a synthesiser should be given.
+"""The text for a synthesiser, made from a seeker turn as it is written.
 
-Turns are written as speech: fillers, stutters, words broken off, trailing off, and pauses marked `<pause 450>`. Text
-synthesisers read books, so they spell "hm" as letters, say "saint" for "st-" and run "I… I don't" together. What is
-changed here is spelling only, never the words, so that a transcript of the rendered turn can be held against the text.
+Turns are written as speech: fillers, stutters, broken-off words, trailing off, and pauses marked `<pause 450>`. Text
+synthesisers read books, so they spell "hm" as letters, say "saint" for "st-" and run "I… I don't" together. Only the
+spelling is changed here, never the words, so that a transcript of the rendered turn can be compared with the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SpeechTextError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of speech and the true silence that follows it (0 for the last)."""
+    """A stretch of speech and the true silence after it (0 for the last)."""
 
     text: str
     pause_after_ms: int
@@ -57,7 +57,7 @@ def parse_marked(text: str) -> tuple[Segment, ...]:
 
 
 def without_marks(text: str) -> str:
-    """What is said, for reading: marks gone, blanks joined."""
+    """The text for readers: without marks, blanks merged."""
     return " ".join(PAUSE_MARK.sub(" ", text).split())
 
 
@@ -85,7 +85,7 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def spelt(text: str) -> str:
-    """The words as a synthesiser should read them; how the text ends is left as it is."""
+    """The words as a synthesiser should read them; the end of the text is unchanged."""
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())

@@ -1,13 +1,13 @@
-"""Voices that speak a stretch of text: the one method a renderer needs, and Piper behind it.
+"""Voices that speak a stretch of text: the interface for a renderer, and its implementation with Piper.
 
 A caller must say the same thing in the same way to every agent, on every machine, or latencies of different runs are not
 about the same speech. Piper draws noise for its durations and its timbre, and onnxruntime cannot reset that noise in a
 live session; so a session is made for each turn from a seed. With memory reuse planning off this takes 0.1 s instead of
 1.5 s, and one thread makes the bytes the same whatever else runs.
 
-Voices are of three kinds, and a renderer takes the best that one has. `AlignedVoice` says a turn whole and knows where each
-stretch of it ends. `ShapingVoice` also sets pitch and timbre itself. A plain `Synthesiser` says each stretch by itself; what
-comes before a pause in mid-sentence then sounds more finished than a person's.
+Voices are of three kinds, and a renderer uses the best one. `AlignedVoice` speaks a turn whole and knows where each
+stretch of it ends. `ShapingVoice` also sets pitch and timbre itself. A plain `Synthesiser` speaks each stretch alone; the part
+before a pause in mid-sentence then sounds more finished than a person's.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from harness.audio.voice_error import VoiceError
 
 
 class Synthesiser(Protocol):
-    """A voice. `identity` names its bytes and version, and is part of the key under which renderings are cached.
+    """A voice. `identity` names its bytes and version, and is part of the cache key of renderings.
 
     >>> import harness
     >>> import numpy as np
@@ -51,7 +51,7 @@ class Synthesiser(Protocol):
     def rate_hz(self) -> int: ...
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
-        """For each text its sentences as signals at `rate_hz`, as the voice makes them, silence at their edges included.
+        """The sentences of each text as signals at `rate_hz`, as the voice makes them, silence at their edges included.
 
         The same arguments give the same samples.
         """
@@ -60,7 +60,7 @@ class Synthesiser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A sentence as a voice said it in one go: mono samples, and (stretch, one past its last sample) for each piece of it."""
+    """A sentence spoken in one pass: mono samples, and (stretch, one past its last sample) for each piece of it."""
 
     samples: Float32
     pieces: tuple[tuple[int, int], ...]
@@ -68,7 +68,7 @@ class Passage:
 
 @runtime_checkable
 class AlignedVoice(Protocol):
-    """A voice that says a turn whole and knows where in it each stretch ends."""
+    """A voice that speaks a turn whole and knows where in it each stretch ends."""
 
     @property
     def identity(self) -> str: ...
@@ -94,7 +94,7 @@ class ShapingVoice(Protocol):
     def perform(
         self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int
     ) -> list[list[Float32]]:
-        """For each stretch its sentences as signals at `rate_hz`. The same arguments give the same samples."""
+        """The sentences of each stretch as signals at `rate_hz`. The same arguments give the same samples."""
         ...
 
 
@@ -141,7 +141,7 @@ class PiperSynthesiser:
         return [self._said(session, voice, pieces) for pieces in sentences_of(stretches, voice.phonemize)]
 
     def _said(self, session: Any, voice: Any, pieces: Sequence[Piece]) -> Passage:
-        """One sentence. Its pieces are parted where the last sound of each ends; a blank between them belongs to the later."""
+        """One spoken sentence. Its pieces end with their last sound; a blank between two belongs to the later one."""
         from harness.audio.synthesis_graph import DURATIONS, STRETCH
 
         phonemes: list[str] = []

@@ -1,7 +1,7 @@
-"""Two things that a voice's network knows and does not say: how long each phoneme is, and how to be told so.
+"""Changes of a voice's network: an output for the length of each phoneme, and an input to change it.
 
 Networks of the VITS kind and hibari's predict a duration for each phoneme, round it to frames, and spread everything else
-over those frames. The rounded durations are the exact alignment of what was said, better than any that is found
+over those frames. The rounded durations are the exact alignment of the speech, better than any that is found
 afterwards; and a factor put in before the rounding lengthens one syllable without touching the rest. Both are made on the
 network's own graph when it is loaded; its weights stay as they are.
 """
@@ -19,10 +19,10 @@ STRETCH = "phoneme_stretch"
 def with_durations(model_path: Path, rounding: str, after: str | None, shape: list[int | str]) -> bytes:
     """The network at `model_path` with one more input and one more output.
 
-    `STRETCH` (float, `shape`) multiplies what goes into its one `rounding` operator; `DURATIONS` is that operator's output, or
+    `STRETCH` (float, `shape`) multiplies the input of its one `rounding` operator; `DURATIONS` is that operator's output, or
     that of the `after` operator that it feeds.
 
-    Raises `VoiceError` where the package is missing or the network is of another kind.
+    Raises `VoiceError` if the package is missing or the network is of another kind.
     """
     try:
         import onnx

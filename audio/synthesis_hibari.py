@@ -1,9 +1,9 @@
 """Hibari as a caller's voice: pitch, melody, vocal tract, lengthening and loudness set before there is a wave.
 
 Hibari's network gives a log spectrum and an F0 for each 12.5 ms frame, and the wave is made from these by plain signal
-processing (pulses at F0 through the spectrum, plus shaped noise). So a speaker or an emotion is made where speech makes them,
-without taking a finished wave apart again: F0 is moved, spectra are stretched along frequency, durations are given factors
-inside the network. A sentence is run whole, and its frames are parted where a pause goes, between two phonemes.
+processing (pulses at F0 through the spectrum, plus shaped noise). So a speaker or an emotion is set in these parameters,
+without analysing a finished wave again: F0 is moved, spectra are stretched along frequency, durations get factors
+inside the network. A sentence is run whole, and its frames are separated at a pause, between two phonemes.
 
 Sources: the package's `hibari.dsp` for the frames' meaning (Apache-2.0); figures in docs/decisions/audio-hibari.md.
 """
@@ -38,11 +38,11 @@ SMOOTH_BINS = 2.0
 """Spectra are smoothed over this many 20 Hz bins (one standard deviation) where F0 is moved: between the harmonics that the
 network was taught on its spectrum is free, and other harmonics must not be weighed by that."""
 MOST_PHONEMES = 400
-"""As in hibari: longer inputs lie outside what it was trained on."""
+"""Longest input, as in hibari: it was not trained on longer ones."""
 
 
 class HibariSynthesiser:
-    """The voice inside the package `hibari-tts`.
+    """The voice of the package `hibari-tts`.
 
     Raises `VoiceError` if a package is missing or the network is not the one known here.
     """
@@ -140,12 +140,12 @@ class _Sentence:
 
     @property
     def level_db(self) -> NDArray[np.float64]:
-        """Of the harmonics, per frame, on a scale of its own."""
+        """The level of the harmonics per frame, on a relative scale."""
         return np.asarray(10 / np.log(10) * logsumexp(2 * self.lh.astype(np.float64), axis=0), dtype=np.float64)
 
 
 def _set_melody(sentences: Sequence[_Sentence], stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody) -> None:
-    """F0 of all sentences of a turn, together, since the melody's centre is the turn's."""
+    """Set the F0 of all sentences of a turn together, since the melody's centre is the turn's."""
     tracks = [np.log2(np.maximum(s.f0, LEAST_VOICED_HZ)) for s in sentences]
     voiced = [t[audibly_voiced(s.voiced, s.level_db)] for t, s in zip(tracks, sentences, strict=True)]
     heard = np.concatenate(voiced) if voiced else np.zeros(0)
@@ -168,7 +168,7 @@ def _set_melody(sentences: Sequence[_Sentence], stretches: Sequence[Stretch], sp
 
 
 def _shaped(sentence: _Sentence, speaker: Speaker, prosody: Prosody, chance: np.random.Generator) -> _Sentence:
-    """Spectra as another vocal tract would have them, and brighter or darker.
+    """The spectra of another vocal tract, brighter or darker.
 
     The phases of the free branch belong to the network's own F0; where F0 was moved they are drawn by chance instead, as
     breath has them.

@@ -1,8 +1,8 @@
-"""Voices that other installed packages bring: a name in an entry-point group, and a callable that makes the voice.
+"""Voices from other installed packages: a name in an entry-point group, and a callable that makes the voice.
 
-What is installed was chosen by whoever installed it, as a voices file is by whoever names it; a pack can only ask for a voice
-by name. Only the name travels to the processes that render, and each of them makes the voice for itself, because a loaded
-model does not travel.
+The user chose the installed packages, as a voices file; a pack can only ask for a voice
+by name. Only the name is sent to the rendering processes, and each of them makes its own voice, because a loaded
+model cannot be sent.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class InstalledVoice:
     name: str
 
     def open(self) -> Voice:
-        """The voice, made.
+        """The opened voice.
 
-        Raises `VoiceError` where no package brings it, or the package fails or gives something that is no voice.
+        Raises `VoiceError` if no package has it, or the package fails or returns something that is not a voice.
         """
         points = list(entry_points(group=ENTRY_POINT_GROUP, name=self.name))
         if not points:
@@ -44,5 +44,5 @@ class InstalledVoice:
 
 
 def installed_voices() -> tuple[str, ...]:
-    """Names of the voices that installed packages bring, sorted."""
+    """The names of the voices from installed packages, sorted."""
     return tuple(sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)}))

@@ -1,7 +1,7 @@
-"""What a network is given at once: whole sentences, which may hold several stretches of a turn.
+"""The input of a voice's network: whole sentences, which may contain several stretches of a turn.
 
-A sentence that has a pause inside is said in one go and cut afterwards, so its first half sounds as the first half of a
-sentence does. Stretches are turned into phonemes one by one, so that the place of the cut is known among the phonemes.
+A sentence with a pause inside is spoken in one pass and cut afterwards, so its first half sounds like the first half of a
+sentence. Stretches are converted to phonemes one by one, so that the place of the cut among the phonemes is known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Piece:
 
     @property
     def last_syllable(self) -> range:
-        """Places of the phonemes from the last vowel to the last sound; empty where no vowel is."""
+        """The indices of the phonemes from the last vowel to the last sound; empty without a vowel."""
         vowels = [k for k, symbol in enumerate(self.phonemes) if symbol in VOWELS]
         if not vowels:
             return range(0)
@@ -39,7 +39,7 @@ def sentences_of(
 ) -> list[list[Piece]]:
     """The pieces of each sentence of a turn. `phonemes` gives a text's sentences as phonemes.
 
-    Beyond `most_phonemes` a sentence is parted between two stretches.
+    A sentence longer than `most_phonemes` is divided between two stretches.
     """
     sentences: list[list[Piece]] = []
     open_sentence = False

@@ -1,9 +1,9 @@
-"""Callers that speak through any pipecat TTS service, so that a pack is not bound to the one voice that ships.
+"""Caller voices from any pipecat TTS service, so that a pack is not limited to the shipped voices.
 
-pipecat has a class for nearly every provider, and one way to run them: text in, audio frames out. So a voice is an import
-path with settings, and whatever pipecat learns to speak through can call. A service is not asked twice for the same turn:
-what it said is kept like every other rendering, because most of them say it differently each time and all agents must
-hear the same. The key is read from the environment when it speaks and stands in no file, identity or error.
+pipecat has a class for nearly every provider, and one interface for them: text in, audio frames out. So a voice is an import
+path with settings, and every service of pipecat can be a caller. A service is not asked twice for the same turn:
+its speech is cached like every other rendering, because most services speak differently each time and all agents must
+hear the same. The key is read from the environment when it speaks and is in no file, identity or error.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from harness.audio.pcm import Float32, Int16, resample, to_float
 from harness.audio.voice_error import VoiceError
 
 SERVICE_RATE_HZ = 24_000
-"""What services are asked for: the native rate of most of them, and above the 16 kHz that callers are played at."""
+"""The requested rate: the native one of most services, and above the 16 kHz of callers."""
 
 MOST_S = 120.0
-"""For all stretches of one turn; a minute of speech takes a slow service half of that."""
+"""Timeout for all stretches of one turn; a slow service needs half of it for a minute of speech."""
 
 
 class ServiceVoice(BaseModel):
-    """One voice of a voices file: the service's class, and what it is made with."""
+    """One voice of a voices file: the service's class and its arguments."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,18 +43,18 @@ class ServiceVoice(BaseModel):
     """Import path of a pipecat `TTSService`."""
     about: str = ""
     arguments: dict[str, Any] = Field(default_factory=dict)
-    """Of the class (`base_url`, …)."""
+    """Arguments of the class (`base_url`, …)."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Of its `Settings` (`voice`, `model`, …)."""
+    """Arguments of its `Settings` (`voice`, `model`, …)."""
     key_env: str | None = None
-    """The environment variable that holds the key."""
+    """The environment variable with the key."""
     key_argument: str = "api_key"
 
 
 def load_service_voices(path: Path) -> Mapping[str, ServiceVoice]:
     """The voices of a TOML file, by name.
 
-    Raises `VoiceError` with one line for a file that is none.
+    Raises `VoiceError` with one line for a wrong file.
     """
     try:
         raw = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
@@ -87,7 +87,7 @@ def _is_voice(entry: object) -> bool:
 class PipecatSynthesiser:
     """A pipecat TTS service as a `Synthesiser`.
 
-    Raises `VoiceError` if the class cannot be had or its key is not in the environment.
+    Raises `VoiceError` if the class cannot be imported or its key is not in the environment.
     """
 
     def __init__(self, voice: ServiceVoice) -> None:
@@ -109,7 +109,7 @@ class PipecatSynthesiser:
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """See `Synthesiser.speak`. Each text is one stretch; services take no seed, so `seed` changes nothing."""
         del seed
-        # Rendering is called from inside a run's event loop; a service needs one of its own.
+        # Rendering is called from inside a run's event loop; a service needs a separate one.
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, self._speak(texts)).result()
 

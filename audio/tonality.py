@@ -1,4 +1,4 @@
-"""Whether a sound stands still in pitch, as music does and a voice never: what the speech model takes for a voice wrongly.
+"""The tonality of a sound: steady pitch, as in music and never in a voice, which the speech model wrongly takes for a voice.
 
 Silero accepts sustained chords at any level. A note keeps each of its partials at one frequency; a voice glides all the
 time, and its fifth harmonic glides five times as far. So: how much of the energy between 300 and 3,400 Hz lies in spectral
@@ -18,15 +18,15 @@ HOP: Final = 256
 STEADY_FRAMES: Final = 5
 """Five windows of 128 ms, 32 ms apart: 256 ms."""
 MUSICAL: Final = 0.75
-"""Midway between the steadiest speech and the liveliest music measured."""
+"""Threshold midway between the steadiest speech and the liveliest music measured."""
 _BAND_HZ: Final = (300, 3_400)
 _PEAK_DB: Final = 10.0
-"""A line stands this far over the mean level of the 400 Hz around it."""
+"""Least level of a spectral line over the mean of the 400 Hz around it."""
 _AROUND: Final = 51
 
 
 def tonality(samples: NDArray[np.float32]) -> float:
-    """Share (0–1) of the energy that lies in lines that stay in place; mono float at 8 kHz."""
+    """The share (0–1) of energy in spectral lines that stay in place; mono float at 8 kHz."""
     padded = np.pad(samples.astype(np.float64), (0, max(0, WINDOW - len(samples))))
     frames = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP] * np.hanning(WINDOW)
     power = np.abs(np.fft.rfft(frames, axis=1)) ** 2

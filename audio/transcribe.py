@@ -1,9 +1,9 @@
-"""What was said, by Whisper, after the call: for the words that were heard and for checking that callers are intelligible.
+"""Transcripts by Whisper, after the call: of the agents' replies, and of callers to check that they are intelligible.
 
-A transcriber that is used for figures must give the same words for the same samples and must not talk when nobody does.
+A transcriber for figures must give the same words for the same samples and no words for silence.
 So decoding is greedy-free of chance (temperature 0, no fallback to sampling, no text carried over from before), and
 speech is found by silero first: Whisper alone writes "you" or "Thank you." for silence. A signal that never rises over
-digital near-silence is not even looked at.
+digital near-silence is not decoded at all.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ MOST_COMPRESSION = 2.4
 """Text that zlib shortens more than this repeats itself (Whisper's own threshold)."""
 
 LEAST_LOOP_TOKENS = 6
-"""A decoding that loops is done again with no six tokens allowed twice. Whisper's own way out, sampling at a higher
+"""A decoding that loops is repeated with no six tokens allowed twice. Whisper's own remedy, sampling at a higher
 temperature, would give other words each time. On `heart-mini` base looped in one of twelve turns (2.3 errors a word)."""
 
 MOST_WORDS_PER_S = 10.0
-"""Nobody speaks faster. Where a fraction of a second is left after the last word, Whisper pads it to 30 s of silence and
-fills that with words of its own: "I'm sorry, I'm sorry, …" behind several turns of `heart-open`."""
+"""Fastest speech. If a fraction of a second is left after the last word, Whisper pads it to 30 s of silence and
+fills that with invented words: "I'm sorry, I'm sorry, …" behind several turns of `heart-open`."""
 
 LEAST_SKIPPED_S = 2.0
 LEAST_SPOKEN_S = 1.5
-"""A stretch of this length with this much sound and no word in it is heard again, alone: Whisper's first time stamp may
-lie after whole sentences, which are then lost (8.5 s of a turn of `heart-open`)."""
+"""A stretch of this length with this much sound and no word in it is transcribed again, alone: Whisper's first time stamp may
+be after whole sentences, which are then lost (8.5 s of a turn of `heart-open`)."""
 
 LEAST_PAUSE_S = 0.15
 """Shorter silences are closures of plosives inside a word."""
@@ -98,7 +98,7 @@ class Transcriber:
     def _words(self, signal: Float32) -> list[tuple[str, float, float]]:
         segments = self._decode(signal, {})
         if any(segment.compression_ratio > MOST_COMPRESSION for segment in segments):
-            # Before anything is left out: an agent that says one thing over and over is heard, loops and all.
+            # Before words are removed: an agent that really repeats itself is transcribed with its repetitions.
             segments = self._decode(signal, {"no_repeat_ngram_size": LEAST_LOOP_TOKENS})
         segments = [segment for segment in segments if _could_be_spoken(segment.text, segment.end - segment.start)]
         pauses_s = _pauses_s(signal)
@@ -124,14 +124,14 @@ class Transcriber:
 
 
 def _could_be_spoken(text: str, duration_s: float) -> bool:
-    """One word is allowed at any length: alignment may give a short one next to none."""
+    """True if the text could be spoken in this time. One word always could: alignment may give a short one almost no time."""
     return len(text.split()) <= 1 + MOST_WORDS_PER_S * duration_s
 
 
 def _skipped_s(signal: Float32, words: list[tuple[str, float, float]]) -> list[tuple[float, float]]:
-    """Stretches between words, or before and after them, in which somebody speaks and nothing was written.
+    """The stretches between, before and after words with speech but without transcript.
 
-    Where no word was written at all there is nothing to hear again: it would be the same question.
+    Empty if there is no word at all, because a second pass would be the same as the first.
     """
     if not words:
         return []
@@ -153,7 +153,7 @@ def _pauses_s(signal: Float32) -> list[tuple[float, float]]:
 
 
 def _after_pause(start_s: float, end_s: float, pauses_s: list[tuple[float, float]]) -> float:
-    """Whisper's alignment gives a pause to the word after it; a word starts where sound comes back."""
+    """The start of a word after a pause: Whisper's alignment counts a pause to the word after it, but sound resumes later."""
     inside = [resumed for began, resumed in pauses_s if start_s < resumed < end_s and began < end_s]
     return max([start_s, *inside])
 

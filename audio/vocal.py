@@ -1,12 +1,12 @@
-"""Whether a sound is vocal: silero VAD, run over whole signals.
+"""The detection of vocal sound: silero VAD, run over whole signals.
 
-The model decides *whether*, never *where* (`harness.audio.onset` does): its windows are 32 ms long and its memory makes it
-slow to believe a soft beginning. Version 5 of the model needs the last 64 samples of the window before in front of each
-window; without them it answers, but wrongly. The weights are the ones that pipecat ships; `onnxruntime` comes with the
+The model decides *whether* a sound is vocal, not *where* it starts (`harness.audio.onset`): its windows are 32 ms and it is
+slow to accept a soft beginning. Version 5 of the model needs the last 64 samples of the window before in front of each
+window; without them its results are wrong. The weights are those shipped with pipecat; `onnxruntime` is in the
 extra `local`.
 
-Non-speech wears the model's memory out (music and long noise make it miss the speech that follows), so the memory starts
-anew for every stretch of sound, and inside a stretch after two seconds that end in clear non-speech.
+Non-speech disturbs the model's memory (music and long noise make it miss the speech that follows), so the memory is
+reset for every stretch of sound, and inside a stretch after two seconds that end in clear non-speech.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _QUIET_WINDOWS: Final = 5
 _QUIET: Final = 0.1
 
 VocalDetector = Callable[[NDArray[np.float32]], NDArray[np.float32]]
-"""Takes mono float32 at 16 kHz, gives one probability of voice for each whole window of 512 samples."""
+"""A function from mono float32 at 16 kHz to one probability of voice for each whole window of 512 samples."""
 
 
 class DetectorMissing(Exception):
@@ -39,7 +39,7 @@ class DetectorMissing(Exception):
 
 @lru_cache(maxsize=1)
 def silero() -> VocalDetector:
-    """The detector that ships with pipecat, on one thread.
+    """The detector shipped with pipecat, on one thread.
 
     Raises:
         DetectorMissing: the extra `local` is not installed.
@@ -57,7 +57,7 @@ def silero() -> VocalDetector:
 
 
 def vocal_spans(probabilities: NDArray[np.float32]) -> list[tuple[int, int]]:
-    """Stretches of accepted windows, as (first, past the last), with hysteresis."""
+    """The stretches of accepted windows, as (first, past the last), with hysteresis."""
     spans: list[tuple[int, int]] = []
     start: int | None = None
     for k, p in enumerate(probabilities):

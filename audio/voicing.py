@@ -1,9 +1,9 @@
-"""Whether a sound has a pitch: the second detector, which shares nothing with the speech model but the samples.
+"""The detection of pitch in a sound: the second detector, which shares only the samples with the speech model.
 
 A voice repeats itself every 2.5–14 ms; noise, breath and clicks do not. The normalised autocorrelation of 32 ms frames
-says how well a frame repeats, and knows neither training data nor levels. It cannot tell a voice from music, so it never
-decides alone: it says where the model must be wrong, because what it calls speech has no pitch for long, or because a
-pitch was there well before the onset.
+measures how well a frame repeats, independent of training data and levels. It cannot separate a voice from music, so it never
+decides alone: it shows where the model must be wrong, because its detected speech has no pitch for long, or because a
+pitch existed well before the onset.
 """
 
 from typing import Final
@@ -17,16 +17,16 @@ HOP_S: Final = 0.005
 HOP: Final = round(RATE_HZ * HOP_S)
 PITCH_HZ: Final = (70.0, 400.0)
 VOICED: Final = 0.55
-"""A periodic frame at 5 dB of signal to noise reaches 0.76, white noise 0.3 once in a thousand frames."""
+"""Threshold: a periodic frame at 5 dB of signal to noise reaches 0.76, white noise 0.3 once in a thousand frames."""
 _QUIETEST: Final = 1e-8
 
 
 def voicing(samples: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Strength of repetition (0–1) of each 32 ms frame, one every 5 ms, of mono float at 8 kHz.
+    """The strength of repetition (0–1) of each 32 ms frame, one every 5 ms, of mono float at 8 kHz.
 
     Frame k begins with sample `k * HOP`. Rumble below the voice is removed first: it repeats by being slow.
     """
-    from scipy.signal import butter, sosfilt  # as in audio.onset: half a second that only hearing needs
+    from scipy.signal import butter, sosfilt  # as in audio.onset: half a second to load, only for measurements
 
     if len(samples) < FRAME:
         return np.zeros(0)

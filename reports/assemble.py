@@ -1,7 +1,7 @@
-"""From runs on disk to the view: the only module of this room that knows how a store and a summary are laid out.
+"""The view of a page, made from runs on disk: the only module of this room that knows the layout of a store and a summary.
 
 Figures over a whole run are taken from its summary, so that the page, the terminal and `--json` cannot disagree; what the
-summary does not hold (subsets, single turns, verdicts) is read from the store.
+summary does not contain (subsets, single turns, verdicts) is read from the store.
 """
 
 from collections import Counter, defaultdict
@@ -43,10 +43,10 @@ from harness.store.judgment_table import JudgmentTable
 
 
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
-    """The whole view of a page.
+    """The complete view of a page.
 
     With `audio`, it has each session's stereo file that `harness.reports.sound` drew under `page_folder/report-audio`; with
-    `bundle`, the view carries the sound itself instead of its path.
+    `bundle`, the view contains the sound itself instead of its path.
     """
     summary = page_runs.summary
     manifests = [part.store.manifest for part in page_runs.parts]
@@ -93,13 +93,13 @@ def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bun
 
 
 def _verdicts(page_runs: ShownRuns) -> Mapping[str, Sequence[JudgmentView]]:
-    """Context → its verdicts, audits of a judge left out."""
+    """Context → its verdicts, without audits of a judge."""
     found: dict[str, list[JudgmentView]] = defaultdict(list)
     marks: dict[tuple[tuple[str, str, int], ...], Mapping[str, tuple[str, int]]] = {}
     for part in page_runs.parts:
         for row in part.every_verdict():
             if row.purpose == "main":
-                # Few combinations of marks come again and again; a map of its own for each row would be most of the memory.
+                # A few combinations of marks repeat; a separate map for each row would take most of the memory.
                 axes: dict[str, tuple[str, int]] = {axis: (mark.winner, mark.strength) for axis, mark in row.axes.items()}
                 key = tuple((axis, *mark) for axis, mark in axes.items())
                 found[row.context].append(
@@ -158,7 +158,7 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
 
 
 def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context]) -> dict[Subset, SliceView]:
-    """A run of one subset alone has no cells for the subsets: one is the whole, the other empty."""
+    """The slices of all subsets. A run of one subset has no cells for them: one is the whole, the other empty."""
     return {
         subset: slices.get(subset) or (slices["all"] if all(c.subset == subset for c in contexts) else SliceView())
         for subset in SUBSETS

@@ -1,7 +1,7 @@
-"""Agreement and bias, as findings in words: who agrees with whom, and what moves a verdict besides the reply.
+"""Findings on agreement between judges and people, and on biases of verdicts, in words.
 
-Position and length are looked at in the run's own verdicts, not only on gold pairs, because a judge that behaves on easy
-pairs may still lean when two replies are close.
+Position and length are measured in the run's own verdicts, not only on gold pairs, because a judge without bias on easy
+pairs may still have one when two replies are close.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from harness.store.judgment import AXES, Judgment
 
 
 def compared_in_pairs_words(rows: int) -> str:
-    """Why a page of so many verdicts has no agreement and no audits; nothing where it has them."""
+    """The reason why a page with so many verdicts has no agreement and no audits; empty if it has them."""
     return f"Left out with over {MANY:,} verdicts, like all that compares them in pairs." if rows > MANY else ""
 
 
 def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
-    """Every agreement figure that these verdicts can give."""
+    """All agreement figures that these verdicts allow."""
     if not rows:
         return ()
     found = agreement(rows)
@@ -59,7 +59,7 @@ def agreements(rows: Sequence[Judgment]) -> tuple[Finding, ...]:
 
 
 def _each_judge(found: BesidePeople) -> list[tuple[str, Figure | None, str, str]]:
-    """One judge and a few raters are enough for these; whether a judge is told apart from chance is said with its κ."""
+    """Agreement of each judge with one person, which needs only a few raters; its κ says if it differs from chance."""
     named: list[tuple[str, Figure | None, str, str]] = []
     for each in found.judges:
         chance = "; not distinguished from chance" if each.at_chance else ""
@@ -72,7 +72,7 @@ def _each_judge(found: BesidePeople) -> list[tuple[str, Figure | None, str, str]
 
 
 def audits(rows: Sequence[Judgment], texts: Texts) -> tuple[Finding, ...]:
-    """Position and length between replies of equal rating, then plain shares over the verdicts that can show them."""
+    """Effects of position and length between replies of equal rating, then plain shares over the relevant verdicts."""
     if not rows:
         return ()
     found = [

@@ -1,7 +1,7 @@
-"""What changed since another run: paired by conversation, with intervals, regressions first.
+"""Changes since another run: paired by conversation, with intervals, regressions first.
 
-Elo is not compared, because it is relative to the systems of its own run. What can be compared is how often a reply was
-preferred to the *same reference reply* of the same conversation by the same judge, and every figure of latency and manners.
+Elo is not compared, because it is relative to the systems of its own run. The comparable figures are how often a reply was
+preferred to the *same reference reply* of the same conversation by the same judge, and all figures of latency and turn-taking.
 A difference counts as one only when its interval excludes zero; under eight shared conversations there is none.
 """
 
@@ -24,7 +24,7 @@ _RANK = {"worse": 0, "unclear": 1, "better": 2}
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A figure to compare. `low_is_good`: a rise is a regression."""
+    """A figure to compare. `low_is_good`: an increase is a regression."""
 
     name: str
     of: Callable[[PageView, str], ByConversation]
@@ -34,7 +34,7 @@ class _Figure:
 
 
 def compare(now: PageView, before: PageView) -> BaselineView:
-    """Every agent that both runs have, on the conversations that both have."""
+    """The changes of all agents that both runs have, on the conversations that both have."""
     known = {agent.name for agent in before.agents}
     judges = _judges(now) & _judges(before)
     missing = tuple(_missing(now, before))
@@ -44,7 +44,7 @@ def compare(now: PageView, before: PageView) -> BaselineView:
 
 
 def most_telling_first(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """Regressions, then what is unclear, then what became better."""
+    """The changes in the order regressions, unclear, improvements."""
     return tuple(sorted(changes, key=lambda change: (_RANK[change.verdict], change.agent, change.figure)))
 
 
@@ -53,7 +53,7 @@ def _judges(view: PageView) -> set[str]:
 
 
 def _judged_by(view: PageView, judges: set[str]) -> PageView:
-    """The view with the verdicts of these judges alone: two judges differ more than two versions of an agent."""
+    """The view with the verdicts of these judges only, because two judges differ more than two versions of an agent."""
     contexts = (
         replace(c, judgments=tuple(row for row in c.judgments if row.counts and row.judge in judges)) for c in view.contexts
     )
@@ -151,7 +151,7 @@ def _failures(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
 
 
 def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    """1 where the agent was preferred to a reference, 0.5 for a tie; verdicts with delay never count."""
+    """1 for each verdict that preferred the agent to a reference, 0.5 for a tie; verdicts with delay never count."""
     for context in view.contexts:
         for row in context.judgments:
             sides = (row.system_a, row.system_b)

@@ -1,4 +1,4 @@
-"""The table under the joint chart: every system on the board, best first, with what stands behind each figure."""
+"""The table under the joint chart: every system on the board, best first, with the data behind each figure."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -15,13 +15,13 @@ INVALID: Final = "INVALID"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure: its text, what stands small under it, and `good`, `bad` or nothing."""
+    """One figure: its text, the small text under it, and `good`, `bad` or nothing."""
 
     text: str
     small: str = ""
     tone: str = ""
     value: float | None = None
-    """What the column is sorted by; a cell without one goes last."""
+    """The value to sort the column by; a cell without one is last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def board(view: PageView, condition: str | None = None, subset: Subset = "all") 
 
 
 def method_words(view: PageView) -> str:
-    """How the ratings were made, and what an interval is."""
+    """The method of the ratings and the meaning of intervals, in words."""
     if not view.elo_method:
         return "There is no joint Elo." if view.verdicts or view.votes else "There is no Elo, because nothing was judged."
     lengths = any(a.whole.rating.elo_with_length is not None for a in view.agents)
     return (
-        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none stands on fewer than 8. "
+        f"Elo: {view.elo_method}; small figures are 95 % intervals over conversations, and none is based on fewer than 8. "
         f"{LENGTH_WORDS['without' if lengths else 'unknown']}"
     )
 
@@ -109,7 +109,7 @@ def _agent(agent: AgentView, part: SliceView, view: PageView) -> Row:
 
 
 def _not_to_be_quoted(cell: Cell) -> Cell:
-    """A figure of an invalid run says so itself, for a figure is read and copied alone."""
+    """A cell marked as invalid, because a figure of an invalid run may be copied alone."""
     if cell.text == UNKNOWN_TEXT:
         return cell
     return replace(cell, small=f"{INVALID} {cell.small}".strip(), tone="bad")

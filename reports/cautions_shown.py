@@ -1,9 +1,9 @@
-"""What weakens the figures: the run's own cautions, and, on a page of several runs, what these differ in.
+"""The cautions of a page: those of its runs, and on a page of several runs their differences.
 
-A rating from a weak judge or from four conversations looks exactly like a good one once it is a dot on a plot, so a line with
-their number stands above the first figure, and names the gravest. The words are those of `harness.figures.cautions`, as the
-terminal and `--json` give them; those of one topic are put under one head, because ten agents that
-failed are one thing to know.
+On a plot, a rating from a weak judge or from four conversations is a dot like a good one. So a line with
+the number of cautions is above the first figure and names the gravest. The words are those of `harness.figures.cautions`, as in
+the terminal and `--json`; those of one topic have one heading, because ten agents that
+failed are one fact.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from harness.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """All that is said on one topic."""
+    """All cautions on one topic."""
 
     level: Level
     topic: str
@@ -24,12 +24,12 @@ class Merged:
 
 
 def cautions(view: PageView) -> tuple[Caution, ...]:
-    """Everything that limits what this page can say, gravest first."""
+    """All cautions of this page, gravest first."""
     return gravest_first([*(_difference(what, text) for what, text in view.differences), *view.cautions])
 
 
 def merged(found: Sequence[Caution]) -> tuple[Merged, ...]:
-    """One entry a topic, gravest first, each text once."""
+    """One entry per topic, gravest first, each text once."""
     topics: dict[tuple[Level, str], list[str]] = {}
     for caution in found:
         topics.setdefault((caution.level, caution.topic), []).append(caution.text)
@@ -37,7 +37,7 @@ def merged(found: Sequence[Caution]) -> tuple[Merged, ...]:
 
 
 def in_one_line(found: Sequence[Merged]) -> str:
-    """`8 cautions before you quote a number: 1 grave (Weak judge), 3 that weaken the figures, 4 to know`."""
+    """The count: `8 cautions before you quote a number: 1 grave (Weak judge), 3 that weaken the figures, 4 to know`."""
     counts = {level: [m for m in found if m.level == level] for level in ("bad", "warn", "note")}
     parts = []
     if counts["bad"]:

@@ -1,4 +1,4 @@
-"""The evaluation conditions in one line, to travel with every picture, table and summary."""
+"""The evaluation conditions in one line, for every picture, table and summary."""
 
 from harness.reports.view import NOT_JOINT, PageView
 from harness.reports.wording import judge_sentence
@@ -8,7 +8,7 @@ from harness.wording import counted
 
 
 def conditions(view: PageView) -> str:
-    """Validity, size, setting, machine, judges with their accuracy, and the human baseline or that there is none."""
+    """Validity, size, setting, machine, judges with their accuracy, and the human baseline (or its absence), in one line."""
     judges = "; ".join(judge_sentence(judge) for judge in view.judges) or "nobody"
     validity = "" if view.valid else "INVALID RUN. "
     differ = [what.lower() for what, _ in view.differences if what != NOT_JOINT]
@@ -22,14 +22,14 @@ def conditions(view: PageView) -> str:
 
 
 def _setting(view: PageView) -> str:
-    """Pack, mode and line, as far as they are the same throughout."""
+    """Pack, mode and line conditions, if they are the same in all runs."""
     facts = dict(view.provenance)
     known = [f"{name.lower()} {facts[name]}" for name in ("Pack", "Mode", "Line conditions") if name in facts]
     return "".join(f", {fact}" for fact in known)
 
 
 def human_baseline(view: PageView) -> str:
-    """Where people's replies stand on this board, or that none does."""
+    """The ratings of people's replies on this board, in words, or that there are none."""
     people = [
         f"{reference_id(r.system)} ({r.author}) {r.ratings['all'].elo.value:.0f}"
         for r in view.references

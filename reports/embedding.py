@@ -1,7 +1,7 @@
-"""How data gets into the page without ever being able to become markup or script.
+"""The embedding of data in the page such that it can never become markup or script.
 
 Transcripts, names and reasons come from agents, judges and raters: all of it is hostile. Three rules keep it text. What
-the server writes goes through jinja2's autoescape. What a script reads is either JSON with every character escaped that
+the server writes goes through jinja2's autoescape. Data for a script are either JSON with every character escaped that
 could end a script element or a line, or gzip in base64, whose alphabet cannot spell markup. And the page's policy allows
 only the scripts whose hash it names, no inline handlers, no evaluation of strings, and no network.
 
@@ -19,7 +19,7 @@ _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
 
 
 def safe_json(value: object) -> str:
-    """JSON that may stand inside a script element: no `<`, `>`, `&`, quote of an attribute, or line separator in it.
+    """JSON that is safe inside a script element: without `<`, `>`, `&`, quote of an attribute, or line separator.
 
     Raises:
         ValueError: a number is not finite.
@@ -28,13 +28,13 @@ def safe_json(value: object) -> str:
 
 
 def packed(value: object) -> str:
-    """Gzipped JSON in base64. The same value gives the same text, whatever the day."""
+    """Gzipped JSON in base64. The same value always gives the same text."""
     raw = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")
     return base64.b64encode(gzip.compress(raw, compresslevel=6, mtime=0)).decode("ascii")
 
 
 def script_text(source: str) -> str:
-    """Trusted script, made safe to stand inside a script element."""
+    """A trusted script, made safe for a script element."""
     return source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 

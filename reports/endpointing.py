@@ -1,4 +1,4 @@
-"""The endpointing section of the page: its two tables for one subset, in the very words of `harness endpointing`."""
+"""The endpointing section of the page: its two tables for one subset, in the same words as `harness endpointing`."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from harness.reports.view import PageView, Subset
 
 @dataclass(frozen=True, slots=True)
 class EndpointingSection:
-    """Tables of words; the first column names the agent. `notes`: what stands in no cell."""
+    """Tables of text; the first column names the agent. `notes`: remarks that belong to no cell."""
 
     ends_head: tuple[str, ...]
     ends: Rows
@@ -18,7 +18,7 @@ class EndpointingSection:
 
 
 def section(view: PageView, subset: Subset) -> EndpointingSection:
-    """What is known of one subset; rows only of agents of which something is."""
+    """The section for one subset, with rows only for agents that have figures."""
     mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
     known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
     return EndpointingSection(

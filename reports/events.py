@@ -1,4 +1,4 @@
-"""The events section of the page: its table for one subset, in the very words of the terminal's."""
+"""The events section of the page: its table for one subset, in the same words as the terminal."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from harness.reports.view import PageView, Subset
 
 @dataclass(frozen=True, slots=True)
 class EventsSection:
-    """A table of words; the first column names the agent. `notes`: what stands in no cell."""
+    """A table of text; the first column names the agent. `notes`: remarks that belong to no cell."""
 
     head: tuple[str, ...]
     rows: Rows
@@ -16,6 +16,6 @@ class EventsSection:
 
 
 def section(view: PageView, subset: Subset) -> EventsSection:
-    """What is known of one subset; no rows in a run without events."""
+    """The section for one subset; without rows in a run without events."""
     mine = [(a.name, a.slices[subset].cell.events) for a in view.agents if a.spoken and subset in a.slices]
     return EventsSection(HEAD, event_rows(mine), event_notes(mine))

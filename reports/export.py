@@ -1,4 +1,4 @@
-"""Everything a report gives besides the page: pictures, tables, and a summary in Markdown, in one folder."""
+"""The exports of a report: pictures, tables, and a summary in Markdown, in one folder."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from harness.reports.view import PageView
 def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:
     """Write `*.png`, `*.svg`, `*.csv`, `tables.json` and `summary.md` into `folder`; returns their paths.
 
-    A table without rows is no file; in the JSON it is an empty list.
+    A table without rows gives no file; in the JSON it is an empty list.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -46,7 +46,7 @@ def _write_csv(path: Path, rows: list[Row]) -> None:
 
 
 def _cell(value: object) -> object:
-    """A spreadsheet runs a cell that begins like a formula; such text gets a quote in front, as spreadsheets write it."""
+    """A value that is safe in a spreadsheet: text that begins like a formula gets a leading quote, as spreadsheets write it."""
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
         return "'" + value
     return value

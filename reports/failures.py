@@ -1,4 +1,4 @@
-"""Everything that gives no figure, and why: a report that hides its losses is worth less than the losses."""
+"""The losses of a run: everything that gives no figure, with the reason, because a report must not hide its losses."""
 
 from harness.reports.view import PageView
 from harness.timing.figures import NO_REPLY_TEXT

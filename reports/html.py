@@ -1,7 +1,7 @@
-"""Turns a view into one HTML file that opens from disk with no network, today and in ten years.
+"""The view as one HTML file that opens from disk without network, today and in ten years.
 
-Vega and Vega-Lite are inlined (`harness.reports.vega`), the very engine that draws the PNG and SVG, so that the page and the
-pictures cannot differ. Conversations ride along compressed and are unpacked when opened (see `harness.reports.embedding`).
+Vega and Vega-Lite are inlined (`harness.reports.vega`), the same engine that draws the PNG and SVG, so that the page and the
+pictures cannot differ. Conversations are compressed and are unpacked when opened (see `harness.reports.embedding`).
 """
 
 from functools import cache
@@ -48,7 +48,7 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
 
 
 def render(view: PageView) -> str:
-    """The whole page."""
+    """The whole page as HTML."""
     sections = charts(view)
     specs = {chart.name: chart.spec for section in sections.values() for chart in section}
     index = payload.index(view)
@@ -113,14 +113,14 @@ def render(view: PageView) -> str:
 
 
 def _is_shown(view: PageView, anchor: str) -> bool:
-    """Whether a section has anything on this page; most always say something."""
+    """True if a section has content on this page; most always have."""
     if anchor == "events":
         return any(agent.whole.cell.events for agent in view.agents)
     return anchor != "baseline" or view.baseline is not None
 
 
 def _drawings(view: PageView) -> dict[str, list[str]]:
-    """Every choice of the joint chart's switches, drawn in each size."""
+    """The drawings of the joint chart for every setting of its switches, in each size."""
     return {
         choice.key: [str(joint_picture.draw(view, choice, size)) for size in joint_picture.SIZES]
         for choice in elo_latency.choices(view)
@@ -128,7 +128,7 @@ def _drawings(view: PageView) -> dict[str, list[str]]:
 
 
 def _marker(number: int) -> Markup:
-    """An agent's mark on the joint chart, to stand beside its name."""
+    """An agent's mark from the joint chart, to show beside its name."""
     colour, shape = joint_picture.colour_and_shape(number)
     return Markup('<svg class="marker" viewBox="-8 -8 16 16" aria-hidden="true"><path d="{}" fill="{}"/></svg>').format(
         joint_picture.shape_path(shape), joint_picture.on_page(colour)
@@ -136,13 +136,13 @@ def _marker(number: int) -> Markup:
 
 
 def _subsets(view: PageView) -> tuple[tuple[Subset, int], ...]:
-    """What the switch of conversations offers, with how many there are of each."""
+    """The options of the switch of conversations, each with its number of conversations."""
     return tuple((subset, sum(subset in ("all", c.subset) for c in view.contexts)) for subset in SUBSETS)
 
 
 @cache
 def own_script() -> str:
-    """The page's own script, exactly as it stands in the file."""
+    """The page's own script, exactly as in the file."""
     return script_text("\n".join(_read(f"script/{name}") for name in _SCRIPTS))
 
 

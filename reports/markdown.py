@@ -1,4 +1,4 @@
-"""A summary for a pull request: the verdicts, the board and what weakens them, short enough to be read there."""
+"""A summary for a pull request: the verdicts, the board and the cautions, short enough to be read there."""
 
 import re
 
@@ -61,6 +61,6 @@ def _halves(verdict: Verdict) -> str:
 
 
 def plain(text: str) -> str:
-    """Text that Markdown shows as it is, on one line: nothing in it links, and `@` mentions nobody."""
+    """Text on one line that Markdown shows unchanged: without links, and `@` mentions nobody."""
     line = " ".join(text.split()).replace("://", ": //").replace("www.", "www .").replace("@", "@\u2060")
     return _SPECIAL.sub(r"\\\1", line)

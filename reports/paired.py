@@ -25,7 +25,7 @@ class Paired:
 
 
 def figures(view: PageView, agent: str, metric: str = "ttfa") -> dict[str, list[float]]:
-    """Conversation → the agent's values there; a turn without reply counts as 15 s."""
+    """Conversation → the agent's values; a turn without reply counts as 15 s."""
     found: dict[str, list[float]] = defaultdict(list)
     for context in view.contexts:
         for turn in context.turns:
@@ -38,7 +38,7 @@ def figures(view: PageView, agent: str, metric: str = "ttfa") -> dict[str, list[
 
 
 def against(view: PageView, agent: str, other: str, metric: str = "ttfa") -> Paired | None:
-    """`agent` minus `other` within one run; None where they share no conversation."""
+    """The difference `agent` minus `other` within one run; None if they share no conversation."""
     return paired(figures(view, agent, metric), figures(view, other, metric))
 
 

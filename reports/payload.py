@@ -1,4 +1,4 @@
-"""The view as the page's script reads it: short lists instead of objects where a run has thousands of them."""
+"""The view in the form for the page's script, with short lists instead of objects for data with thousands of entries."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,17 @@ from harness.reports.wording import system_name
 from harness.store.judgment import is_rule
 
 OVER, CUT, SILENT, FAILED, DISCARDED, DISPUTED, SLOWEST = 1, 2, 4, 8, 16, 32, 64
-"""What a reader filters by, one bit each; −1 stands for "this agent did not play this conversation"."""
+"""The filters of the page, one bit each; −1 means "this agent did not play this conversation"."""
 
 Json = dict[str, Any]
 
 MOST_VERDICTS = 300
-"""A conversation of twenty agents and five judges has over a thousand; a page with all of them would be 30 MB. The page
-says how many more stand in the table `judgments.csv`."""
+"""Most verdicts per conversation: twenty agents and five judges give over a thousand, and a page with all would have 30 MB. It
+says how many more are in the table `judgments.csv`."""
 
 
 def index(view: PageView) -> list[Json]:
-    """What the page knows of every conversation before it is opened."""
+    """The data of every conversation before it is opened."""
     return [_entry(context, view) for context in view.contexts]
 
 
@@ -40,7 +40,7 @@ def _entry(context: ContextView, view: PageView) -> Json:
 
 
 def disputes(rows: Sequence[JudgmentView]) -> frozenset[tuple[str, str]]:
-    """The pairs of which two judges, or a judge and a person, preferred opposite replies; a tie opposes nobody."""
+    """The pairs on which two judges, or a judge and a person, preferred opposite replies; a tie never opposes."""
     seen: dict[tuple[str, str], dict[tuple[str, int], Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for row in rows:
         if row.winner != "tie" and not is_rule(row.judge):
@@ -51,7 +51,7 @@ def disputes(rows: Sequence[JudgmentView]) -> frozenset[tuple[str, str]]:
 
 
 def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
-    """Whether two judges' majorities over the same replies differ; an even split takes no side."""
+    """True if two judges' majorities on the same replies differ; an even split takes no side."""
     sides: dict[int, set[str]] = defaultdict(set)
     for (_, replicate), won in by_judge.items():
         (best, most), *others = won.most_common()
@@ -61,7 +61,7 @@ def _opposed(by_judge: Mapping[tuple[str, int], Counter[str]]) -> bool:
 
 
 def _latencies_ms(context: ContextView, agent: AgentView) -> list[int]:
-    """Of the agent's turns here that have one and count; TTFA, or TTFT of a text endpoint."""
+    """The latencies of the agent's valid turns in this context: TTFA, or TTFT for a text model."""
     name = "ttfa" if agent.spoken else "ttft"
     mine = [turn for turn in context.turns if turn.agent == agent.name and not (turn.slowest or turn.discarded)]
     return [round(turn.figures_ms[name]) for turn in mine if name in turn.figures_ms]
@@ -85,7 +85,7 @@ def _flags(context: ContextView, agent: str, spoken: bool, view: PageView, dispu
 
 
 def conversation(context: ContextView) -> Json:
-    """Everything the page shows once a conversation is opened."""
+    """The data of an opened conversation."""
     disputed = disputes(context.judgments)
     return {
         "situation": context.situation,

@@ -1,4 +1,4 @@
-"""The page's charts as PNG and SVG, from the very same specifications and drawings, with the conditions in each picture."""
+"""The page's charts as PNG and SVG, from the same specifications and drawings, with the conditions in each picture."""
 
 import copy
 import textwrap
@@ -16,7 +16,7 @@ from harness.reports.conditions import conditions
 from harness.reports.view import PageView
 
 WIDTH = 900
-"""Wide enough for twenty names, and a slide at twice the density."""
+"""Size of pictures: wide enough for twenty names, and for a slide at double density."""
 SCALE = 2.0
 _LINE = 140
 
@@ -62,7 +62,7 @@ def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[P
 
 
 def write_joint_picture(view: PageView, folder: Path) -> tuple[Path, ...]:
-    """Write `elo_latency.png` and `elo_latency.svg`; nothing where no agent has both a rating and a latency.
+    """Write `elo_latency.png` and `elo_latency.svg`; nothing if no agent has both a rating and a latency.
 
     Raises:
         UserError: the extra that draws is not installed.

@@ -1,7 +1,7 @@
-"""`harness play`: hear a session, or several agents' replies to the same turn one after the other, on the speakers.
+"""Playback of `harness play`: one session, or several agents' replies to the same turn in sequence, on the loudspeakers.
 
-The terminal shows both sides on one scale with a moving playhead. What is drawn comes from the device's own clock where it
-gives one, so that the head stands where the sound is. A machine without a sound device is told so in one line.
+The terminal shows both sides on one scale with a moving playhead. Its position comes from the device's own clock if there
+is one, so that it matches the sound. On a machine without a sound device the error is one line.
 """
 
 import time
@@ -28,13 +28,13 @@ _FRAME_S = 0.05
 
 
 class Output(Protocol):
-    """A place that sound goes to."""
+    """An output for sound."""
 
     def start(self, stereo: NDArray[np.int16], rate_hz: int) -> None:
-        """Begin to play; returns at once."""
+        """Start playing; returns immediately."""
 
     def position_s(self) -> float:
-        """How far into the sound the listener is."""
+        """The current position in the sound."""
 
     def stop(self) -> None:
         """Fall silent."""
@@ -42,7 +42,7 @@ class Output(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One session to hear."""
+    """One session to play."""
 
     session: Session
     stereo: NDArray[np.int16]
@@ -54,7 +54,7 @@ class Speakers:
     """The machine's default output, through PortAudio."""
 
     def __init__(self) -> None:
-        """Raises UserError: PortAudio or a device is missing."""
+        """Raises UserError if PortAudio or a device is missing."""
         try:
             import sounddevice
         except ImportError as error:
@@ -80,7 +80,7 @@ class Speakers:
 
 
 def pieces(store: RunStore, context: str | None, agents: Sequence[str]) -> list[Piece]:
-    """The sessions to hear, in the order of `agents`.
+    """The sessions to play, in the order of `agents`.
 
     Raises:
         UserError: no such conversation or agent in the run, or nothing was recorded.
@@ -148,7 +148,7 @@ def _play_one(piece: Piece, speakers: Output, screen: Console) -> None:
 
 
 def timeline(lanes: Sequence[str], share: float, at_s: float) -> Text:
-    """Both sides drawn as bars, what was played in full ink, and the position in seconds."""
+    """Both sides as bars, with the played part highlighted, and the position in seconds."""
     text = Text()
     for name, lane, style in zip(("caller", "agent "), lanes, ("magenta", "green"), strict=True):
         head = min(len(lane), int(share * len(lane)))

@@ -1,8 +1,8 @@
-"""How often one agent's replies were preferred to each reference's.
+"""Shares of verdicts that preferred an agent's replies to each reference.
 
-An Elo difference is the right figure to decide on, and nobody feels it; "preferred in 62 % of 48 verdicts" says the same in
-words. Verdicts on one conversation are no independent witnesses, so the interval draws whole conversations. Judges' verdicts
-and people's votes are counted apart, each row once: people's need no proof that a judge can tell a kind reply.
+An Elo difference is right for a decision, but not intuitive; "preferred in 62 % of 48 verdicts" says the same in
+words. Verdicts on one conversation are not independent, so the interval draws whole conversations. Judges' verdicts
+and people's votes are counted separately, each row once: people's need no proof that a judge recognises a kind reply.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ Won = list[tuple[str, float]]
 
 
 def preferences(agent: str, tables: Sequence[JudgmentTable]) -> dict[str, Preference]:
-    """Reference → how often the agent was preferred to it, a tie half."""
+    """Reference → share of verdicts that preferred the agent to it, a tie counting half."""
     judges: dict[str, Won] = defaultdict(list)
     people: dict[str, Won] = defaultdict(list)
     for rows in tables:

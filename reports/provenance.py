@@ -1,4 +1,4 @@
-"""How a run was made, as pairs of words for the page and every export: plan, seeds, versions, machine, pacing."""
+"""The provenance of a run as pairs of words for the page and every export: plan, seeds, versions, machine, pacing."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ _LONG_HASH = re.compile(r"\b([0-9a-f]{16})[0-9a-f]{48}\b")
 
 
 def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
-    """Everything another person needs to make the numbers again, or to see why they cannot be trusted.
+    """The facts that another person needs to reproduce the numbers, or to see why they cannot be trusted.
 
-    Of several runs a fact stands once where it is the same in all, else once a run.
+    For several runs, a fact appears once if it is the same in all, otherwise once per run.
     """
     facts = {part.label: dict(_facts(part)) for part in parts}
     found: list[Fact] = []
@@ -29,10 +29,10 @@ def provenance(parts: Sequence[Part]) -> tuple[Fact, ...]:
 
 
 def transcriber_of(part: Part) -> str | None:
-    """Whose words were judged as heard; None where nothing was transcribed."""
+    """The transcriber of the judged replies; None if nothing was transcribed."""
     if all(session.heard_text is None for session in part.sessions):
         return None
-    return part.store.manifest.transcriber or "not put down by the harness that transcribed"
+    return part.store.manifest.transcriber or "not recorded by the harness that transcribed"
 
 
 def _facts(part: Part) -> tuple[Fact, ...]:

@@ -1,6 +1,6 @@
-"""What the runs of one page differ in, in plain words, and what each difference does to the figures.
+"""The differences between the runs of one page, in plain words, with their effect on the figures.
 
-Nothing here is a reason to refuse; every one is a reason why a gap between agents of two runs may not be the agents'.
+None of these is a reason to refuse; each may explain a gap between agents of two runs.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from harness.wording import counted
 
 
 def differences(parts: Sequence[Part]) -> tuple[tuple[str, str], ...]:
-    """(what, one sentence or two) for everything that is not the same in all runs."""
+    """(topic, one or two sentences) for everything that is not the same in all runs."""
     return tuple(_differences(parts))
 
 
@@ -56,7 +56,7 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
 
 
 def _machines(manifests: Mapping[str, RunManifest]) -> Iterator[tuple[str, str]]:
-    """One sentence of what the machines differ in; of runs whose agents all ran elsewhere no machine is compared."""
+    """One sentence on differences of the machines; the machine of a run without local agents is not compared."""
     local = {label: (machine, manifests[label]) for label in manifests if (machine := machine_of(manifests[label]))}
     differ = []
     for what, of in _MACHINE_FACTS:
@@ -109,5 +109,5 @@ _FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
 
 
 def onset_error_of(part: Part) -> OnsetError | None:
-    """How exactly the run's TTFA was measured; None where it was not calibrated."""
+    """The measurement error of the run's TTFA; None if it was not calibrated."""
     return onset_error(part.summary.calibration or part.store.manifest.calibration)

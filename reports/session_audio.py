@@ -1,8 +1,8 @@
-"""What one session sounds and looks like: a stereo file beside the page, and the stretches that its timeline draws.
+"""The sound and the timeline of one session: a stereo file beside the page, and the intervals to draw.
 
-The file is FLAC, not a smaller lossy format, because the playhead must stand where the sound is: lossy codecs shift a file by
+The file is FLAC, not a smaller lossy format, because the playhead must match the sound: lossy codecs shift a file by
 their own delay, which some browsers undo and others do not. At 24 kHz, with true silence in most of it, a session takes
-about a quarter of a megabyte. Everything derived is kept beside it, so a page is built twice as quickly the second time.
+about a quarter of a megabyte. All derived data are stored beside it, so a page is built twice as quickly the second time.
 """
 
 import io
@@ -21,14 +21,14 @@ from harness.reports.view import Span
 from harness.timeline import NS_PER_MS
 
 MIX_RATE_HZ = 24_000
-"""Holds everything that speech synthesis makes and the telephone does not."""
+"""Rate of the file, which covers everything that speech synthesis produces and the telephone does not."""
 ENVELOPE_STEPS = 360
 """Steps of the drawn waveform: about one a pixel on a phone, and four kilobytes a conversation of five agents."""
 FLOOR_DB = -54.0
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 LONGEST_AFTER_CALL_MS = 60_000.0
-"""What is drawn past the caller's last sample: as long as a session may last past its spoken end. An agent that floods sends
-ten minutes of sound in a second, which nobody would have heard out, and which took a gigabyte to draw."""
+"""Longest part to draw after the caller's last sample: as long as a session may last after its spoken end. Some agents send
+ten minutes of sound in a second, which nobody would have heard to its end, and which took a gigabyte to draw."""
 _VERSION = f"drawing-2/{playout.METHOD}/{MIX_RATE_HZ}/{ENVELOPE_STEPS}"
 
 
@@ -50,7 +50,7 @@ def draw(recording: Recording, file: Path) -> Drawing:
     mixed: NDArray[np.float32] = soxr.resample(stereo, playout.HEARD_RATE_HZ, MIX_RATE_HZ, quality="HQ")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(file.name + ".part")
-    # By way of memory: libsndfile says of a full disk only that something went wrong.
+    # Encoded in memory first, because libsndfile does not report a full disk as such.
     encoded = io.BytesIO()
     soundfile.write(encoded, np.clip(mixed, -1, 1), MIX_RATE_HZ, format="FLAC", subtype="PCM_16")
     part.write_bytes(encoded.getbuffer())
@@ -71,7 +71,7 @@ def draw(recording: Recording, file: Path) -> Drawing:
 
 
 def drawn_before(file: Path) -> Drawing | None:
-    """The drawing of a file that `draw` wrote by the present method, or None."""
+    """The drawing of a file that `draw` wrote by the current method, or None."""
     try:
         kept = json.loads(_sidecar(file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -116,7 +116,7 @@ def _ms(sample: int, recording: Recording) -> float:
 
 
 def _caller_spans(recording: Recording) -> tuple[Span, ...]:
-    """Where the caller speaks: each turn, less its marked pauses."""
+    """The intervals of the caller's speech: each turn without its marked pauses."""
     found: list[Span] = []
     for turn in recording.caller.turns:
         at = turn.start_sample

@@ -1,8 +1,8 @@
-"""Several runs on one page: what may be put together, what must be said about it, and when a ranking is joint.
+"""Several runs on one page: which runs are allowed, which differences are listed, and when a ranking is joint.
 
-Latencies of two runs can always stand side by side, with the differences between the runs named. Ratings cannot: an Elo is
-relative to the systems it was fitted with. Runs are ranked together only where verdicts connect them, which means that a
-judge they share compared replies of both with the *same reference reply to the same conversation*. Where that is not so
+Latencies of two runs can always be shown side by side, with the differences between the runs. Ratings cannot: an Elo is
+relative to the systems it was fitted with. Runs are ranked together only if verdicts connect them, which means that a
+common judge compared replies of both with the *same reference reply to the same conversation*. Otherwise
 the page has no Elo at all, because two scales in one column would be read as one.
 """
 
@@ -29,10 +29,10 @@ Run = tuple[RunStore, RunSummary]
 
 
 def together(runs: Sequence[Run]) -> ShownRuns:
-    """Two or more runs as the material of one page.
+    """Two or more runs combined for one page.
 
     Raises:
-        UserError: a run is named twice, or two runs cannot be put together.
+        UserError: a run is named twice, or two runs cannot share a page.
     """
     labels = _labels([store.folder for store, _ in runs])
     _refuse(dict(zip(labels, runs, strict=True)))
@@ -54,7 +54,7 @@ def together(runs: Sequence[Run]) -> ShownRuns:
 
 
 def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], str]:
-    """The verdicts that rank all judged runs together in one condition; or none, and why."""
+    """The verdicts that rank all judged runs together in one condition; or none, with the reason."""
     quoted = quoted_on_page(parts, condition)
     others = [p for p in parts if condition in p.selection.conditions and p.selection.presentations(condition)]
     others = [p for p in others if quoted not in p.selection.presentations(condition)]
@@ -85,7 +85,7 @@ def joint_rows(parts: Sequence[Part], condition: str) -> tuple[list[Judgment], s
 
 
 def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | None:
-    """Two runs that no chain of shared reference replies joins; None where all are joined."""
+    """Two runs without a chain of shared reference replies between them; None if all are connected."""
     anchors = {
         label: {(row.context, system) for row in found for system in (row.system_a, row.system_b) if is_reference(system)}
         for label, found in rows.items()
@@ -100,7 +100,7 @@ def _unconnected(rows: Mapping[str, Sequence[Judgment]]) -> tuple[str, str] | No
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:
-    """The folders' names, with as many parents as tell them apart.
+    """The folders' names, with as many parents as are needed to distinguish them.
 
     Raises:
         UserError: a run is named twice.
@@ -117,7 +117,7 @@ def _labels(folders: Sequence[Path]) -> list[str]:
 
 
 def _refuse(runs: Mapping[str, Run]) -> None:
-    """What one page cannot hold, in one line.
+    """Check that the runs fit on one page.
 
     Raises:
         UserError: the runs' modes, budgets or conversations contradict each other.
@@ -129,24 +129,24 @@ def _refuse(runs: Mapping[str, Run]) -> None:
         if manifest.mode != base.mode:
             raise UserError(
                 f"{label}: was played in {manifest.mode} mode and {first} in {base.mode} mode, which are judged on boards of "
-                "their own; report each mode apart"
+                "their own; report each mode separately"
             )
         if manifest.budgets_ms != base.budgets_ms:
             raise UserError(
                 f"{label}: has the budgets {_budgets(manifest.budgets_ms)} and {first} has {_budgets(base.budgets_ms)}, so "
-                '"within budget" would mean two things; report them apart'
+                '"within budget" would mean two things; report them separately'
             )
         for context in other.contexts():
             if context.id in known and not _same(context, known[context.id]):
                 raise UserError(
                     f"{label}: conversation {context.id} has another text than in {first} (packs "
-                    f"{manifest.pack_hash[:8]} and {base.pack_hash[:8]}), so the runs cannot share a page; report them apart"
+                    f"{manifest.pack_hash[:8]} and {base.pack_hash[:8]}), so they cannot share a page; report them separately"
                 )
             known.setdefault(context.id, context)
 
 
 def _same(one: Context, other: Context) -> bool:
-    """The caller says the same after the same history, and references that share a name share their words."""
+    """True if the caller says the same after the same history, and references with the same name have the same words."""
     texts = {r.id: r.text for r in one.references}
     return (
         one.turns == other.turns
@@ -160,7 +160,7 @@ def _budgets(budgets_ms: Mapping[str, float]) -> str:
 
 
 def _contexts(parts: Sequence[Part]) -> tuple[Context, ...]:
-    """Every conversation once, with the references of all runs."""
+    """All conversations, each once, with the references of all runs."""
     found: dict[str, Context] = {}
     for context in (c for p in parts for c in p.store.contexts()):
         known = found.get(context.id)
@@ -234,7 +234,7 @@ def _shown_name(part: Part, agent: str) -> str:
 
 
 def _by_names(part: Part) -> circumstances.Circumstances:
-    """A run's circumstances under the names that its agents have on the page."""
+    """A run's circumstances under the names of its agents on the page."""
     known, only = part.summary.circumstances, part.names.unsaid or ""
     by_agent = ("idle_percent", "reported_stages", "throttled", "unwatched", "unsure_clocks")
     return known.model_copy(
@@ -248,7 +248,7 @@ def _worst(values: Sequence[float | None]) -> float | None:
 
 
 def _judges(parts: Sequence[Part], ranked_by: Set[str]) -> Iterator[JudgeSummary]:
-    """The judges behind the joint ranking, or all without one: each once where it did alike in all runs, else once a run."""
+    """The judges of the joint ranking, or all without one: each once if it did alike in all runs, otherwise once per run."""
     found: dict[str, list[tuple[str, JudgeSummary]]] = {}
     for p in parts:
         for judge in (j for j in p.summary.judges if not ranked_by or j.id in ranked_by):

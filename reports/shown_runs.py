@@ -1,9 +1,9 @@
-"""What one page is about: the runs it shows, under the names that their agents have on it.
+"""The runs of a page, with the names of their agents on it.
 
-A page of one run is the plain case of a page of several, so that everything behind this seam is written once. Whatever has
-figures of its own has a name of its own: an agent that two runs have is called after its run as well, and on a page of
-several conditions every agent is called after its condition, because each is a cell with a board and latencies of its own and
-not one agent with twice the turns.
+A page of one run is a simple case of a page of several, so that all code behind this interface exists once. Everything with
+separate figures has a separate name: the name of an agent in two runs includes the run, and on a page of
+several conditions it includes the condition, because each is a cell with its own board and latencies and
+not one agent with double the turns.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from harness.store.session import Session
 class Names:
     """The names on the page of one run's agents.
 
-    `also`: what is added to an agent's own name, by agent. `unsaid`: the one condition that goes without saying; None on a
+    `also`: addition to an agent's own name, by agent. `unsaid`: the only condition, which is not named; None on a
     page of several, where each is named.
     """
 
@@ -35,7 +35,7 @@ class Names:
     unsaid: str | None
 
     def of(self, agent: str, condition: str) -> str:
-        """An agent's name on the page; a system that is no agent (a reference) keeps its own."""
+        """An agent's name on the page; a reference has its own name."""
         if agent not in self.also:
             return agent
         more = [words for words in (self.also[agent], "" if condition == self.unsaid else condition) if words]
@@ -54,7 +54,7 @@ class Part:
     sessions: tuple[Session, ...]
 
     def every_verdict(self) -> Iterator[Judgment]:
-        """Also those of judges that failed their checks, one at a time: all of a long run's are hundreds of megabytes."""
+        """All verdicts, also of judges that failed their checks, one at a time: a long run has hundreds of megabytes."""
         return (_as_on_page(row, self.names) for row in self.selection.every_verdict())
 
     def counted(self) -> tuple[Judgment, ...]:
@@ -69,23 +69,23 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ShownRuns:
-    """The runs of a page, put together. `summary` has one cell for every name on the page."""
+    """The combined runs of a page. `summary` has one cell for every name on the page."""
 
     title: str
     parts: tuple[Part, ...]
     summary: RunSummary
     contexts: tuple[Context, ...]
     differences: tuple[tuple[str, str], ...] = ()
-    """(what the runs differ in, what that means for the reader)."""
+    """(difference between the runs, its meaning for the reader)."""
 
     @property
     def several(self) -> bool:
-        """More than one run."""
+        """True for more than one run."""
         return len(self.parts) > 1
 
 
 def alone(store: RunStore, summary: RunSummary, beside: ShownRuns | None = None) -> ShownRuns:
-    """A page of one run; `beside`: named so that it can be compared with that page."""
+    """A page of one run; `beside`: a page with the same names, for comparison."""
     unsaid = _unsaid(store.manifest.conditions) if beside is None else beside.parts[0].names.unsaid
     names = Names({agent.name: "" for agent in store.manifest.agents}, unsaid)
     only = part(store, summary, store.folder.name, names)
@@ -108,7 +108,7 @@ def _unsaid(conditions: Sequence[str]) -> str | None:
 
 
 def part(store: RunStore, summary: RunSummary, label: str, names: Names) -> Part:
-    """A run with its agents called by their names on the page."""
+    """A run with its agents under their names on the page."""
     selection = Selection(store, human_rows(store))
     of_page = (replace(s, key=replace(s.key, agent=names.of(s.key.agent, s.key.condition))) for s in selection.sessions)
     return Part(store=store, selection=selection, summary=summary, label=label, names=names, sessions=tuple(of_page))
@@ -152,7 +152,7 @@ def measured_on_page(
     *,
     presentation: Presentation | None = None,
 ) -> Measured:
-    """What was measured in one condition of all runs that have it, by the names on the page; texts as the page quotes them,
+    """The measurements in one condition of all runs that have it, by the names on the page; texts as the page quotes them,
     or of one `presentation`."""
     latencies: dict[str, dict[str, Mapping[str, Sequence[float]]]] = {}
     cut_ins: dict[str, Mapping[str, Sequence[bool]]] = {}

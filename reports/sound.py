@@ -1,7 +1,7 @@
-"""Every session's sound, drawn before its page is put together: what cannot be drawn is named, kept, and costs one player.
+"""The sound files of all sessions, made before their page; a failure is listed, stored, and costs only one player.
 
-The page tells every failure of a step, this one included, so the drawing comes first and the summary that the page shows is
-made up after it. A run that cannot be written to (on read-only media) is told the same and keeps nothing.
+The page lists every failure of a step, also of this one, so the drawing comes first and the summary for the page is
+made after it. For a run on read-only media failures are reported too, but not stored.
 """
 
 import sqlite3
@@ -22,7 +22,7 @@ from harness.verdicts.conversations import conversation_of
 
 
 def sound_file(page_runs: ShownRuns, part: Part, session: Session, page_folder: Path) -> Path:
-    """Where the sound of a session lies beside its page."""
+    """The path of a session's sound beside its page."""
     folder = page_folder / "report-audio"
     if page_runs.several:
         folder /= part.label.replace("/", "__")
@@ -30,10 +30,10 @@ def sound_file(page_runs: ShownRuns, part: Part, session: Session, page_folder: 
 
 
 def draw_sessions(page_runs: ShownRuns, page_folder: Path) -> dict[str, tuple[StepFailure, ...]]:
-    """Draw what is not drawn yet; run → the sessions that could not be, which its store keeps too.
+    """Draw the sessions that are not drawn yet; returns run → the failures, which its store has too.
 
     Raises:
-        OSError: the disk does not take the sound.
+        OSError: the sound cannot be written.
     """
     contexts = {context.id: context for context in page_runs.contexts}
     found: dict[str, tuple[StepFailure, ...]] = {}

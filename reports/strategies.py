@@ -1,6 +1,6 @@
-"""Strategy labels of a run, where somebody made them: `strategies.jsonl` in its folder, one label a line.
+"""Strategy labels of a run, if there are any: `strategies.jsonl` in its folder, one label per line.
 
-The labels are another program's or a person's work; a label that claims a strategy without a snippet that stands in the
+The labels come from another program or a person; a label that claims a strategy without a quote from the
 reply counts as uncertain (see `harness.ranking.strategies`).
 """
 
@@ -18,7 +18,7 @@ LABELS_FILE = "strategies.jsonl"
 
 
 def used(page_runs: ShownRuns) -> StrategiesView | None:
-    """Usage by system; None where nothing was labelled.
+    """The usage by system; None if nothing was labelled.
 
     Raises:
         UserError: a line is not a label.
@@ -42,7 +42,7 @@ def used(page_runs: ShownRuns) -> StrategiesView | None:
 
 
 def _labelled_texts(shown: ShownRuns) -> dict[tuple[str, str], str]:
-    """What was labelled: of several repeats the first."""
+    """The labelled texts; of several repeats the first."""
     return {(context, system): text for (context, system, repeat), text in reply_texts(shown, HEARD).items() if repeat == 0}
 
 

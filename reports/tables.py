@@ -1,6 +1,6 @@
-"""The report's tables for other programs: plain rows, every one of which carries the conditions it was made under.
+"""The report's tables for other programs: plain rows, each with its evaluation conditions.
 
-A table that leaves its page is soon a slide. So the conditions and the human baseline (or that there is none) are a column,
+A table is often copied into a slide. So the conditions and the human baseline (or its absence) are a column,
 not a footnote, and a missing figure is an empty cell.
 """
 
@@ -100,7 +100,7 @@ def _systems(view: PageView) -> Iterator[Row]:
 
 
 def _endpointing(view: PageView) -> Iterator[Row]:
-    """One row an agent, subset, kind and length of pause."""
+    """One row per agent, subset, kind and length of pause."""
     for agent in view.agents:
         for subset in SUBSETS:
             found = agent.slices.get(subset, SliceView()).cell
@@ -157,7 +157,7 @@ def _audits(view: PageView) -> Iterator[Row]:
 
 
 def _listening(view: PageView) -> Iterator[Row]:
-    """What people said in each test, in the words of the page."""
+    """The results of each listening test, in the words of the page."""
     for test in view.listening:
         for table in test.tables:
             for cells in table.rows:

@@ -1,6 +1,6 @@
-"""The machine's own course through a run, thinned to what a chart can show.
+"""The samples of the machine over a run, reduced to the resolution of a chart.
 
-A run of an hour has 36,000 samples; a chart is a thousand points wide. Each point is the *highest* value of its stretch:
+A run of an hour has 36,000 samples; a chart is a thousand points wide. Each point is the *highest* value of its interval:
 a burst makes a turn slow, and a mean would hide it.
 """
 
@@ -12,14 +12,14 @@ from harness.reports.view import SeriesView
 POINTS = 400
 LONGEST_WAIT_S = 3_600.0
 """Sampling starts before the first session. Samples that all end before it, or begin this long after it, are on another clock
-(the machine was started again in between), and no turn can be seen against them.
+(the machine was restarted in between), and no turn can be compared with them.
 """
 _SHOWN = {"cpu_percent": "processor, % of all cores"}
 _SHOWN_ENDINGS = {".utilisation_percent": "{name}, % busy"}
 
 
 def series(samples_file: Path, first_ns: int | None) -> tuple[SeriesView, ...]:
-    """Columns in percent over the seconds since the first session; empty where nothing was sampled. A torn line is left out."""
+    """The columns in percent over the seconds since the first session; empty without samples. Incomplete lines are left out."""
     if first_ns is None or not samples_file.is_file():
         return ()
     samples: list[tuple[float, dict[str, float]]] = []

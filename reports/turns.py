@@ -1,4 +1,4 @@
-"""From a session on disk to what the page shows of it: its sound, its timeline, its figures and its words."""
+"""The view of a session, made from its files: its sound, its timeline, its figures and its words."""
 
 import base64
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ _BESIDE = (*(figure.key for figure in LATENCIES if not figure.drawn), "signed", 
 
 
 def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool) -> dict[str, list[TurnView]]:
-    """Conversation → its turns, run by run, with the sound that was drawn before. See `harness.reports.assemble.assemble`."""
+    """Conversation → its turns, run by run, with the sound files made before. See `harness.reports.assemble.assemble`."""
     contexts = {context.id: context for context in page_runs.contexts}
     found: dict[str, list[TurnView]] = {context: [] for context in contexts}
     for part in page_runs.parts:
@@ -37,7 +37,7 @@ def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool)
         for session in part.sessions:
             drawn = drawing.drawn_before(sound_file(page_runs, part, session, page_folder)) if audio else None
             turn = _turn(session, drawn, _address(drawn, page_folder, bundle), first_ns)
-            # A text endpoint loses no turn: nobody waits for its sound (`Selection.turns`).
+            # A text model loses no turn, because it has no sound to wait for (`Selection.turns`).
             if session.status == "failed":
                 turn = replace(turn, slowest=session.key.agent not in text and is_agents_fault(session.failure_kind))
             real = attempt(session.id, "drawing", partial(conversation_of, session, contexts[session.key.context_id]))
@@ -50,12 +50,12 @@ def turns(page_runs: ShownRuns, page_folder: Path, *, audio: bool, bundle: bool)
 
 
 def first_start_ns(part: Part) -> int | None:
-    """When the run's first session began, on the clock of its machine."""
+    """The start of the run's first session, on the clock of its machine."""
     return min((s.started_ns for s in part.sessions if s.started_ns is not None), default=None)
 
 
 def _address(drawn: Drawing | None, page_folder: Path, bundle: bool) -> str | None:
-    """Where the page finds a session's sound: beside it, or in itself."""
+    """The address of a session's sound: a path beside the page, or the data themselves."""
     if drawn is None:
         return None
     if bundle:
@@ -115,7 +115,7 @@ def _turn(session: Session, drawn: Drawing | None, sound: str | None, first_ns: 
 def _whose_word(timing: TurnTiming) -> str:
     if timing.stages_from in (None, "marks"):
         return ""
-    good_to = f", borders good to {timing.stages_resolution_ms:,.0f} ms" if timing.stages_resolution_ms is not None else ""
+    good_to = f", borders accurate to {timing.stages_resolution_ms:,.0f} ms" if timing.stages_resolution_ms is not None else ""
     return f"TTFT and stages are {IN_FULL[timing.stages_from]}{good_to}."
 
 
@@ -135,11 +135,11 @@ def _greeting(timing: TurnTiming) -> tuple[str, ...]:
 def _withdrawn(timing: TurnTiming) -> tuple[str, ...]:
     if timing.withdrawn_ms is None:
         return ()
-    return (f"took back {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
+    return (f"withdrew {timing.withdrawn_ms:,.0f} ms of sound before it could be understood",)
 
 
 def _left_out(timing: TurnTiming) -> str:
-    """Why the turn gives no figure, and what it would have been where only the machine was to blame."""
+    """The reason why the turn gives no figure, with the figure if only the machine was at fault."""
     why = timing.left_out or ""
     if timing.contended and timing.ttfa_ms is not None:
         why += f"; TTFA was {timing.ttfa_ms:,.0f} ms"
@@ -154,19 +154,19 @@ def _figures(timing: TurnTiming | None) -> dict[str, float]:
 
 
 def _others(timing: TurnTiming | None) -> dict[str, float]:
-    """What of each figure others could at most have caused, of those that are dropped for it too."""
+    """The part of each figure that other programs could at most have caused, also for figures dropped because of it."""
     found = {name: timing.owed_ms(name) for name in METRICS if getattr(timing, f"{name}_ms") is not None} if timing else {}
     return {name: value for name, value in found.items() if value is not None}
 
 
 def _dropped(timing: TurnTiming) -> tuple[str, ...]:
-    """Figures of a turn that stays, each with why it is not among them."""
+    """The dropped figures of a valid turn, each with the reason."""
     late = [name for name in METRICS if not timing.contended and timing.owes_too_much(name)]
     return tuple(f"{METRICS[name]} left out: {of_it_others(timing.owed_ms(name))}" for name in late)
 
 
 def _pauses(drawn: Drawing | None, timing: TurnTiming | None) -> tuple[Span, ...]:
-    """The marked pauses, each `cut` or `kept`; unknown counts as kept only where the turn was timed at all."""
+    """The marked pauses, each `cut` or `kept`; unknown counts as kept only if the turn was timed at all."""
     if drawn is None or timing is None:
         return ()
     cut = timing.pause_was_cut

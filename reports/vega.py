@@ -1,8 +1,8 @@
-"""The drawing code of the pages, Vega, Vega-Lite and Vega-Embed as one script, which ships as a file.
+"""The drawing code of the pages: Vega, Vega-Lite and Vega-Embed as one script in a shipped file.
 
-It is what vl-convert bundles, the very engine that draws PNG and SVG, so that a page and its pictures cannot differ; but
-the engine takes 84 MB and pages need this megabyte alone. `benchmarks/vega_bundle.py` makes the file again, and a test
-holds it against what vl-convert makes.
+It is the bundle of vl-convert, the engine that draws PNG and SVG, so that a page and its pictures cannot differ; but
+the engine takes 84 MB and pages need only this megabyte. `benchmarks/vega_bundle.py` makes the file again, and a test
+compares it with the output of vl-convert.
 """
 
 from functools import cache
@@ -15,8 +15,8 @@ LICENCES: Final = "vega-bundle-licences.txt"
 
 @cache
 def vega_script() -> str:
-    """The script, which a page runs when a chart is first wanted; it defines `window.vegaEmbed`.
+    """The script, which a page runs when a chart is first needed; it defines `window.vegaEmbed`.
 
-    A function of its own, so that it can be run at once and to its end, which printing needs and a module cannot.
+    It is a function, so that it can run immediately and completely, which printing needs and a module cannot.
     """
     return files("harness.reports").joinpath("page", BUNDLE).read_text(encoding="utf-8")

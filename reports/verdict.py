@@ -1,8 +1,8 @@
-"""Two answers and one sentence per agent, written so that a busy reader may stop there and not be misled.
+"""The verdict on each agent: two answers and one sentence, written so that they do not mislead a reader who stops there.
 
-*Fast* is yes or no only where the interval of the median lies wholly on one side of the budget. *Kind* is held against the
-reference that sets the bar: a person's reply where one competes, else the one that its author meant to be best. It is yes or
-no only where the interval of that comparison excludes "as good as the bar", and only on somebody's word that counts: people
+*Fast* is yes or no only if the interval of the median is completely on one side of the budget. *Kind* is compared with the
+reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
+no only if the interval of that comparison excludes "as good as the bar", and only on valid verdicts: of people
 who voted in this run, or judges that agree with people elsewhere. Without either it is *not validated*, whatever the Elo.
 The sentence says the same in plain words. The facts behind it follow in a fixed order: the budget, the rating with its
 band, cut-ins, the measurement error and the accuracy of the judges; one that is not known is named as missing.
@@ -36,7 +36,7 @@ INVALID = "INVALID RUN, not to be quoted"
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One of the two answers, with the figure that gives it and its 95 % interval, or why it has none."""
+    """One of the two answers, with its figure and 95 % interval, or the reason why it has none."""
 
     answer: Answer
     figure: str
@@ -45,7 +45,7 @@ class Half:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said about one agent. `number` is its place among the page's agents; `text` holds the facts behind it."""
+    """The verdict on one agent. `number` is its index among the page's agents; `text` has the facts behind it."""
 
     agent: str
     number: int
@@ -57,7 +57,7 @@ class Verdict:
 
 
 def verdicts(view: PageView) -> tuple[Verdict, ...]:
-    """One per agent, fastest first; agents without a figure last."""
+    """The verdicts, one per agent, fastest first; agents without a figure last."""
     return tuple(_verdict(number, agent, view) for number, agent in sorted(enumerate(view.agents), key=lambda n: _speed(n[1])))
 
 
@@ -93,7 +93,7 @@ def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
 
 
 def fast(agent: AgentView, view: PageView) -> Half:
-    """Whether the median TTFA (TTFT of a text endpoint) is within the budget."""
+    """The answer to "fast": is the median TTFA (TTFT of a text model) within the budget?"""
     figure = _figure(agent)
     p50 = percentile(figure, "p50")
     if p50.value is None and not figure.p50_over_limit:
@@ -106,12 +106,12 @@ def fast(agent: AgentView, view: PageView) -> Half:
 
 
 def _judged(rating: RatingView) -> bool:
-    """Whether anybody judged its replies; a rating may be too little known to be quoted all the same."""
+    """True if its replies were judged, even if the rating is too uncertain to be quoted."""
     return rating.elo.value is not None or rating.win_rate is not None or rating.judgments > 0
 
 
 def kind(agent: AgentView, view: PageView) -> Half:
-    """Whether its replies are preferred to the bar, on the word of somebody who counts."""
+    """The answer to "kind": are its replies preferred to the bar, by valid verdicts?"""
     found = _kind(agent, view)
     return found if agent.valid else Half("unclear", found.figure, INVALID)
 
@@ -122,7 +122,7 @@ def _kind(agent: AgentView, view: PageView) -> Half:
         return Half("unclear", "not judged", "")
     bar = the_bar(agent, view)
     if bar is None:
-        return Half("unclear" if _believed(view) else "not validated", "no reference to hold it against", "")
+        return Half("unclear" if _believed(view) else "not validated", "no reference to compare it with", "")
     people = agent.against.get(bar.name or bar.system, Preference())
     band = share_interval(people.of_people)
     if people.votes and (band or not any(judge.judgments for judge in view.judges)):
@@ -137,7 +137,7 @@ def _kind(agent: AgentView, view: PageView) -> Half:
 
 
 def the_bar(agent: AgentView, view: PageView) -> ReferenceView | None:
-    """A person's reply, else the one meant to be best, else the best rated, of those on this agent's board."""
+    """The bar on this agent's board: a person's reply, otherwise the one meant to be best, otherwise the best rated."""
     rated = [r for r in view.references if r.condition == agent.condition and "all" in r.ratings]
     people = [r for r in rated if any(by_a_person(author) for author in r.author.split(", "))]
     return max(people or rated, key=lambda r: (r.quality or 0.0, _elo_of(r) or 0.0), default=None)
@@ -152,7 +152,7 @@ def _short(reference: ReferenceView) -> str:
 
 
 def _believed(view: PageView) -> bool:
-    """Whether people's ratings by others bear out every judge whose verdicts are in the Elo."""
+    """True if other people's ratings confirm every judge whose verdicts are in the Elo."""
     judges = [judge for judge in view.judges if judge.judgments]
     return bool(judges) and all(judge.trusted for judge in judges)
 

@@ -1,7 +1,7 @@
-"""What the page says, as plain values: the seam between a run on disk and everything that draws it.
+"""The content of the page as plain values: the interface between a run on disk and all code that draws it.
 
-Charts, sentences, tables and exports read these types and nothing else, so that each is a pure function that a test can
-feed with an invented run of any size, and so that one adapter (`harness.reports.assemble`) is the only place that knows how a
+Charts, sentences, tables and exports read only these types, so that each is a pure function that a test can
+call with an invented run of any size, and so that one adapter (`harness.reports.assemble`) is the only place that knows how a
 store or a summary is laid out. None means "not known" throughout, and is printed as such, never as zero.
 """
 
@@ -20,7 +20,7 @@ Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
 
 METRICS: dict[str, str] = {figure.key: figure.title for figure in LATENCIES if figure.drawn}
-"""The latency figures the page can switch between, with the words that stand on the axis."""
+"""The latency figures between which the page can switch, with their axis titles."""
 
 AXIS_NAMES: dict[str, str] = {
     "H": "Human alignment",
@@ -31,7 +31,7 @@ AXIS_NAMES: dict[str, str] = {
 }
 
 NOT_JOINT = "No joint ranking"
-"""Names the difference between runs that takes their common Elo away."""
+"""Name of a difference between runs that prevents a common Elo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float | None, interval: tuple[float | None, float | None] | None) -> "Estimate":
-        """A figure as everything below this room gives it: with a pair of bounds, or none."""
+        """An estimate from a value and a pair of bounds, or none, as other rooms return them."""
         return cls(value, *(interval or (None, None)))
 
 
@@ -52,8 +52,8 @@ UNKNOWN = Estimate()
 
 
 def percentile(figure: Quantiles, which: str) -> Estimate:
-    """A percentile (`p50` or `p95`) with its interval, as a chart can place it: without a value where it falls on a turn
-    without reply, though it may have a lower end."""
+    """A percentile (`p50` or `p95`) with its interval, for a chart: without a value if it falls on a turn without reply, but
+    possibly with a lower bound."""
     if which == "p50":
         return Estimate.of(None if figure.p50_over_limit else figure.p50, figure.p50_interval or (figure.p50_at_least, None))
     return UNKNOWN if figure.p95_over_limit else Estimate.of(figure.p95, figure.p95_interval)
@@ -61,23 +61,23 @@ def percentile(figure: Quantiles, which: str) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class RatingView:
-    """Where one system stands in one board."""
+    """The rating of one system on one board."""
 
     elo: Estimate = UNKNOWN
     win_rate: float | None = None
     elo_with_length: float | None = None
-    """What it would be if all replies were equally long."""
+    """The rating for replies of equal length."""
     axes: Mapping[str, float] = field(default_factory=dict)
-    """Win rate on each axis, 0–1; an axis nobody marked is absent."""
+    """The win rate on each axis, 0–1; without axes that were never marked."""
     judgments: int = 0
     contexts: int = 0
     over: Mapping[str, Estimate] = field(default_factory=dict)
-    """Reference → Elo above it."""
+    """Reference → Elo difference to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """How often one agent's replies were preferred to one reference's, a tie half: by judges, and apart from them by people."""
+    """The share of verdicts that preferred one agent to one reference, a tie counting half: of judges, and of people."""
 
     share: Estimate = UNKNOWN
     verdicts: int = 0
@@ -87,7 +87,7 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class SliceView:
-    """One agent on one subset of the contexts: its cell of the summary, and what of it is drawn with intervals."""
+    """One agent on one subset of the contexts: its cell of the summary, and its figures with intervals."""
 
     cell: AgentSummary = field(default_factory=lambda: AgentSummary(turns=0, no_reply=0))
     rating: RatingView = RatingView()
@@ -113,11 +113,11 @@ class AgentView:
     own_family_judgments: int = 0
     total_judgments: int = 0
     common_opening: tuple[int, int] | None = None
-    """Replies that begin with this agent's commonest three words, and replies that were heard: stock openings buy a TTFA."""
+    """(replies with this agent's commonest three-word opening, replies heard), because stock openings improve a TTFA."""
     valid: bool = True
-    """Whether its run is sound; where it is not, no figure of it may be quoted."""
+    """True if its run is valid; otherwise no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)
-    """Reference → how often this agent was preferred to it."""
+    """Reference → share of verdicts that preferred this agent to it."""
 
     @property
     def whole(self) -> SliceView:
@@ -127,22 +127,22 @@ class AgentView:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """A reply known beforehand that competes on the board. `author`: original, human or authored."""
+    """A reference reply on the board. `author`: original, human or authored."""
 
     system: str
     author: str
     ratings: Mapping[Subset, RatingView]
     condition: str = ""
-    """Of the board that it stands on; each condition has one of its own."""
+    """The condition of its board; each condition has its own."""
     name: str = ""
-    """The system that verdicts name, where `system` says the condition as well."""
+    """The system's name in verdicts, if `system` includes the condition."""
     quality: float | None = None
-    """How good its author meant it to be, 1–5, on average; None where nobody said."""
+    """The average quality that its author intended, 1–5; None if not stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of the timeline in ms since the caller's first sample."""
+    """An interval of the timeline in ms since the caller's first sample."""
 
     name: str
     start_ms: float
@@ -157,19 +157,19 @@ class TurnView:
     session: str
     status: str
     run: str = ""
-    """Which run, on a page of several."""
+    """The run, on a page of several."""
     failure: str = ""
     written: str | None = None
     heard: str | None = None
     understood: str | None = None
     replayed: tuple[tuple[str, str], ...] = ()
-    """In replay, what was really said before the last reply: (role, words), the agent's as heard."""
+    """In replay, the real conversation before the last reply: (role, words), the agent's as heard."""
     audio: str | None = None
     """Path of the stereo mix relative to the page: caller left, agent right."""
     figures_ms: Mapping[str, float] = field(default_factory=dict)
     """By metric name, relative to the spoken end; also `signed`, `first_byte`, `yield`."""
     others_ms: Mapping[str, float] = field(default_factory=dict)
-    """By metric name, what of a figure others could at most have caused; without those that nobody watched."""
+    """The part of each figure that other programs could at most have caused, by metric name; without unmeasured ones."""
     spoken_end_ms: float | None = None
     caller: tuple[Span, ...] = ()
     pauses: tuple[Span, ...] = ()
@@ -177,7 +177,7 @@ class TurnView:
     agent_spans: tuple[Span, ...] = ()
     stages: tuple[Span, ...] = ()
     stages_note: str = ""
-    """Whose word the stages are, where the agent does not stamp them itself."""
+    """The source of the stages, if the agent does not stamp them itself."""
     hidden: tuple[Span, ...] = ()
     marks: tuple[Span, ...] = ()
     """Points: start equals end."""
@@ -185,7 +185,7 @@ class TurnView:
     cut_in: bool = False
     no_reply: bool = False
     slowest: bool = False
-    """It gave no answer that could be timed, through its agent: it ranks behind every answer and is over any budget."""
+    """True if the agent gave no answer that could be timed: the turn ranks behind every answer and is over any budget."""
     discarded: str = ""
     labels: tuple[str, ...] = ()
     started_s: float | None = None
@@ -193,7 +193,7 @@ class TurnView:
     length_ms: float | None = None
     """Of the audio file."""
     envelope: tuple[str, str] | None = None
-    """Loudness of caller and agent along the file, one base-36 digit a step."""
+    """Loudness of caller and agent along the file, one base-36 digit per step."""
     repeat: int = 0
     condition: str = ""
     mode: str = ""
@@ -220,16 +220,16 @@ class JudgmentView:
     own_family: bool
     condition: str = ""
     replicate: int = 0
-    """Which repeat of the sessions the replies are from."""
+    """The repeat of the sessions with these replies."""
     repeat: int = 0
-    """Which of several verdicts of this judge on this pair."""
+    """The index among several verdicts of this judge on this pair."""
     counts: bool = True
-    """False of a judge that failed its check: such a verdict is listed, and no figure rests on it."""
+    """False for a judge that failed its check: the verdict is listed, but no figure uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextView:
-    """One conversation with everything that happened on it."""
+    """One conversation with all its turns, verdicts and failures."""
 
     id: str
     subset: str
@@ -243,7 +243,7 @@ class ContextView:
     """(system, author, text)."""
     turns: tuple[TurnView, ...]
     planned: tuple[str, ...] = ()
-    """The agents that were to play it."""
+    """The agents that were planned to play it."""
     judgments: tuple[JudgmentView, ...] = ()
     source: str = ""
     licence: str = ""
@@ -271,14 +271,14 @@ class StrategiesView:
     entropy_bits: Mapping[str, float]
     labeller: str
     macro_f1: float | None = None
-    """Of the labeller against people's labels; None when it was not checked."""
+    """Macro-F1 of the labeller against people's labels; None if it was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One figure of one agent against an earlier run, paired by conversation.
 
-    `verdict`: `worse` or `better` where the interval of the difference excludes zero, `unclear` where it holds it or there are
+    `verdict`: `worse` or `better` if the interval of the difference excludes zero, `unclear` if it contains it or there are
     too few conversations for one.
     """
 
@@ -294,7 +294,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class BaselineView:
-    """What changed since another run. `missing`: why some agent or conversation could not be compared."""
+    """The changes since another run. `missing`: reasons why an agent or conversation could not be compared."""
 
     run: str
     changes: tuple[Change, ...]
@@ -322,7 +322,7 @@ class ListeningView:
 
 @dataclass(frozen=True, slots=True)
 class SeriesView:
-    """Something of the machine over the run: (seconds since the first session, value)."""
+    """A sampled figure of the machine over the run: (seconds since the first session, value)."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -330,7 +330,7 @@ class SeriesView:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """Everything one report shows."""
+    """The whole content of one report."""
 
     run: str
     created: str
@@ -347,11 +347,11 @@ class PageView:
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None
-    """How exactly TTFA was measured; None when the run was not calibrated."""
+    """The measurement error of TTFA; None if the run was not calibrated."""
     machines: tuple[str, ...] = ()
-    """What the agents computed on that ran beside the harness, and with how many threads: a line a run."""
+    """The machines and thread counts of local agents, one line per run."""
     differences: tuple[tuple[str, str], ...] = ()
-    """On a page of several runs: (what they differ in, what that means)."""
+    """On a page of several runs: (difference, its meaning)."""
     agreement: tuple[Finding, ...] = ()
     audits: tuple[Finding, ...] = ()
     strategies: StrategiesView | None = None
@@ -369,10 +369,10 @@ class PageView:
 
     @property
     def verdicts(self) -> int:
-        """Of judges, on all pairs of all contexts."""
+        """The number of judges' verdicts, on all pairs of all contexts."""
         return sum(not row.human for context in self.contexts for row in context.judgments)
 
     @property
     def votes(self) -> int:
-        """Of people, on all pairs of all contexts."""
+        """The number of people's votes, on all pairs of all contexts."""
         return sum(row.human for context in self.contexts for row in context.judgments)

@@ -1,4 +1,4 @@
-"""The page's own figures as people read them, over the words that every door shares (`harness.wording`)."""
+"""The page's own figures as text, in addition to the common forms of `harness.wording`."""
 
 from harness.figures.cells import JudgeSummary
 from harness.judging.trust import judge_sentence as sentence_of
@@ -10,12 +10,12 @@ from harness.wording import UNKNOWN_TEXT, milliseconds, share, share_band
 
 
 def latency(figure: Quantiles, which: str = "p50") -> str:
-    """A percentile of a latency, with `> 15 s` where it falls on a turn without reply."""
+    """A percentile of a latency as text; `> 15 s` if it falls on a turn without reply."""
     return OVER_LIMIT_TEXT if getattr(figure, f"{which}_over_limit") else milliseconds(getattr(figure, which))
 
 
 def latency_interval(estimate: Estimate) -> str:
-    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` where it reaches into "no reply", or nothing where there is no interval."""
+    """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
     if estimate.low is not None and estimate.high is None:
         return f"≥ {milliseconds(estimate.low)}"
     if estimate.low is None or estimate.high is None:
@@ -33,7 +33,7 @@ def elo(value: float | None) -> str:
 
 
 def elo_interval(estimate: Estimate) -> str:
-    """`1480–1530`, `≥ 1720` or `≤ 1280` where one end is known, or nothing where there is no interval."""
+    """`1480–1530`, `≥ 1720` or `≤ 1280` if one end is known; empty without an interval."""
     if estimate.low is not None and estimate.high is not None:
         return f"{estimate.low:.0f}–{estimate.high:.0f}"
     if estimate.low is not None:
@@ -42,14 +42,14 @@ def elo_interval(estimate: Estimate) -> str:
 
 
 def share_interval(estimate: Estimate) -> str:
-    """`61–84 %`, or nothing where there is no interval."""
+    """`61–84 %`; empty without an interval."""
     if estimate.low is None or estimate.high is None:
         return ""
     return share_band((estimate.low, estimate.high))
 
 
 def system_name(system: str) -> str:
-    """A system as people read it: a reference by its id, and with its condition behind it where a page has several."""
+    """The displayed name of a system: a reference by its id, followed by its condition if a page has several."""
     name, _, condition = reference_id(system).partition(" ")
     return f"reference “{name}”{f' {condition}' if condition else ''}" if is_reference(system) else system
 
@@ -63,7 +63,7 @@ def finding_value(finding: Finding) -> str:
 
 
 def finding_interval(finding: Finding) -> str:
-    """Its interval in the same unit, or nothing."""
+    """The interval of an audit's figure in the same unit; empty if there is none."""
     figure = finding.figure
     if figure.low is None or figure.high is None:
         return ""
@@ -71,5 +71,5 @@ def finding_interval(finding: Finding) -> str:
 
 
 def judge_sentence(judge: JudgeSummary) -> str:
-    """How good a judge proved, in one line, to stand beside every Elo it produced."""
+    """The quality of a judge in one line, to show beside every Elo from its verdicts."""
     return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)

@@ -1,4 +1,4 @@
-"""The joint report of one run or several: one page, its audio beside it, and on request the same as pictures and tables."""
+"""The joint report of one or several runs: one page, its audio files, and optionally charts and tables."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ Run = tuple[RunStore, RunSummary]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A page on disk, and the figures it shows."""
+    """A page on disk, and its figures."""
 
     page: Path
     summary: RunSummary
@@ -41,7 +41,7 @@ def write_report(
     exports: Path | None = None,
     bundle: bool = False,
 ) -> Path:
-    """`write_joint_report` of one run; returns the page's path."""
+    """Write the report of one run; returns the page's path."""
     return write_joint_report([(store, summary)], out, baseline=baseline, exports=exports, bundle=bundle).page
 
 
@@ -50,14 +50,14 @@ def write_joint_report(
 ) -> Written:
     """Write the page and its audio.
 
-    `out` is the page itself when it ends in `.html`, else a folder that will hold `report.html`. The stereo files lie in
+    `out` is the page's file if it ends in `.html`, otherwise a folder for `report.html`. The stereo files are in
     `report-audio` beside the page, so the two can be moved together. `baseline` is an earlier run to compare with; `exports` a
     folder for the charts as PNG and SVG, the tables as CSV and JSON, and a summary in Markdown. With `bundle` the sound is
-    inside the page, which then stands alone and is some hundred kilobytes larger a session.
+    inside the page, which then needs no other file and is some hundred kilobytes larger per session.
 
     Raises:
-        UserError: the runs cannot be put together, or the place cannot be written.
-        StorageError: the disk takes no more.
+        UserError: the runs cannot share a page, or `out` cannot be written.
+        StorageError: the disk is full.
     """
     page = out if out.suffix.lower() in (".html", ".htm") else out / "report.html"
     page_runs = _put_together(runs)
@@ -82,10 +82,10 @@ def write_joint_report(
     except OSError as error:
         if storage_fault(error) is not None:
             raise StorageError(
-                f"{page}: the report cannot be written ({error.strerror}); make room and write it again"
+                f"{page}: the report cannot be written ({error.strerror}); free some space and write it again"
             ) from error
         raise UserError(f"{page}: the report cannot be written ({error.strerror}); choose another --out") from error
-    # Of one run the figures stand under its agents' own names, which are what its other steps print.
+    # With one run the figures have the agents' own names, as in the output of other steps.
     summary = page_runs.summary if page_runs.several else runs[0][1]
     return Written(page, summary.model_copy(update={"report": str(page)}), written)
 
@@ -95,7 +95,7 @@ def _put_together(runs: Sequence[Run]) -> ShownRuns:
 
 
 def _since(page_runs: ShownRuns, view: PageView, baseline: Run, folder: Path) -> BaselineView:
-    """Each run against the baseline by itself, since an agent is compared under the name it has in its own run."""
+    """The comparison of each run with the baseline, separately, because an agent is compared under the name in its own run."""
     before = assemble(alone(*baseline, beside=page_runs), folder, audio=False)
     if not page_runs.several:
         return compare(view, before)

@@ -1,4 +1,4 @@
-"""What is said to an agent: the Context type, the packs that ship, builders and checks.
+"""The contexts that callers speak to agents: the Context type, the shipped packs, builders and checks.
 
 Imports nothing of this project. A pack is a YAML file of contexts, or a folder of them; see `scenarios/packs/`.
 """

@@ -1,8 +1,8 @@
-"""What a pack holds, counted, and what is wrong with it: the report behind `harness scenarios list`, `show` and `check`.
+"""The counts and the problems of a pack: the report behind `harness scenarios list`, `show` and `check`.
 
-Every pack is held to the safety screens and, for adversarial items, to the validator. Packs that ship are held to more
+Every pack is checked by the safety screens and its adversarial items by the validator. Shipped packs have more rules
 (pauses by people's law, no phrase in three contexts, no shared opening, no tell-tale length), because they were written for the
-purpose and set what a run means out of the box.
+purpose and are the default of a run.
 """
 
 from collections import Counter
@@ -19,11 +19,11 @@ from harness.scenarios.phrases import nearest_pair, repeated_phrases, shared_ope
 from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_context
 
 HISTORY_LENGTHS = (("short", 0, 4), ("medium", 4, 6), ("long", 6, 8), ("very long", 8, 1_000))
-"""Name, from (inclusive) and to (exclusive): turns before the one that is spoken."""
+"""Classes of history length: name, from (inclusive) and to (exclusive), in turns before the spoken one."""
 MOST_FROM_LAW = 0.08
-"""Kolmogorov–Smirnov distance of a pack's pauses from people's law: about what chance alone gives 100 free draws."""
+"""Largest Kolmogorov–Smirnov distance of a pack's pauses from people's law: about that of 100 free draws by chance."""
 TELLING_LENGTH = 0.70
-"""Where length alone picks the better of two references more often than this, a judge could be right for no reason."""
+"""Largest share of pairs in which length alone picks the better reference; above it a judge could be right without reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class PackReport:
     problems: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """What `--json` prints: keys stay, more may join."""
+        """The object that `--json` prints; keys are stable, more may be added."""
         return {"schema": 1, **self.counts, "removed": {}, "problems": list(self.problems)}
 
 
 def check_pack(pack: Pack, *, shipped: bool | None = None) -> PackReport:
-    """The whole report. `shipped`: hold it to the rules of packs that ship (default: whether it is one)."""
+    """The report of a pack. `shipped`: apply the rules of shipped packs (default: if it is one)."""
     strict = pack.name in shipped_packs() if shipped is None else shipped
     contexts = pack.contexts
     problems = [f"{c.id}: {f.screen}: {f.reason} ({f.words})" for c in contexts for f in screen_context(c, FOR_WRITTEN_PACKS)]
@@ -50,7 +50,7 @@ def check_pack(pack: Pack, *, shipped: bool | None = None) -> PackReport:
 
 
 def list_packs(packs: Iterable[Pack]) -> tuple[dict[str, Any], ...]:
-    """One row a pack: name, path, items, regular, adversarial, emotions, problems."""
+    """One row per pack: name, path, items, regular, adversarial, emotions, problems."""
     return tuple(
         {
             "pack": pack.name,
@@ -66,7 +66,7 @@ def list_packs(packs: Iterable[Pack]) -> tuple[dict[str, Any], ...]:
 
 
 def show_context(context: Context) -> dict[str, Any]:
-    """One context as data, with what the checks see in it."""
+    """One context as data, with the findings of the checks."""
     return {
         "schema": 1,
         "context": context.model_dump(mode="json", exclude_defaults=True),
@@ -78,15 +78,15 @@ def show_context(context: Context) -> dict[str, Any]:
 
 
 def history_length(context: Context) -> str:
-    """short, medium, long or very long, by the turns before the one that is spoken."""
+    """The class of history length (short, medium, long or very long), by the turns before the spoken one."""
     turns = len(context.history)
     return next(name for name, low, high in HISTORY_LENGTHS if low <= turns < high)
 
 
 def picked_by_length(contexts: Sequence[Context]) -> float | None:
-    """How often the longer of two references of differing quality is the better one; None where there are no such pairs.
+    """The share of pairs of references with different quality in which the longer is better; None without such pairs.
 
-    One half means that length tells nothing. Equal lengths count one half.
+    One half means that length has no effect. Equal lengths count one half.
     """
     wins = [_longer_wins(a, b) for c in contexts for k, a in enumerate(c.references) for b in c.references[k + 1 :]]
     told = [win for win in wins if win is not None]

@@ -1,7 +1,7 @@
-"""The Context: one emotional-support conversation that ends on a seeker turn, as packs hold it on disk.
+"""The Context: one emotional-support conversation that ends on a seeker turn, in its form on disk.
 
-What the benchmark calls an item (HEART, section 9.2). Speech directions live beside the text so that one file says what
-is said and how; references carry who wrote them, and nothing written by a program may be called human.
+The benchmark calls it an item (HEART, section 9.2). Speech directions are beside the text so that one file has both the words
+and the manner; references name their author, and no text written by a program may be called human.
 """
 
 from typing import Annotated, Literal, Self
@@ -19,7 +19,7 @@ class _Model(BaseModel):
 
 
 class SpeechDirections(_Model):
-    """How a seeker turn is said. Pauses are marked in the text as `<pause 450>` (milliseconds of true silence)."""
+    """The manner of a seeker turn. Pauses are marked in the text as `<pause 450>` (milliseconds of true silence)."""
 
     emotion: Emotion = "neutral"
     intensity: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -35,12 +35,12 @@ class Turn(_Model):
     audio: str | None = None
     """A recording of this turn, relative to the pack file, in any format libsndfile reads."""
     text: Annotated[str, StringConstraints(max_length=4_000, strip_whitespace=True)]
-    """Empty where nobody wrote down what a recording says."""
+    """Empty for a recording without transcript."""
     speech: SpeechDirections | None = None
     audio_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
-    """Set when a pack is loaded, so that the context's hash follows what the recording holds."""
+    """Set when a pack is loaded, so that the context's hash depends on the recording's content."""
     pauses_s: tuple[tuple[float, float], ...] | None = None
-    """Where the recording's pauses are, from and to in seconds of the file; None: they are found when it is played."""
+    """The recording's pauses, (start, end) in seconds of the file; None: they are detected when it is played."""
     strategy: str | None = None
 
     @field_validator("text")
@@ -65,17 +65,17 @@ class Turn(_Model):
 
     @property
     def plain(self) -> str:
-        """The words alone, without pause marks: what stands in a history, a prompt or a transcript."""
+        """The words without pause marks, as in a history, a prompt or a transcript."""
         return without_pauses(self.text)
 
 
 def by_a_person(author: str) -> bool:
-    """Whether a reference's author is a person: a contributor, or the source's own supporter."""
+    """True if a reference's author is a person: a contributor, or the source's own supporter."""
     return author == "original" or author.startswith("human:")
 
 
 class Reference(_Model):
-    """A reply known beforehand. `author`: `original`, `human:<id>`, or `authored` (written for the pack)."""
+    """A reference reply. `author`: `original`, `human:<id>`, or `authored` (written for the pack)."""
 
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     author: Annotated[str, StringConstraints(pattern=r"^(original|authored|human:[A-Za-z0-9_-]+)$")]
@@ -98,7 +98,7 @@ class Context(_Model):
     problem: Annotated[str, StringConstraints(min_length=2, max_length=60)]
     situation: str = ""
     voice: str = "default"
-    """Caller voice; the renderer maps names it lacks to its default and says so."""
+    """Caller voice; the renderer replaces unknown names by its default and reports it."""
     turns: Annotated[tuple[Turn, ...], Field(min_length=1, max_length=60)]
     references: tuple[Reference, ...] = ()
     source: str
@@ -119,7 +119,7 @@ class Context(_Model):
 
     @property
     def history(self) -> tuple[Turn, ...]:
-        """Everything before the turn that is spoken."""
+        """All turns before the spoken one."""
         return self.turns[:-1]
 
     @property
@@ -129,5 +129,5 @@ class Context(_Model):
 
     @property
     def timing_alone(self) -> bool:
-        """Whether a recording without a text is spoken: then no judge knows what was answered, and only times are measured."""
+        """True if the spoken turn is a recording without text: it cannot be judged, and only times are measured."""
         return any(not turn.text for turn in self.turns)

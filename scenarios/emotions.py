@@ -1,8 +1,8 @@
-"""The emotion words that contexts and speech directions may use: one list, so that a typing slip is a line, not a result.
+"""The emotion words that contexts and speech directions may use: one list, so that a typing error is found at once.
 
-The first eleven are ESConv's labels, kept so that a built set and a shipped pack can be tabled together; the others are
-states that support lines hear daily and that ESConv folds into those. A renderer maps what it cannot act onto the nearest
-it can.
+The first eleven are ESConv's labels, so that a built set and a shipped pack can share a table; the others are
+states that support lines hear daily and that ESConv includes in those. A renderer replaces an unknown emotion by the nearest
+one that it knows.
 """
 
 from difflib import get_close_matches
@@ -38,7 +38,7 @@ EMOTIONS = (
 
 
 def unknown_emotion(word: str) -> str | None:
-    """None where `word` is known, else one line that names it and what was perhaps meant."""
+    """One line that names an unknown word and a suggestion; None if `word` is known."""
     if word in EMOTIONS:
         return None
     near = get_close_matches(word, EMOTIONS, n=2, cutoff=0.6)

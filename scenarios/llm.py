@@ -1,6 +1,6 @@
-"""A model as one function: messages in, text out; asked for JSON of one schema, and believed only after parsing.
+"""A language model as a function from messages to text, asked for JSON of one schema and accepted only after parsing.
 
-What needs a model in this room (rewriting, the second screen) takes such a function, so that a test, an embedded model and a
+Code that needs a model here (rewriting, the second screen) takes such a function, so that a test, an embedded model and a
 remote endpoint are the same to it.
 """
 
@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 MOST_TOKENS = 2_000
-"""Twelve rewritten turns are some 600 tokens; a small model that loops would otherwise write until it is cut off."""
+"""Most tokens: twelve rewritten turns are some 600; a small model that loops would otherwise write on to its limit."""
 
 Message = dict[str, str]
 Complete = Callable[[Sequence[Message], type[BaseModel]], str]
-"""Messages (`role`, `content`) and the schema the answer must have; returns the answer's text."""
+"""Called with messages (`role`, `content`) and the schema of the answer; returns the answer's text."""
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
 class LlmError(RuntimeError):
-    """The model gave no usable answer; one line."""
+    """The model gave no usable answer; the message is one line."""
 
 
 class LlmUnreachable(LlmError):
@@ -29,7 +29,7 @@ class LlmUnreachable(LlmError):
 
 
 def ask(complete: Complete, messages: Sequence[Message], schema: type[Answer]) -> Answer:
-    """One answer, parsed strictly. Raises `LlmError` on what is not JSON of the schema."""
+    """One answer, parsed strictly. Raises `LlmError` if it is not JSON of the schema."""
     text = complete(messages, schema)
     try:
         return schema.model_validate_json(_inside_fence(text))
@@ -50,7 +50,7 @@ def endpoint(
 ) -> Complete:
     """Any OpenAI-compatible endpoint as a `Complete`: temperature 0, strict JSON schema, retries on 429 and 5xx.
 
-    Raises `LlmError` when the endpoint refuses, times out, or answers with nothing; `LlmUnreachable` where it cannot be used.
+    Raises `LlmError` if the endpoint refuses, times out, or gives an empty answer; `LlmUnreachable` if it cannot be used.
     """
     import openai
 
@@ -85,7 +85,7 @@ def endpoint(
 
 
 def as_json(value: object) -> str:
-    """Compact JSON for a prompt, letters of every script kept."""
+    """Compact JSON for a prompt, with letters of every script unescaped."""
     return json.dumps(value, ensure_ascii=False)
 
 

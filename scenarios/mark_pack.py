@@ -1,8 +1,8 @@
-"""A pack written anew with people's pauses in its seeker turns, and with nothing else changed.
+"""A copy of a pack with people's pauses in its seeker turns, and nothing else changed.
 
-The text of each turn is edited where it stands in the file, so comments, order, quotes and blank lines stay as their author
-left them; only the lines of an edited turn are filled again. What was written is parsed and held against what was meant before
-it is given back, because an edit of somebody's file that changes more than it says is worse than none.
+The text of each turn is edited in place, so comments, order, quotes and blank lines stay as their author
+left them; only the lines of an edited turn are wrapped again. The result is parsed and compared with the intended one before
+it is returned, because an edit of a user's file that changes more than it says is worse than none.
 """
 
 import textwrap
@@ -20,9 +20,9 @@ from harness.scenarios.pauses import PAUSE
 from harness.scenarios.people_pauses import marked_set
 
 WIDTH = 120
-"""The line length of the packs that ship."""
+"""The line length of the shipped packs."""
 _HELD = "\u2060"
-"""Keeps the two halves of a mark on one line while lines are filled (a word joiner, which no text of ours holds)."""
+"""A word joiner, which no text of ours contains; it binds the two halves of a mark while lines are wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class _Scalar:
 
 
 def with_people_pauses(pack: Pack, seed: int, *, per_turn: float = PER_TURN) -> Mapping[Path, str]:
-    """Every file of a pack as text, with the marks of all its seeker turns drawn anew (recordings are left alone).
+    """All files of a pack as text, with new pause marks in all seeker turns (recordings are unchanged).
 
-    Raises `PackError` naming the turn whose text cannot be edited in place.
+    Raises `PackError` with the turn if a text cannot be edited in place.
     """
     sources = {file: read_text(file) for file in _files(pack)}
     found = [(file, scalar) for file, source in sources.items() for scalar in _seeker_texts(source)]
@@ -54,7 +54,7 @@ def with_people_pauses(pack: Pack, seed: int, *, per_turn: float = PER_TURN) -> 
 def write_people_pauses(pack: Pack, out: Path, seed: int, *, per_turn: float = PER_TURN) -> Path:
     """Write a pack with people's pauses to `out`: a file for a pack of one file, a folder for a folder.
 
-    Raises `PackError` where `out` exists already, cannot be written, or would part a recording from its pack.
+    Raises `PackError` if `out` exists already, cannot be written, or would separate a recording from its pack.
     """
     if out.exists():
         raise PackError(f"{out}: exists already; give a path that does not")
@@ -138,7 +138,7 @@ def _rewritten(source: str, scalar: _Scalar, text: str) -> str:
 
 
 def _parts(raw: str) -> tuple[str, str, str]:
-    """Header of a block scalar (empty for others), the words, and the blanks behind them."""
+    """The header of a block scalar (empty for others), the words, and the blanks after them."""
     tail = raw[len(raw.rstrip()) :]
     body = raw[: len(raw) - len(tail)]
     if body[:1] in (">", "|") and "\n" in body:

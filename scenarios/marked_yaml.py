@@ -1,8 +1,8 @@
-"""YAML read as plain data with the line of every value, and refused where it could harm or mislead.
+"""A reader of YAML as plain data with the line number of every value, which refuses dangerous or misleading constructs.
 
-Packs come from strangers, so the text is walked as parser events first: aliases (the stuff of YAML bombs), tags, deep
-nesting and floods of nodes are refused before anything is built. What is left is composed with libyaml's safe loader,
-and each value keeps its line, because "turns[3].text: too long" without a line is no help in a file of sixty items.
+Packs are untrusted, so the text is first read as parser events: aliases (used in YAML bombs), tags, deep
+nesting and floods of nodes are refused before anything is built. The rest is composed with libyaml's safe loader,
+and each value has its line, because "turns[3].text: too long" without a line does not help in a file of sixty items.
 """
 
 from collections.abc import Hashable, Iterator
@@ -14,14 +14,14 @@ import yaml
 Place = tuple[str | int, ...]
 
 MOST_BYTES = 8 * 1024 * 1024
-"""A built set of 300 items is about 1 MB; what is eight times that is not a pack."""
+"""Largest file: a built set of 300 items is about 1 MB; a file eight times as large is not a pack."""
 MOST_NODES = 400_000
 MOST_DEPTH = 16
-"""A pack nests six deep (file, contexts, item, turns, turn, speech)."""
+"""Deepest nesting; a pack has six levels (file, contexts, item, turns, turn, speech)."""
 
 
 class YamlFault(ValueError):
-    """Why a text cannot be read, on one line, with the line number where there is one."""
+    """The reason why a text cannot be read, on one line, with the line number if there is one."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -29,21 +29,21 @@ class YamlFault(ValueError):
 
 
 class Marked:
-    """Plain data (`.data`) and, for every path into it, the line it stands on."""
+    """Plain data (`.data`) and, for every path into it, its line number."""
 
     def __init__(self, data: Any, lines: dict[Place, int]) -> None:
         self.data = data
         self._lines = lines
 
     def line(self, place: Place) -> int:
-        """Line (from 1) of the value at `place`, or of the nearest thing around it that exists."""
+        """The line (from 1) of the value at `place`, or of the nearest existing value around it."""
         while place and place not in self._lines:
             place = place[:-1]
         return self._lines.get(place, 1)
 
 
 def read_text(path: Path) -> str:
-    """The file as text. Raises `YamlFault` on what is too large, not UTF-8, or holds control characters."""
+    """The file as text. Raises `YamlFault` if it is too large, not UTF-8, or contains control characters."""
     with path.open("rb") as file:
         raw = file.read(MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
@@ -56,7 +56,7 @@ def read_text(path: Path) -> str:
 
 
 def parse(text: str) -> Marked:
-    """Plain data with lines. Raises `YamlFault`; never builds aliases, tagged objects, or more than a bounded tree."""
+    """The text as plain data with lines. Raises `YamlFault`; never builds aliases, tagged objects, or an unlimited tree."""
     try:
         _refuse_dangers(text)
         loader = yaml.CSafeLoader(text)

@@ -1,6 +1,6 @@
-"""Packs: named sets of contexts, read from a YAML file or a folder of them, with errors that say where.
+"""Packs: named sets of contexts, read from a YAML file or a folder of them, with errors that name the place.
 
-A pack is identified by a hash over what it says, not over its bytes, so that a reflowed paragraph or a renamed file does
+A pack is identified by a hash over its content, not over its bytes, so that a reflowed paragraph or a renamed file does
 not make finished sessions unrepeatable, while one changed word does. Recordings count by their content.
 """
 
@@ -40,11 +40,11 @@ class Pack:
 
     @property
     def folder(self) -> Path:
-        """Where `audio:` paths start."""
+        """The folder to which `audio:` paths are relative."""
         return self.path if self.path.is_dir() else self.path.parent
 
     def recording_of(self, turn: Turn) -> Path | None:
-        """The recording of a turn, checked when the pack was loaded; None where the turn is to be rendered."""
+        """The recording of a turn, checked when the pack was loaded; None for a turn to be rendered."""
         return None if turn.audio is None else self.folder / turn.audio
 
 
@@ -59,14 +59,14 @@ class _File(BaseModel):
 
 
 def shipped_packs() -> tuple[str, ...]:
-    """Names of the packs that come with the project, sorted."""
+    """The names of the shipped packs, sorted."""
     return tuple(sorted(p.stem if p.suffix == ".yaml" else p.name for p in SHIPPED.iterdir() if _is_pack(p)))
 
 
 def load_pack(name_or_path: str | Path) -> Pack:
     """A shipped pack by name, or one of the user's by path (a YAML file, or a folder of YAML files read in name order).
 
-    Raises `PackError` with one line on the first fault: nothing is used of a pack that is wrong anywhere.
+    Raises `PackError` with one line on the first fault: a pack with any fault is refused as a whole.
     """
     path = _locate(str(name_or_path))
     files = _files(path)
@@ -85,9 +85,9 @@ def load_pack(name_or_path: str | Path) -> Pack:
 
 
 def context_hash(context: Context) -> str:
-    """SHA-256 (hex) over everything a context says, references included.
+    """The SHA-256 (hex) of a context's content, references included.
 
-    Fields at their default do not enter, so that a field added later leaves the hash of every older context as it was.
+    Fields with their default value are not included, so that a field added later does not change the hash of older contexts.
     """
     said = context.model_dump(mode="json", exclude_defaults=True)
     return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""How long people's pauses are: of those of 200 ms and more, (0.2 s / x)^1.43 are longer than x.
+"""The law of people's pause lengths: of those of 200 ms and more, (0.2 s / x)^1.43 are longer than x.
 
 The law is read off published pauses of people who talk to agents (eot-bench, English, 705 inner pauses: 55.6, 21.7, 10 and 5 %
 are longer than 0.3, 0.6, 1.0 and 1.6 s). It has many short pauses and a thick tail, and both matter: an agent's waiting time
@@ -18,26 +18,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHORTEST_MS: Final = 200
-"""Shorter silences are closures of plosives and joints of words as often as pauses; the published pauses start here."""
+"""Shortest pause: shorter silences are often closures of plosives or joints of words; the published pauses start here."""
 LONGEST_MS: Final = 5_000
 EXPONENT: Final = 1.43
-"""Fitted by eot-bench's four published shares: 56.0, 20.8, 10.0 and 5.1 % by the formula."""
+"""The exponent, fitted to eot-bench's four published shares: 56.0, 20.8, 10.0 and 5.1 % by the formula."""
 PER_TURN: Final = 1.8
-"""705 inner pauses in 400 turns of people who talk to agents (eot-bench)."""
+"""People's pauses per turn: 705 inner pauses in 400 turns of people who talk to agents (eot-bench)."""
 
 _KEPT: Final = 1 - (SHORTEST_MS / LONGEST_MS) ** EXPONENT
-"""Share of draws that are not drawn again."""
+"""The share of draws that are not repeated."""
 
 
 def longer_than(ms: float) -> float:
-    """Share of people's pauses (of 200 ms to 5 s) that are longer than `ms`."""
+    """The share of people's pauses (of 200 ms to 5 s) that are longer than `ms`."""
     if ms <= SHORTEST_MS:
         return 1.0
     return float(max(0.0, ((SHORTEST_MS / ms) ** EXPONENT - (1 - _KEPT)) / _KEPT))
 
 
 def length_ms(u: float) -> int:
-    """The pause below which a share `u` (0 to 1) of people's pauses lies, in whole ms."""
+    """The quantile `u` (0 to 1) of people's pauses, in whole ms."""
     return round(float(SHORTEST_MS * (1 - u * _KEPT) ** (-1 / EXPONENT)))
 
 
@@ -53,7 +53,7 @@ def stratified(n: int, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 def distance_from_law(pauses_ms: Iterable[float]) -> float | None:
-    """Kolmogorov–Smirnov distance of pauses from the law; None without any. Pauses under 200 ms or over 5 s count as off it."""
+    """The Kolmogorov–Smirnov distance of pauses from the law; None without any. Lengths outside 200 ms to 5 s are off it."""
     found = np.sort(np.array(list(pauses_ms), dtype=float))
     if not found.size:
         return None

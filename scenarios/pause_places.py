@@ -1,8 +1,8 @@
-"""Where in a turn people pause: each gap between two words is of one kind, and each kind has people's own odds of a pause.
+"""The places of people's pauses in a turn: each gap between two words has a kind, and each kind has people's odds of a pause.
 
 Pauses are not spread evenly over words. People stop where a sentence is complete, beside a filler or a word said twice, and
-before "and" or "but", and now and then between any two words. An agent that ends a turn by its words meets the first kind as a
-trap and the others as a help, so callers must have all of them in people's proportion.
+before "and" or "but", and now and then between any two words. For an agent that ends a turn by its words the first kind is a
+trap and the others are a help, so callers must have all of them in people's proportion.
 
 The odds are fitted on the patients of PriMock57 (Korfiatis et al. 2022, CC BY 4.0): 57 mock consultations, transcribed and
 timed by hand, by utterance and not by word. `benchmarks/pause_places.py` makes them again from the table of utterances.
@@ -26,7 +26,7 @@ PAUSES_A_GAP: Final[Mapping[Kind, float]] = {
     "after_comma": 0.65,
     "elsewhere": 0.10,
 }
-"""Pauses a gap of each kind (patients of PriMock57, 3,434 utterances of 57 talks); only how they stand to each other is used.
+"""Pauses per gap of each kind (patients of PriMock57, 3,434 utterances of 57 talks); only their ratios are used.
 Of those patients' pauses 12, 42, 2, 22 and 23 % fall at the five kinds: how many a text has depends on its own gaps. A
 hesitation counts the length of the "um" itself, and final lengthening counts everywhere, so these are odds of *hearing a
 delay*."""

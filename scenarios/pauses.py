@@ -1,7 +1,7 @@
 """Pause marks: `<pause 450>` inside a seeker turn is exactly that many milliseconds of true silence.
 
-They stand in the text, not beside it, because a pause is only plausible at its place among the words, and because false
-starts are counted per pause. How long they are in the packs that ship is people's law (scenarios/pause_law.py).
+They are in the text, not beside it, because a pause is only plausible at its place among the words, and because false
+starts are counted per pause. Their lengths in shipped packs follow people's law (scenarios/pause_law.py).
 """
 
 import re
@@ -11,12 +11,12 @@ PAUSE = re.compile(r"<pause ([0-9]{1,5})>")
 _MARK_LIKE = re.compile(r"<\s*/?\s*paus[^>]*>?", re.IGNORECASE)
 
 LEAST_MS = 50
-"""Below this a pause is the closure of a plosive, not a pause."""
+"""Shortest mark: a shorter silence is the closure of a plosive, not a pause."""
 MOST_MS = 5_000
-"""Above this a person on a telephone asks whether anybody is there, and the turn is over."""
+"""Longest mark: after it a person on a telephone asks if anybody is there, and the turn is over."""
 
 MIX = (("200-400", 200, 400), ("400-800", 400, 800), ("800-1600", 800, 1_600), ("longer", 1_600, MOST_MS + 1))
-"""Name, from (inclusive) and to (exclusive) in ms: the classes in which endpointing is told."""
+"""The classes of pause length for endpointing figures: name, from (inclusive) and to (exclusive) in ms."""
 
 
 def pauses_ms(text: str) -> tuple[int, ...]:
@@ -25,12 +25,12 @@ def pauses_ms(text: str) -> tuple[int, ...]:
 
 
 def without_pauses(text: str) -> str:
-    """What is said, for those who read: marks gone, blanks joined."""
+    """The text for readers: without marks, blanks merged."""
     return " ".join(PAUSE.sub(" ", text).split())
 
 
 def fault_in_marks(text: str) -> str | None:
-    """One line on the first mark that is malformed, absurd or at an edge of the turn; None where all are well."""
+    """One line on the first mark that is malformed, absurd or at an edge of the turn; None if there is none."""
     for found in _MARK_LIKE.finditer(text):
         if not PAUSE.fullmatch(found.group()):
             return f"{found.group()!r} is no pause mark; write <pause 450> (milliseconds)"
@@ -45,7 +45,7 @@ def fault_in_marks(text: str) -> str | None:
 
 
 def mix_of(pauses: Iterable[int]) -> dict[str, float]:
-    """Share of each class of `MIX` among the pauses (all 0 where there is none)."""
+    """The share of each class of `MIX` among the pauses (all 0 without pauses)."""
     all_of_them = tuple(pauses)
     return {
         name: sum(low <= ms < high for ms in all_of_them) / len(all_of_them) if all_of_them else 0.0 for name, low, high in MIX

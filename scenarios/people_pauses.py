@@ -1,12 +1,12 @@
-"""Pause marks set as people pause: how many, where and how long, from a seed.
+"""Pause marks with people's number, places and lengths, drawn from a seed.
 
-Their number follows the words said (a Poisson count), so long turns have more and some short ones none, and a pause says
-nothing of how near the end is. The place is drawn by people's odds (`pause_places`), the length by people's law (`pause_law`).
-A set gets 1.8 a turn exactly, dealt out by chance in proportion to words: Poisson counts whose sum is known. Its lengths are
-stratified. So even a small pack keeps to both.
+Their number depends on the number of words (a Poisson count), so long turns have more, some short ones none, and a pause says
+nothing about the distance to the end. Places are drawn by people's odds (`pause_places`), lengths by their law (`pause_law`).
+A set gets exactly 1.8 per turn, spread at random in proportion to words: Poisson counts whose sum is known. Its lengths are
+stratified. So even a small pack follows both.
 
-Marks that stand in a text already are dropped first. So marking twice with one seed gives the same bytes as marking once, and
-another seed gives what it would have given on the bare text.
+Existing marks are removed first. So marking twice with one seed gives the same bytes as marking once, and
+another seed gives the same result as on the bare text.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from harness.scenarios.pauses import without_pauses
 
 
 def marked(text: str, seed: int, *, per_word: float) -> str:
-    """One turn with pauses marked as people pause, `per_word` pauses a word on average. Same text and seed, same bytes."""
+    """One turn with pause marks, `per_word` pauses per word on average. The same text and seed give the same bytes."""
     rng = np.random.default_rng(seed)
     words = without_pauses(text).split()
     count = _count(float(rng.random()), per_word * len(words), len(_gaps(words)))
@@ -28,9 +28,9 @@ def marked(text: str, seed: int, *, per_word: float) -> str:
 
 
 def marked_set(texts: Sequence[str], seed: int, *, per_turn: float = PER_TURN) -> tuple[str, ...]:
-    """The turns of one pack, marked together: `per_turn` pauses a turn over the set, lengths stratified over it.
+    """The turns of one pack, marked together: `per_turn` pauses per turn over the set, with lengths stratified over it.
 
-    Same texts in the same order and the same seed give the same bytes. Blanks and line breaks in a text become single blanks.
+    The same texts in the same order and the same seed give the same bytes. Blanks and line breaks become single blanks.
     """
     rng = np.random.default_rng(seed)
     turns = [without_pauses(text).split() for text in texts]
@@ -70,7 +70,7 @@ def _count(u: float, mean: float, most: int) -> int:
 
 
 def _dealt(pauses: int, turns: Sequence[Sequence[str]], rng: np.random.Generator) -> list[int]:
-    """How many of `pauses` each turn gets: in proportion to its words, no more than it has gaps."""
+    """The number of pauses of each turn: in proportion to its words, at most its number of gaps."""
     words, gaps = np.array([len(turn) for turn in turns], dtype=float), np.array([len(_gaps(turn)) for turn in turns])
     counts = np.zeros(len(turns), dtype=int)
     while (left := min(pauses, int(gaps.sum())) - int(counts.sum())) > 0:
@@ -80,7 +80,7 @@ def _dealt(pauses: int, turns: Sequence[Sequence[str]], rng: np.random.Generator
 
 
 def _gaps(words: Sequence[str]) -> list[int]:
-    """Gaps between two words: a dash that stands alone goes with the word before it, and nothing goes with the edges."""
+    """The gaps between two words, without the edges; a separate dash belongs to the word before it."""
     spoken = [k for k, word in enumerate(words) if any(character.isalnum() for character in word)]
     return spoken[1:]
 

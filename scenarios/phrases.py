@@ -1,4 +1,4 @@
-"""Phrases that stand in several contexts: the sign of a set written from templates.
+"""Phrases that occur in several contexts, the sign of a set written from templates.
 
 A rater who meets the same five words in three conversations stops believing in the people. Overlap of two contexts is
 the share of the smaller one's word triples that the other has too, over what seeker and supporter say.
@@ -19,7 +19,7 @@ OPENING_WORDS = 4
 
 @dataclass(frozen=True, slots=True)
 class NearestPair:
-    """The two contexts that share most: ids, and overlap from 0 to 1."""
+    """The two contexts with the largest overlap: ids, and overlap from 0 to 1."""
 
     a: str
     b: str
@@ -27,12 +27,12 @@ class NearestPair:
 
 
 def words(text: str) -> list[str]:
-    """Lower-case words; curly apostrophes count as straight ones."""
+    """The words of a text in lower case; curly apostrophes count as straight ones."""
     return _WORD.findall(text.lower().replace("’", "'"))
 
 
 def runs(texts: Iterator[str] | Sequence[str], length: int) -> set[tuple[str, ...]]:
-    """Every run of `length` words that stands in one of the texts."""
+    """All runs of `length` words in the texts."""
     found: set[tuple[str, ...]] = set()
     for text in texts:
         said = words(text)
@@ -41,7 +41,7 @@ def runs(texts: Iterator[str] | Sequence[str], length: int) -> set[tuple[str, ..
 
 
 def repeated_phrases(contexts: Sequence[Context], least: int = 3) -> dict[str, tuple[str, ...]]:
-    """Runs of five words that stand in at least `least` contexts (references included), with the ids."""
+    """The runs of five words that occur in at least `least` contexts (references included), with the ids."""
     where: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for context in contexts:
         texts = [turn.plain for turn in context.turns] + [reference.text for reference in context.references]
@@ -51,7 +51,7 @@ def repeated_phrases(contexts: Sequence[Context], least: int = 3) -> dict[str, t
 
 
 def nearest_pair(contexts: Sequence[Context]) -> NearestPair | None:
-    """The pair with the largest overlap among contexts that are not two places in one conversation; None without a pair."""
+    """The pair with the largest overlap among contexts from different conversations; None without a pair."""
     said = [(context, runs([turn.plain for turn in context.turns], OVERLAP_WORDS)) for context in contexts]
     pairs = (
         NearestPair(a.id, b.id, len(one & other) / max(1, min(len(one), len(other))))
@@ -62,7 +62,7 @@ def nearest_pair(contexts: Sequence[Context]) -> NearestPair | None:
 
 
 def shared_openings(contexts: Sequence[Context]) -> dict[str, tuple[str, ...]]:
-    """First four words that open more than one context, with the ids."""
+    """The four-word openings of more than one context, with the ids."""
     where: dict[str, list[str]] = defaultdict(list)
     for context in contexts:
         where[" ".join(words(context.turns[0].plain)[:OPENING_WORDS])].append(context.id)

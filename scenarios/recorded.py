@@ -1,6 +1,6 @@
-"""Recordings named by a pack: checked before anything is played, and never taken from outside the pack's own folder.
+"""The recordings of a pack: checked before anything is played, and never from outside the pack's own folder.
 
-A pack is a stranger's file; `audio: ../../etc/…` or a link out of the folder would let it read what it likes into a call.
+A pack is untrusted; `audio: ../../etc/…` or a link out of the folder would let it read any file into a call.
 """
 
 import hashlib
@@ -9,17 +9,17 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 MOST_BYTES = 64 * 1024 * 1024
 MOST_SECONDS = 120.0
-"""A turn is a few sentences; two minutes of one turn would be another experiment."""
+"""Longest turn: a turn is a few sentences; two minutes would be another experiment."""
 
 
 class RecordingFault(ValueError):
-    """Why a recording cannot be used, on one line."""
+    """The reason why a recording cannot be used, on one line."""
 
 
 def sha256_of_recording(audio: str, folder: Path) -> str:
-    """SHA-256 (hex) of a recording named relative to `folder`.
+    """The SHA-256 (hex) of a recording, named relative to `folder`.
 
-    Raises `RecordingFault` for a path that is absolute, climbs, or leads out of the folder through a link; for what is
+    Raises `RecordingFault` for a path that is absolute, climbs, or leads out of the folder through a link; for a file that is
     missing, too large, too long, or not audio that libsndfile reads.
     """
     path = PurePosixPath(audio)
@@ -41,7 +41,7 @@ def sha256_of_recording(audio: str, folder: Path) -> str:
 
 
 def refuse_pauses_outside(pauses_s: Sequence[tuple[float, float]], audio: str, folder: Path) -> None:
-    """Raises `RecordingFault` for a pause that is not inside the recording, which was checked before."""
+    """Check pauses against a recording that was checked before. Raises `RecordingFault` for one that is not inside it."""
     import soundfile
 
     lasts_s = float(soundfile.info(str(folder / audio)).duration)

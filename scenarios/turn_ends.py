@@ -1,7 +1,7 @@
-"""The instants at which an agent must decide, as the texts of a pack give them: every inner pause, and the end of every turn.
+"""The instants in a pack's texts at which an agent must decide: every inner pause, and the end of every turn.
 
-What has been said by then is all that an agent can know of the words. Where these differ between pauses and ends by something
-that people's do not differ by, an agent can be good at the pack and bad at people.
+The words up to then are all that an agent can know. If pauses and ends differ in them by something
+that does not distinguish people's pauses and ends, an agent can be good at the pack and bad with people.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Instant:
 
     context: str
     turn: int
-    """Its place in the context, from 0."""
+    """The position of the turn in the context, from 0."""
     kind: InstantKind
     said: tuple[str, ...]
     """The words of this turn so far, with their punctuation."""
@@ -29,7 +29,7 @@ class Instant:
 
 
 def instants(contexts: Iterable[Context], *, every_turn: bool) -> tuple[Instant, ...]:
-    """Every marked pause and every end, in order; turns with a recording are left out, because their pauses are in the sound.
+    """All marked pauses and ends, in order; without turns with a recording, because their pauses are in the sound.
 
     `every_turn`: all seeker turns, as a replay speaks them; otherwise the last ones alone.
     """

@@ -1,4 +1,4 @@
-"""`python -m harness.agents.cascade --profile FILE.toml --weights JSON`: one agent in a process of its own.
+"""`python -m harness.agents.cascade --profile FILE.toml --weights JSON`: one agent in its own process.
 
 Thread counts and niceness are set before the numeric libraries are imported, because they read them once.
 """

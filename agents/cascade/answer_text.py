@@ -1,8 +1,8 @@
-"""From a model's token stream to the words that are to be spoken.
+"""The words to speak, extracted from a model's token stream.
 
-Reasoning is not an answer: what stands between `<think>` marks is dropped before anything downstream can time it or say
+Reasoning is not an answer: text between `<think>` marks is dropped before anything downstream can time it or speak
 it. And a reply has limits that small models forget, so the stream can be ended at the last whole sentence within them;
-the first sentence always passes as it comes, because holding it back would cost the very latency that is measured.
+the first sentence always passes immediately, because delaying it would cost the latency that is measured.
 """
 
 import re
@@ -15,7 +15,7 @@ _POSSIBLE_END = re.compile(r"([.!?…]+[\"')\]]*)?\s*$")
 
 
 class AnswerFilter:
-    """Drops `<think> … </think>` from a stream of deltas; `push` returns the answer text that each delta frees."""
+    """A filter of `<think> … </think>` in a stream of deltas; `push` returns the answer text that each delta releases."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -39,7 +39,7 @@ class AnswerFilter:
         return out
 
     def flush(self) -> str:
-        """What was held back because it might have begun a mark."""
+        """The rest, which was delayed because it might have begun a mark."""
         rest, self._held = ("" if self._thinking else self._held), ""
         return rest
 
@@ -50,9 +50,9 @@ def _longest_start_of(mark: str, text: str) -> int:
 
 @dataclass(slots=True)
 class ReplyLimiter:
-    """Lets through whole sentences while the reply keeps its limits; `done` once no more may follow.
+    """A filter that passes whole sentences while the reply is within its limits; `done` once no more may follow.
 
-    The first sentence streams as it comes; each later one is held until it has ended and is known to fit.
+    The first sentence streams immediately; each later one waits until it has ended and is known to fit.
     """
 
     max_words: int
@@ -63,7 +63,7 @@ class ReplyLimiter:
     _sentences: int = 0
 
     def push(self, delta: str) -> str:
-        """The part of the reply that `delta` frees."""
+        """The part of the reply that `delta` releases."""
         if self.done:
             return ""
         self._held += delta
@@ -75,7 +75,7 @@ class ReplyLimiter:
         return self._said[before:]
 
     def flush(self) -> str:
-        """The held rest of a reply whose stream is over; a sentence that never ended is not begun."""
+        """The rest of a reply whose stream is over, without a sentence that never ended."""
         before = len(self._said)
         if not self.done and _POSSIBLE_END.search(self._held.rstrip()).group():  # type: ignore[union-attr]
             self._end_sentence(len(self._held))

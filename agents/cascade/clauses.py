@@ -1,4 +1,4 @@
-"""Cuts a reply into pieces that a voice can say in one breath each, the first as early as that is possible.
+"""The division of a reply into pieces that a voice can speak in one breath each, the first as early as possible.
 
 A synthesiser fed whole sentences starts late: a small model on two cores needs half a second for a sentence, and
 synthesis takes its length again. A clause is enough to begin with, provided that the next piece is ready before it has
@@ -21,7 +21,7 @@ _ENDS_HERE: Final = re.compile(r"(?<=[^\W\d_])[,;]$|(?<=[^\W\d_]{3})[.!?]$")
 cores. A full stop after fewer than three letters may belong to an abbreviation."""
 _CLOSERS: Final = ".!?…\"')]"
 _COMMA_AFTER_WORDS: Final = 8
-"""A later piece is cut at a comma only when it is this long already: seams are heard, and there is time."""
+"""Least words of a later piece cut at a comma: seams are audible, and there is time."""
 _WORDS_BOUGHT_BY_A_WORD: Final = 2
 """A word takes 300 ms to say, and 85 to write and synthesise on two cores, up to 140 when they are slow. So after two words
 four may follow before their sound is late: longer pieces are cut at a comma or before an opener from there."""
@@ -30,12 +30,12 @@ _OPENERS: Final = frozenset(
 )
 """Words before which a speaker may breathe."""
 _OPENER_AFTER_WORDS: Final = 5
-"""Before an opener a piece must already be a phrase of its own: "I'm so sorry to hear | that …"."""
+"""Least words before an opener, so that the piece is a phrase: "I'm so sorry to hear | that …"."""
 _ABBREVIATIONS: Final = frozenset(("mr.", "mrs.", "ms.", "dr.", "st.", "e.g.", "i.e.", "etc.", "vs.", "a.m.", "p.m."))
 
 
 def first_cut(text: str, least_words: int) -> int | None:
-    """Where a reply's first piece ends in `text`, or None while it may still grow. The rest begins at that index."""
+    """The end of a reply's first piece in `text`; None while it may still grow. The rest begins at that index."""
     for found in _BREAK.finditer(text):
         if _is_end(text[: found.end()]) and len(text[: found.end()].split()) >= least_words:
             return found.end()
@@ -47,7 +47,7 @@ def first_cut(text: str, least_words: int) -> int | None:
 
 
 def later_cut(text: str, words_said: int) -> int | None:
-    """Where a piece after the first ends in `text`, or None while it may still grow. `words_said` are in earlier pieces."""
+    """The end of a later piece in `text`; None while it may still grow. `words_said` are in earlier pieces."""
     in_time = _WORDS_BOUGHT_BY_A_WORD * words_said
     comma_after = min(_COMMA_AFTER_WORDS, in_time)
     for found in _BREAK.finditer(text):
@@ -58,7 +58,7 @@ def later_cut(text: str, words_said: int) -> int | None:
 
 
 def _opener(text: str, least_words: int) -> int | None:
-    """Where the first word stands that opens a new clause after `least_words` words or more, and a phrase at least."""
+    """The index of the first word that opens a clause after at least `least_words` words and a phrase."""
     for word in re.finditer(r"(?<=\s)(\w+)(?=\s)", text):
         words_before = len(text[: word.start()].split())
         if word.group().lower() in _OPENERS and words_before >= max(least_words, _OPENER_AFTER_WORDS):
@@ -85,7 +85,7 @@ class ClauseAggregator(BaseTextAggregator):
         return Aggregation(self._held.strip(), TextType.SENTENCE)
 
     async def aggregate(self, text: str) -> AsyncIterator[Aggregation]:
-        # What closes a piece that is already being spoken ("…", a quotation mark) is no beginning of the next.
+        # A mark that closes a piece which is already spoken ("…", a quotation mark) does not begin the next.
         self._held += text if self._held or not self._words_said else text.lstrip(_CLOSERS)
         while (cut := self._cut()) is not None:
             piece, self._held = self._held[:cut].strip(), self._held[cut:]

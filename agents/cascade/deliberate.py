@@ -1,4 +1,4 @@
-"""A language model that thinks twice: it drafts a reply, then revises it, and speaks only the last version.
+"""A language model that drafts a reply, revises it, and speaks only the last version.
 
 The opposite corner from speculation: quality is bought with time, openly. The draft is a request of its own with its own
 marks (`purpose: "draft"`), and TTFT is that of the final revision, whose words are the ones that are spoken.
@@ -16,7 +16,7 @@ from harness.agents.cascade.prompt import revision_request
 
 
 class DeliberateLLM(CascadeLLM):
-    """Drafts and revises `reply.revisions` times before the reply streams."""
+    """A language model with one draft and `reply.revisions` revisions before the reply streams."""
 
     async def get_chat_completions(self, context: LLMContext) -> AsyncStream[ChatCompletionChunk]:
         reply = self._cascade.reply

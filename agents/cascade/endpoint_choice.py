@@ -1,4 +1,4 @@
-"""From a profile's `[cascade.endpoint]` to the policy and the scorer that it names."""
+"""The endpoint policy and the scorers that a profile's `[cascade.endpoint]` names."""
 
 import math
 from collections.abc import Callable
@@ -24,14 +24,14 @@ from harness.agents.cascade.settings import (
 from harness.agents.cascade.turn_scorers import HesitationVeto, LengthScorer
 
 _SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
-"""Asked last, and only where it matters: they run a model."""
+"""Scorers that run a model: asked last, and only if they can change the result."""
 _BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn",))
 
 MakeScorer = Callable[[ScorerName], TurnScorer]
 
 
 def make_policy(settings: StreamingEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
-    """The policy of a profile. `make_scorer` is asked only for the scorers that it uses and that need more than words."""
+    """The policy of a profile. `make_scorer` is called only for the scorers that it uses and that need more than words."""
     if isinstance(settings, HazardEndpoint):
         return _hazard(settings, make_scorer)
     policy = _without_adaption(settings, make_scorer)

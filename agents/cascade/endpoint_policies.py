@@ -1,4 +1,4 @@
-"""When has the caller finished? Small policies with one question to answer, so that they can be swapped and compared.
+"""Endpoint policies, which decide when the caller has finished: small, so that they can be exchanged and compared.
 
 At the first silence of each pause a policy says how long the silence must become before the turn counts as over. It may
 take its time (the language model's opinion costs about 40 ms), since the answer is needed only hundreds of milliseconds
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class PauseEvidence:
-    """What is known when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1.
+    """The evidence when the caller falls silent. `samples` is the audio last transcribed: 16 kHz, -1 to 1.
 
     `text` is this turn's; `said_before` what the caller said in a turn that ended too soon, where this one goes on with it.
     """
@@ -27,23 +27,23 @@ class PauseEvidence:
 
 
 class TurnScorer(Protocol):
-    """Something that can say how likely it is that a caller's words are complete."""
+    """A scorer of the probability that a caller's words are complete."""
 
     async def probability_complete(self, evidence: PauseEvidence) -> float: ...
 
 
 class EndpointPolicy(Protocol):
-    """Decides how much silence ends a turn."""
+    """A policy that decides how much silence ends a turn."""
 
     @property
     def longest_ms(self) -> float:
         """The silence that ends any turn, whatever the evidence."""
 
     async def silence_needed_ms(self, evidence: PauseEvidence, /) -> float:
-        """How long the silence that has just begun must last to end the turn."""
+        """The length at which the current silence ends the turn."""
 
     def observe_pause(self, duration_ms: float, /) -> None:
-        """The caller went on after a pause of `duration_ms`."""
+        """Record that the caller went on after a pause of `duration_ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FixedSilence:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSilence:
-    """A short silence when the words seem complete, a long one when they do not, and in between what lies between.
+    """A short silence if the words seem complete, a long one if not, and intermediate ones in between.
 
     From `complete_from` on the short silence does; below `incomplete_below` the long one is needed. With both equal it
     has two speeds.
@@ -95,12 +95,12 @@ class ScoredSilence:
 
 
 _PAUSES_BEFORE_LEARNING: Final = 2
-"""One long pause may be a car going by; two are a way of speaking."""
+"""Least number of pauses: one long pause may be an accident; two are a habit of the speaker."""
 
 
 @dataclass(slots=True)
 class AdaptiveSilence:
-    """Never answers sooner than this caller's own pauses suggest: speech under strain is full of long ones.
+    """A policy that waits at least as long as this caller's own pauses suggest, because distressed speech has long ones.
 
     The silence that `inner` asks for is raised to `factor` times the `quantile` of the pauses heard so far in the
     conversation, but to `most_ms` at most, so that a slow speaker is waited for and a fast one is not kept waiting.
@@ -129,12 +129,12 @@ class AdaptiveSilence:
 
 
 _SUREST: Final = 0.99
-"""No opinion counts for more than this, so that one scorer alone cannot silence the others."""
+"""Largest log odds of one scorer, so that it alone cannot outvote the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlendedScorer:
-    """Several opinions as one: the weighted mean of their log odds, so that a sure one outweighs an unsure one.
+    """A combination of scorers: the weighted mean of their log odds, so that a sure one outweighs an unsure one.
 
     They are asked in order. Once no answer of those that remain could bring the blend back between `settled` (what a policy
     does below the one and from the other is the same), they are not asked: the language model's opinion costs 40 to 70 ms.

@@ -1,4 +1,4 @@
-"""How long to wait, from how sure words and voice are and from how people pause: short where an end is likely, long where not.
+"""The wait before a reply, from words, voice and people's pause lengths: short if an end is likely, long if not.
 
 A silence grows, and the longer it lasts the fewer pauses are left that could still be it: beyond 200 ms a pause is longer
 than x with probability (0.2 s / x)^1.43 (people talking to agents; LiveKit's eot-bench, 705 pauses). Weighing dead air
@@ -30,31 +30,31 @@ PAUSE_FROM_MS: Final = 200.0
 PAUSE_EXPONENT: Final = 1.43
 """People's law of pauses, as in `harness.scenarios.pause_law`."""
 LISTENS_MS: Final = 200.0
-"""Silence after which smart-turn is asked: what pipecat asks it with, and what it was trained with."""
+"""Silence after which smart-turn is asked, as in pipecat and in its training."""
 SUREST: Final = 0.999
-"""Log odds of a probability end here, so that one model alone cannot silence the others."""
+"""Bound of a probability, so that one model alone cannot outvote the others."""
 HEAD: Final = Path(__file__).parent / "data" / "endpoint_head.json"
 
 
 @runtime_checkable
 class ListeningPolicy(Protocol):
-    """A policy that hears the voice as well as the words, and decides only once it has heard both."""
+    """A policy that uses the voice as well as the words, and decides only with both."""
 
     @property
     def longest_ms(self) -> float: ...
 
     @property
     def listens_ms(self) -> float:
-        """How much of the silence it wants to hear before it is asked about the voice."""
+        """The length of silence that the policy needs before it is asked about the voice."""
 
     async def weigh_words(self, evidence: PauseEvidence, /) -> Mapping[str, float]:
-        """What the words say, by scorer. Asked before a reply is asked for, whose prompt it shares."""
+        """The scores of the words, by scorer. Called before the request for a reply, whose prompt it shares."""
 
     async def weigh_voice(self, evidence: PauseEvidence, /) -> Mapping[str, float]:
-        """What the voice says, by scorer; `evidence.samples` end `listens_ms` into the silence."""
+        """The scores of the voice, by scorer; `evidence.samples` end `listens_ms` into the silence."""
 
     def silence_for_ms(self, weighed: Mapping[str, float], /) -> float:
-        """How long the silence must last, given what words and voice say."""
+        """The silence that ends the turn, given the scores of words and voice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +65,25 @@ class Head:
     weights: Mapping[str, float]
 
     def log_odds(self, weighed: Mapping[str, float]) -> float:
-        """Joined log odds; a scorer that could not be asked counts as undecided."""
+        """The combined log odds; a scorer without score counts as undecided."""
         return self.intercept + sum(w * log_odds(weighed.get(name, 0.5)) for name, w in self.weights.items())
 
 
 def log_odds(p: float) -> float:
-    """Of a probability, bounded by `SUREST`."""
+    """The log odds of a probability, bounded by `SUREST`."""
     p = min(max(p, 1 - SUREST), SUREST)
     return math.log(p / (1 - p))
 
 
 def load_head(without: str | None = None) -> Head:
-    """The head that ships: of all scorers, or the one fitted without `without`."""
+    """The shipped head: for all scorers, or the one fitted without `without`."""
     kept = json.loads(HEAD.read_text(encoding="utf-8"))["heads"]["all" if without is None else f"without {without}"]
     return Head(kept["intercept"], kept["weights"])
 
 
 @dataclass(frozen=True, slots=True)
 class HazardSilence:
-    """The wait of the module's docstring. `price` moves along the curve of dead air against pauses cut."""
+    """The policy of the module's docstring. `price` selects a point on the curve of dead air against pauses cut."""
 
     words: Mapping[str, TurnScorer]
     voice: Mapping[str, TurnScorer]

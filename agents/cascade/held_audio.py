@@ -1,4 +1,4 @@
-"""Holds a speculative reply as *audio*, ready to be heard, until the caller's turn is decided.
+"""A buffer for a speculative reply as *audio*, ready to play, until the caller's turn is decided.
 
 pipecat's own gate sits in the language-model service: text waits there, and synthesis begins only once the turn is over.
 Put after synthesis instead, the whole way to audio is hidden behind the wait for the endpoint (50–170 ms on two
@@ -13,11 +13,11 @@ from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 from pipecat.turns.speculation_gate import GatedFrame, SpeculationGate
 
 SPECULATIVE: Final = "speculative"
-"""Key of a response's first frame that says that its turn may not have ended."""
+"""Metadata key of a response's first frame if its turn may not have ended."""
 
 
 class OpenGate(SpeculationGate):
-    """Follows a speculation as pipecat's gate does, but lets everything through: the holding is done further down."""
+    """A gate that follows a speculation as pipecat's does, but passes everything: the buffer is further downstream."""
 
     def process(self, frame: Frame, direction: FrameDirection) -> list[GatedFrame]:
         if isinstance(frame, SystemFrame):
@@ -27,7 +27,7 @@ class OpenGate(SpeculationGate):
 
 
 class HeldAudio(FrameProcessor):
-    """Holds each response that opens with `metadata["speculative"]` until the turn ends; drops it if withdrawn."""
+    """A processor that buffers each response with `metadata["speculative"]` until the turn ends; drops it if withdrawn."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The conversation so far, as a client gives it before audio starts."""
+"""The conversation so far, sent by a client before audio starts."""
 
 from typing import Any, Literal
 

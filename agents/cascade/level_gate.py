@@ -1,8 +1,8 @@
-"""Tells the caller's voice from voices behind it, by level.
+"""A gate that separates the caller's voice from background voices by level.
 
 A voice detector answers "is this speech?", and babble is speech: among other talkers it never falls silent and the
-caller's turn never ends. The caller is the loudest voice on the line. So a window counts as the caller's only if it stands
-clear of the level that the line falls back to between the caller's words, followed as a low percentile of the last
+caller's turn never ends. The caller is the loudest voice on the line. So a window counts as the caller's only if it is
+clearly above the noise floor of the line between the caller's words, tracked as a low percentile of the last
 seconds. On a clean line that level is far below speech, and the gate only closes sooner than the detector, which lags.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MEMORY_WINDOWS: Final = 94
-"""Three seconds of 32 ms windows: long enough to hold a few gaps between words, short enough to follow a changing room."""
+"""Three seconds of 32 ms windows: long enough for a few gaps between words, short enough to follow a changing room."""
 _FLOOR_PERCENTILE: Final = 10.0
 _CALLER_PERCENTILE: Final = 90.0
 _CLEAR_SHARE: Final = 0.5
@@ -30,7 +30,7 @@ _QUIETEST_DB: Final = -80.0
 
 @dataclass(slots=True)
 class LevelGate:
-    """Feed every window in order; `push` says whether it stands clear of the line's floor."""
+    """The gate. It needs every window in order; `push` returns True for one that is clearly above the noise floor."""
 
     _levels_db: deque[float] = field(default_factory=lambda: deque(maxlen=_MEMORY_WINDOWS))
 

@@ -1,6 +1,6 @@
-"""A conversation as the very text that a llama.cpp server evaluates, for what its chat API cannot ask.
+"""A conversation as the exact text that a llama.cpp server evaluates, for requests that its chat API lacks.
 
-Two things need it: warming the prefix cache up to where the caller's next words will stand, and asking how likely the
+It has two uses: warming the prefix cache up to the caller's next words, and asking how likely the
 model thinks it is that those words are complete. Its cache keeps the last prompt of a slot and evaluates only what follows
 the common beginning, so each of these requests also prepares the reply that comes next.
 """
@@ -14,11 +14,11 @@ import httpx
 
 _TIMEOUT_S: Final = 60.0
 _PLACE: Final = "\N{WHITE SQUARE}"
-"""Stands for the caller's words while the template is asked where they go; no prompt contains it."""
+"""Placeholder for the caller's words, to find their place in the template; no prompt contains it."""
 _ENDS: Final = re.compile(r"^\s*([.!?…]+[\"')]*|<\|.*\|>|</s>)?\s*$")
 """Tokens that end a sentence or the turn; an end-of-turn token has no text."""
 _CANDIDATES: Final = 40
-"""Most likely next tokens that are looked at: what lies beyond holds little probability."""
+"""Number of most likely next tokens to read; the others have little probability."""
 
 
 class LlamaPrompt:
@@ -33,7 +33,7 @@ class LlamaPrompt:
         self._opening = ""
 
     async def opening(self, messages: Sequence[Any]) -> str:
-        """The prompt of a conversation up to where the caller's next words begin."""
+        """The prompt of a conversation up to the caller's next words."""
         if self._messages != list(messages):
             conversation = [self._system, *messages, {"role": "user", "content": _PLACE}]
             prompt = (await self._post("/apply-template", {"messages": conversation}))["prompt"]
@@ -47,7 +47,7 @@ class LlamaPrompt:
         await self._post("/completion", {"prompt": prompt, "n_predict": 0})
 
     async def probability_complete(self, messages: Sequence[Any], words: str) -> float:
-        """How likely the model thinks that the caller's turn, or at least the sentence, ends after `words`."""
+        """The model's probability that the caller's turn, or at least the sentence, ends after `words`."""
         prompt = await self.opening(messages) + _open_ended(words)
         request = {"prompt": prompt, "n_predict": 1, "n_probs": _CANDIDATES, "temperature": 0}
         answer = await self._post("/completion", request)
@@ -63,5 +63,5 @@ class LlamaPrompt:
 
 
 def _open_ended(words: str) -> str:
-    """Words without the mark that a recogniser sets at every pause: the caller may go on."""
+    """The words without the final mark that a recogniser sets at every pause, because the caller may go on."""
     return words.rstrip(" .!?,…")

@@ -27,12 +27,12 @@ from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import CascadeSettings
 
 REQUEST = "request"
-"""Key of a frame's metadata that holds the number of the request it came from."""
+"""Metadata key of a frame with the number of its request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the language model is. `native_url` is set for a llama.cpp server of our own, whose extras may be used."""
+    """The address of the language model. `native_url` is set for our own llama.cpp server, whose extras may be used."""
 
     base_url: str
     model: str
@@ -41,7 +41,7 @@ class Endpoint:
 
 
 class _Until:
-    """A stream of chunks that ends early, and closes its connection, once `enough` says so."""
+    """A stream of chunks that ends early, and closes its connection, once `enough` is true."""
 
     def __init__(self, stream: AsyncStream[ChatCompletionChunk], enough: Callable[[], bool]) -> None:
         self._stream = stream
@@ -58,7 +58,7 @@ class _Until:
 
 
 class CascadeLLM(OpenAILLMService):
-    """An OpenAI-compatible language model that stamps marks and keeps the reply's limits."""
+    """An OpenAI-compatible language model that stamps marks and enforces the reply's limits."""
 
     def __init__(
         self, endpoint: Endpoint, settings: CascadeSettings, session: SessionMarks, system: str, **kwargs: Any
@@ -111,7 +111,7 @@ class CascadeLLM(OpenAILLMService):
         )
 
     async def _note_sending(self, _request: object) -> None:
-        """The client's own work on a request takes 5–10 ms on a busy machine; the model's time begins when it leaves."""
+        """Stamp the request as it leaves: the client's own work takes 5–10 ms on a busy machine and is not the model's time."""
         if self._unsent is not None:
             self._session.stamp(marks.LLM_REQUESTED, request=self._unsent)
             self._unsent = None

@@ -25,7 +25,7 @@ class Models:
 
 
 async def load_models(settings: CascadeSettings, weights: Mapping[str, str]) -> Models:
-    """Load everything that `settings` names. `weights` maps names to paths; a name that it lacks is taken as it stands.
+    """The loaded models of `settings`. `weights` maps names to paths; other names are used unchanged.
 
     Raises:
         SettingsFailed: the environment variable that should hold the endpoint's key is empty, or the voice cannot be decoded in

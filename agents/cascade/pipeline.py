@@ -47,7 +47,7 @@ _PIPECAT_OUTPUT_HZ: Final = 24_000
 
 
 class Session:
-    """A caller's connection and everything that serves it; nothing of it outlives `run`."""
+    """A caller's connection with its pipeline; both end with `run`."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Session:
         models: Models,
         evaluation: EvalConnectionFlags | None = None,
     ) -> None:
-        """`evaluation`: what pipecat's evaluation asks for, where one calls over its own wire."""
+        """Build the pipeline. `evaluation`: the flags of pipecat's evaluation, if one calls over its own wire."""
         self._settings = settings
         self._marks = SessionMarks()
         ahead_ms = settings.tts.send_ahead_ms
@@ -84,7 +84,7 @@ class Session:
         self._transport.event_handler("on_client_disconnected")(self._on_client_disconnected)
 
     def _output_rate_hz(self, models: Models) -> int:
-        """pipecat's default, or the voice's own where the profile is tuned: resampling holds back the end of each piece."""
+        """The output rate: pipecat's default, or the voice's own in a tuned profile, since resampling delays a piece's end."""
         own_hz: int = models.voice.config.sample_rate
         return own_hz if self._settings.tts.native_rate else _PIPECAT_OUTPUT_HZ
 
@@ -140,7 +140,7 @@ class Session:
     async def run(self) -> None:
         """Serve the connection until the client leaves or the agent stops."""
         if self._prompt is not None:
-            # Left alone, the server would remember one caller's conversation when the same is played again.
+            # Otherwise the server would remember one caller's conversation when the same is played again.
             await self._prompt.warm([])
         runner = WorkerRunner(handle_sigint=False, check_dangling_tasks=False)
         await runner.add_workers(self._worker)

@@ -1,4 +1,4 @@
-"""What the supporter is told. The rules are those of HEART's protocol (section 9.4); the sentences are this project's.
+"""The supporter's instructions. The rules are those of HEART's protocol (section 9.4); the sentences are this project's.
 
 The instruction is short because a small model follows few rules (told that it is not a doctor, it told callers that they
 were not), and because on two CPU cores every hundred tokens of a cold prompt cost about three hundred milliseconds; it
@@ -21,7 +21,7 @@ def system_instruction(reply: ReplySettings) -> str:
 
 
 def revision_request(reply: ReplySettings) -> str:
-    """What a draft is answered with, to have it revised."""
+    """The request to revise a draft."""
     return (
         "That was a draft, and I have not heard it. Say it better: keep what is kind, use my own words and feelings, "
         f"leave out anything empty or hasty, and stay within {reply.max_words} words. Say only the reply."

@@ -1,4 +1,4 @@
-"""Ends a reply at its first repetition.
+"""The end of a reply at its first repetition.
 
 Small models fall into loops: one told a caller "No, no, no, no …" for twelve seconds, another said one sentence over and
 over. A penalty on repeated tokens makes that rarer and cannot end it. So the words are watched as they stream: the same one
@@ -18,7 +18,7 @@ _LEAST_SENTENCE_WORDS: Final = 3
 
 @dataclass(slots=True)
 class LoopStop:
-    """Passes a reply on until it repeats itself. `looped` once it has."""
+    """A filter that passes a reply until it repeats itself; then `looped` is true."""
 
     looped: bool = False
     _said: str = ""
@@ -26,7 +26,7 @@ class LoopStop:
     _read: int = 0
 
     def push(self, delta: str) -> str:
-        """What of `delta` may be said."""
+        """The part of `delta` that may be spoken."""
         if self.looped:
             return ""
         before, self._said = self._said, self._said + delta
@@ -48,7 +48,7 @@ class LoopStop:
 
 
 def repeats(words: list[str]) -> bool:
-    """Whether the last words are a phrase said again at once."""
+    """True if the last words repeat the phrase directly before them."""
     for size in range(1, _LONGEST + 1):
         copies = 3 if size < 3 else 2
         if len(words) >= size * copies:
@@ -59,7 +59,7 @@ def repeats(words: list[str]) -> bool:
 
 
 def before_repetition(text: str) -> str:
-    """A text up to where it begins to repeat itself; all of it if it does not."""
+    """The text up to its first repetition; all of it if there is none."""
     stop = LoopStop()
     passed = ""
     for piece in re.findall(r"\S+\s*", text + " "):

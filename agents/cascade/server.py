@@ -1,4 +1,4 @@
-"""The agent's front door: pipecat's FastAPI WebSocket transport behind uvicorn, one pipeline a connection.
+"""The agent's server: pipecat's FastAPI WebSocket transport behind uvicorn, one pipeline per connection.
 
 pipecat's own single-client server refuses a second caller; a web framework's route does not, and every connection gets a
 pipeline of its own, so that sessions cannot touch one another.
@@ -24,7 +24,7 @@ from harness.agents.cascade.wire_eval import asked_for
 _PATH = "/ws"
 _EVAL_PATH = "/eval"
 _GRACE_S = 3
-"""How long open sessions may take to end once the agent was told to stop."""
+"""Time for open sessions to end after the agent was asked to stop."""
 
 
 class _Server(uvicorn.Server):
@@ -85,7 +85,7 @@ async def serve(settings: CascadeSettings, models: Models, port: int) -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, lambda: setattr(server, "should_exit", True))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
-    # uvicorn tells of its start by a flag alone.
+    # uvicorn reports its start only by a flag.
     while not server.started and not serving.done():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     host, bound_port = listener.getsockname()[:2]

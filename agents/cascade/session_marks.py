@@ -1,4 +1,4 @@
-"""Marks of one session: stamped where the thing happens, sent when the socket has time for them.
+"""The marks of one session: stamped where the event happens, sent when the socket has time for them.
 
 RTVI's own metrics use wall time and arrive per service; the harness wants one monotonic clock and the name of the
 request that each effect belongs to. A stamp is taken at once and costs an append to a queue; the message leaves from a
@@ -14,7 +14,7 @@ MarkMessage = dict[str, Any]
 
 
 class SessionMarks:
-    """Collects the marks of a session and hands them to `send`, in order, one RTVI `server-message` payload each.
+    """A collector of a session's marks, which passes them to `send` in order, one RTVI `server-message` payload each.
 
     Stamp from the event loop's thread; work done in another thread notes its own `at_ns` and is stamped afterwards.
     """

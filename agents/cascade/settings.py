@@ -1,4 +1,4 @@
-"""The settings of a cascade, as a profile's `[cascade]` table holds them.
+"""The settings of a cascade, from a profile's `[cascade]` table.
 
 One table per part, and where a part comes in kinds (speech recogniser, endpoint policy) the kind is named first and
 decides which settings exist: a setting that the chosen kind would ignore is an error, so that no profile claims a
@@ -15,7 +15,7 @@ Threads = Annotated[int, Field(ge=1, le=256)]
 
 
 class SettingsFailed(Exception):
-    """A profile asks for something that is not there. The message is one line for people."""
+    """A profile names something that does not exist. The message is one line for people."""
 
 
 class _Settings(BaseModel):
@@ -59,7 +59,7 @@ class StreamingWhisper(_Settings):
     speech_probability: Probability = 0.5
     """Silero's probability at which a 32 ms window counts as speech."""
     eager_silence_ms: Milliseconds = 0
-    """How long the silence must last before the words so far are transcribed and answered on speculation."""
+    """Silence after which the words so far are transcribed and answered on speculation."""
 
 
 class PipecatDefaultEndpoint(_Settings):
@@ -79,7 +79,7 @@ ScorerName = Literal["llm", "smart-turn", "last-word", "length", "spoken"]
 
 
 class AdaptSettings(_Settings):
-    """Wait longer for a caller whose own pauses are long: `factor` times the `quantile` of them, `most_ms` at most."""
+    """A longer wait for a caller with long pauses: `factor` times the `quantile` of them, at most `most_ms`."""
 
     quantile: Probability = 0.8
     factor: Annotated[float, Field(ge=0.5, le=3)] = 1.2
@@ -109,12 +109,12 @@ class _ScoredEndpoint(_StreamingEndpoint):
     short_ms: Milliseconds = 450
     long_ms: Milliseconds = 750
     complete_from: Probability = 0.4
-    """Least score for the short silence to do."""
+    """Least score for the short silence."""
     scorers: dict[ScorerName, Annotated[float, Field(gt=0)]] = Field(default={"llm": 1.0}, min_length=1)
-    """Who is asked whether the words are complete, with weights. Where the model cannot be asked, `llm` falls back to
+    """The scorers of complete words, with weights. If the model cannot be asked, `llm` falls back to
     the last word."""
     length: LengthSettings = LengthSettings()
-    """For the scorer of that name."""
+    """Settings of the scorer of that name."""
     hesitation_veto: bool = False
     """Words that end in "um" are incomplete, whatever the scorers say."""
 
@@ -155,13 +155,13 @@ class HazardEndpoint(_Settings):
 
     policy: Literal["hazard"]
     price: Annotated[float, Field(ge=-20, le=20)]
-    """Log odds at which 200 ms would do: higher waits longer and cuts fewer pauses."""
+    """Log odds at which 200 ms are enough: a higher price waits longer and cuts fewer pauses."""
     least_ms: Milliseconds = 430
     longest_ms: Milliseconds = 2400
     sure_from: Annotated[float, Field(ge=-20, le=20)] | None = None
-    """Log odds from which `least_ms` does."""
+    """Log odds from which `least_ms` is enough."""
     without: Literal["smart-turn", "llm", "spoken"] | None = None
-    """A scorer to do without: what it is worth can then be measured."""
+    """A scorer to leave out, so that its value can be measured."""
 
     @model_validator(mode="after")
     def _least_is_shorter(self) -> Self:
@@ -183,7 +183,7 @@ class LlmSettings(_Settings):
     base_url: str | None = None
     """An OpenAI-compatible endpoint (`http://host:8000/v1`): vLLM, Ollama, a vendor. No server is started then."""
     api_key_env: str | None = None
-    """Name of the environment variable that holds the endpoint's key. Keys never stand in a profile."""
+    """Name of the environment variable that holds the endpoint's key. A profile never contains keys."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1, le=32_768)] | None = None
     repeat_penalty: Annotated[float, Field(ge=0.5, le=2)] | None = None
@@ -196,7 +196,7 @@ class LlmSettings(_Settings):
     """Of the embedded server, for evaluating prompts."""
     gpu_layers: Annotated[int, Field(ge=0)] = 0
     slots: Annotated[int, Field(ge=1, le=64)] = 1
-    """Conversations that the embedded server keeps apart; they share `context_tokens`."""
+    """Separate conversations of the embedded server; they share `context_tokens`."""
     pause_for_first_audio: bool = False
     """Stop decoding while the first piece is synthesised, so that both do not share the cores."""
     warm_prefix: bool = False
@@ -212,7 +212,7 @@ class LlmSettings(_Settings):
 
     @property
     def local_threads(self) -> dict[str, int]:
-        """Threads of the embedded server, by what it does; empty where the model runs elsewhere."""
+        """Threads of the embedded server, by task; empty if the model runs elsewhere."""
         return {"model": self.threads, "prompts": self.prompt_threads} if self.base_url is None else {}
 
 
@@ -233,12 +233,12 @@ class TtsSettings(_Settings):
     in_parts: bool = False
     """Give out the beginning of a piece while the rest of it is decoded, all at one loudness."""
     send_ahead_ms: Milliseconds = 0
-    """How far what is sent may run ahead of what is heard, so that a stall is not; 0 leaves the clock to pipecat."""
+    """How far sent audio may be ahead of heard audio, to hide a stall; 0 leaves the clock to pipecat."""
     use_cuda: bool = False
 
 
 class ReplySettings(_Settings):
-    """The rules that a reply keeps (HEART, section 9.4: one to three sentences, about forty words, like speech)."""
+    """The rules of a reply (HEART, section 9.4: one to three sentences, about forty words, like speech)."""
 
     max_words: Annotated[int, Field(ge=5, le=400)] = 40
     max_sentences: Annotated[int, Field(ge=1, le=12)] = 3

@@ -4,7 +4,7 @@ Whisper was trained on 30 s windows, and nearly all the time that a short clip t
 cores 305 ms of 400 for tiny.en. CTranslate2 encodes any length. A window of the clip plus two seconds, and eight at least,
 gave the same word errors (2 in 327 words, against 0 with the full window) in 46–72 ms. Two traps, both measured:
 the padding must be zero *feature* frames (padding with silence made 249 errors in 327), and windows shorter than
-this let the decoder fall into loops. So a guard looks at each result and decodes again over a longer window. The same is done
+this let the decoder fall into loops. So a guard checks each result and decodes again over a longer window. The same is done
 when a decoder stops in mid-speech, which shows when a grown clip has far fewer words than its beginning had.
 """
 
@@ -54,7 +54,7 @@ def window_frames(clip_frames: int, least: int, padding: int) -> int:
 
 
 def looks_looped(text: str, seconds: float) -> bool:
-    """Whether a transcript repeats itself, or has more words than anyone could have said in `seconds`."""
+    """True if a transcript repeats itself, or has more words than anyone could say in `seconds`."""
     data = text.encode()
     if len(data) > 20 and len(data) / len(zlib.compress(data)) > _COMPRESSION_LIMIT:
         return True
@@ -89,7 +89,7 @@ class ShortContextWhisper:
     def transcribe(self, samples: NDArray[np.float32], least_words: int = 0) -> Heard:
         """The words in `samples` (16 kHz, -1 to 1, at most 30 s: what is longer is cut at the start).
 
-        `least_words`: fewer are not believed, because the beginning of these samples has already been heard to hold more.
+        `least_words`: fewer are not accepted, because the beginning of these samples already gave more.
         """
         samples = samples[-_FULL_WINDOW_FRAMES * _FRAME_SAMPLES :]
         features = self._whisper.feature_extractor(samples, padding=0)[:, :_FULL_WINDOW_FRAMES]

@@ -1,4 +1,4 @@
-"""How complete a caller's words are, judged as people speak: by the last few words, and without punctuation.
+"""The completeness of a caller's words by a model of speech: from the last few words, without punctuation.
 
 A language model knows written sentences. Spoken turns end on "you know" and "and that's about it", pauses follow "my, my",
 and a recogniser sets its full stops wherever a voice falls silent. So this is a small model of spoken turns: logistic
@@ -40,7 +40,7 @@ def words_of(text: str) -> list[str]:
 
 
 def features(words: Sequence[str]) -> list[int]:
-    """The buckets of what stands at the end of `words`: the last word, two and three, the one before, and a filler."""
+    """The buckets of the end of `words`: the last word, the last two and three, the one before, and a filler."""
     three = ["<s>", "<s>", "<s>", *words][-3:]
     named = [f"1 {three[2]}", f"2 {three[1]} {three[2]}", f"3 {' '.join(three)}", f"p {three[1]}"]
     if three[2] in FILLERS:

@@ -77,7 +77,7 @@ def load_voice(settings: TtsSettings, weights: str) -> PiperVoice:
 
 
 def _need_cuda(providers: Sequence[str], why: str) -> None:
-    """onnxruntime itself falls back to the processor without a word, and a GPU box would be measured as a slow one."""
+    """Refuse a missing CUDA: onnxruntime silently falls back to the processor, and a GPU would seem slow."""
     if "CUDAExecutionProvider" not in providers:
         raise SettingsFailed(
             f"tts.use_cuda: onnxruntime has no CUDA here, it {why}; install onnxruntime-gpu in place of onnxruntime "
@@ -86,7 +86,7 @@ def _need_cuda(providers: Sequence[str], why: str) -> None:
 
 
 def trim_start(pcm: bytes, rate_hz: int) -> bytes:
-    """Audio (PCM16LE mono) without the near-silence before its first sound, but for a last 10 ms of it.
+    """The audio (PCM16LE mono) without the near-silence before its first sound, except its last 10 ms.
 
     Voices begin 30–60 ms after the start of their audio, which a caller would hear as delay.
     """

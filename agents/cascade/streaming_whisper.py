@@ -1,4 +1,4 @@
-"""A pipecat STT service that transcribes at every first silence and owns the decision when the turn is over.
+"""A pipecat STT service that transcribes at every first silence and decides when the turn is over.
 
 Modelled on services that predict the end of a turn before they commit to it: at the first silence of a pause the words so
 far go out as an eager transcript, and the rest of the pipeline may begin to answer; if the caller goes on, it is
@@ -46,21 +46,21 @@ from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import GOES_ON_WITHIN_SAMPLES, WINDOW_SAMPLES, SpeechEvent, TurnTracker
 
 LEAD_IN_SAMPLES: Final = RATE_HZ // 4
-"""Speech begins before silero is sure of it; a quarter of a second keeps first consonants."""
+"""Audio before the start of detected speech: speech begins before silero is sure of it, and this saves first consonants."""
 TAIL_SAMPLES: Final = RATE_HZ // 10
 _NO_POLL_S: Final = 24 * 3600.0
 """pipecat's strategy looks every half second whether a turn has been left open, for services whose transcript may come late.
 Here it comes before the proposal to stop, and in one of fifty turns the look fell into the few milliseconds in which
 that proposal was taken up: the same turn was ended twice, and two replies were spoken."""
 _LISTENED_SAMPLES: Final = 8 * RATE_HZ
-"""Smart-turn hears eight seconds, of a turn that was ended too soon as well."""
+"""Length of audio for smart-turn: eight seconds, including a turn that was ended too soon."""
 _LOOK_S: Final = 0.01
-"""Between looks whether the silence is long enough: audio arrives every 20 ms."""
+"""Interval of checks of the silence: audio arrives every 20 ms."""
 _Answer = TypeVar("_Answer")
 
 
 def least_words(heard_before: int) -> int:
-    """Fewer words than this in a piece that has only grown since are not believed: corrections take away one or two."""
+    """Least credible number of words in a piece that has only grown since: corrections remove one or two."""
     return math.floor(0.6 * heard_before)
 
 
@@ -73,7 +73,7 @@ class _Pause:
     piece: str = ""
     task: asyncio.Task[None] | None = None
     listening: asyncio.Task[Mapping[str, float]] | None = None
-    """What the voice says, where the policy hears it."""
+    """The scores of the voice, if the policy uses it."""
 
 
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
@@ -141,7 +141,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         yield None
 
     async def process_audio_frame(self, frame: InputAudioRawFrame, _direction: FrameDirection) -> None:
-        """Take the next audio; look for speech, pauses and the end of the turn in it."""
+        """Take the next audio, and detect speech, pauses and the end of the turn in it."""
         self._audio = np.concatenate([self._audio, np.frombuffer(frame.audio, np.int16)])
         while self._tracker.position + WINDOW_SAMPLES <= self._audio_start + len(self._audio):
             begin = self._tracker.position - self._audio_start
@@ -167,7 +167,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
             await self._resume(self._pause)
 
     def _said_before(self, speech_start: int) -> str:
-        """What the caller had said when the turn before was ended, if so little time has passed that they go on with it."""
+        """The words of the turn before, if it was ended so recently that the caller goes on with it."""
         if self._ended is None or speech_start - self._ended[0] > GOES_ON_WITHIN_SAMPLES:
             return ""
         return self._ended[1]
@@ -241,7 +241,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         await self._end_turn_if_due(marks.TURN_SCORED)
 
     async def _listen(self, policy: ListeningPolicy, pause: _Pause) -> Mapping[str, float]:
-        """What the voice says once the silence has lasted as long as the policy wants to hear."""
+        """The scores of the voice, after the silence that the policy needs."""
         until = self._tracker.silence_start + round(policy.listens_ms / 1000 * RATE_HZ)
         while self._audio_start + len(self._audio) < until:
             await asyncio.sleep(_LOOK_S)

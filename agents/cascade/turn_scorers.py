@@ -1,4 +1,4 @@
-"""Who can say whether a caller's words are complete: the language model, a model of intonation, or the last word.
+"""Scorers of complete words: the language model, a model of intonation, or the last word.
 
 The language model's own probability of an end after the caller's words was the best signal found (area under the curve
 0.85 against pauses in mid-sentence; Whisper's final full stop says nothing). It needs a server that gives token
@@ -24,15 +24,15 @@ _LEADS_ON: Final = frozenset(
 )
 """Words after which an English sentence goes on."""
 _HESITATIONS: Final = frozenset("um uh uhm er erm eh mm hmm".split())  # noqa: SIM905
-"""Sounds that hold the floor: none of 120 spoken turns of `heart-open` ended on one, 49 of their pauses of 380 ms and more
-followed one."""
+"""Hesitations, after which a speaker goes on: none of 120 spoken turns of `heart-open` ended on one, 49 of their pauses of
+380 ms and more followed one."""
 _LISTENED_S: Final = 8
-"""Smart-turn looks at the last eight seconds."""
+"""Smart-turn uses the last eight seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class LlmTurnScorer:
-    """Asks the language model, given the conversation so far."""
+    """A scorer that asks the language model, given the conversation so far."""
 
     prompt: LlamaPrompt
     conversation: Callable[[], Sequence[Any]]
@@ -42,14 +42,14 @@ class LlmTurnScorer:
 
 
 def leads_on(text: str) -> bool:
-    """Whether an English text breaks off at a word after which it goes on (or says nothing at all)."""
+    """True if an English text ends with a word that needs a continuation (or is empty)."""
     words = text.lower().rstrip(" .!?,…").split()
     return not words or words[-1] in _LEADS_ON
 
 
 @dataclass(frozen=True, slots=True)
 class LastWordScorer:
-    """Complete unless the last word leads on. The fallback for endpoints that give no probabilities."""
+    """A scorer by the last word alone, the fallback for endpoints without probabilities."""
 
     async def probability_complete(self, evidence: PauseEvidence) -> float:
         return 0.0 if leads_on(evidence.text) else 1.0
@@ -57,7 +57,7 @@ class LastWordScorer:
 
 @dataclass(frozen=True, slots=True)
 class LengthScorer:
-    """Likelier complete the more has been said: people hand over after a few sentences, rarely after three words.
+    """A scorer by length: people finish after a few sentences, rarely after three words.
 
     A prior about callers, not evidence about these words: someone in distress speaks in several sentences. Where turns are
     shorter it errs on the side of waiting; who longer turns come from should move `words_at_half`.
@@ -73,7 +73,7 @@ class LengthScorer:
 
 @dataclass(frozen=True, slots=True)
 class HesitationVeto:
-    """What `inner` says, except that nobody hands over on an "um": those words are incomplete whatever speaks for it."""
+    """The scorer `inner`, except that words ending in "um" are always incomplete."""
 
     inner: TurnScorer
 

@@ -1,4 +1,4 @@
-"""What a caller has said in this turn so far: words that are settled, and where the sound that is still heard anew begins.
+"""A caller's words in this turn so far: final words, and the start of the audio that is still transcribed again.
 
 The last transcription of a turn stands between the caller and the answer, so it must be short; and Whisper hears better
 the more it hears at once. Both can be had: a turn is cut into pieces at its pauses, and only the last piece is transcribed
@@ -27,14 +27,14 @@ class TurnText:
     """
 
     stretch_start: int
-    """Where the sound begins that is heard again as a whole; what came before is settled for good."""
+    """Start of the audio that is transcribed again as a whole; earlier words are final."""
     said_before: str = ""
     piece_start: int = field(init=False)
-    """Where the piece begins that is transcribed at the next pause."""
+    """Start of the piece that is transcribed at the next pause."""
     piece_words: int = 0
     """The most words that were heard in the open piece so far."""
     pieces: int = 0
-    """How many pieces of the stretch are frozen."""
+    """Number of frozen pieces in the stretch."""
     _settled: str = ""
     _stretch: str = ""
 
@@ -43,7 +43,7 @@ class TurnText:
 
     @property
     def stretch_words(self) -> int:
-        """How many words the frozen pieces of the stretch hold."""
+        """The number of words in the frozen pieces of the stretch."""
         return len(self._stretch.split())
 
     @property
@@ -52,11 +52,11 @@ class TurnText:
         return f"{self._settled} {self._stretch}".strip()
 
     def with_piece(self, piece: str) -> str:
-        """All that was said, if the open piece holds these words."""
+        """All words of the turn, if the open piece has these."""
         return f"{self.frozen} {piece}".strip()
 
     def heard_piece(self, words: int) -> None:
-        """So many words were heard in the open piece."""
+        """Record the number of words heard in the open piece."""
         self.piece_words = max(self.piece_words, words)
 
     def freeze(self, piece: str, silence_start: int, next_start: int) -> bool:
@@ -74,5 +74,5 @@ class TurnText:
         return False
 
     def heard_again(self, stretch: str) -> None:
-        """The frozen pieces of the stretch, heard as one, hold these words."""
+        """Replace the words of the frozen pieces by those of their common transcription."""
         self._stretch, self.pieces = stretch, 1

@@ -1,4 +1,4 @@
-"""Speech, pauses and their lengths, from the voice probabilities of 32 ms windows.
+"""The detection of speech and pauses from the voice probabilities of 32 ms windows.
 
 Counted in samples of audio, never by the clock on the wall, so that the same audio gives the same turns however busy the
 machine is. A start needs three windows in a row, or a click would open a turn; a resumption needs two, because one window
@@ -15,11 +15,11 @@ WINDOW_SAMPLES: Final = 512
 _ONSET_WINDOWS: Final = 3
 _RESUME_WINDOWS: Final = 2
 GOES_ON_WITHIN_SAMPLES: Final = 2 * 16_000
-"""Who speaks again this soon after a turn was taken for over was not done: a reply has hardly begun by then."""
+"""Time after a presumed end in which renewed speech continues the turn: a reply has hardly begun by then."""
 
 
 class SpeechEvent(Enum):
-    """What a window changed."""
+    """The change that a window causes."""
 
     STARTED = auto()
     FELL_SILENT = auto()
@@ -34,15 +34,15 @@ class _State(Enum):
 
 @dataclass(slots=True)
 class TurnTracker:
-    """Follows one caller. Sample positions count from the first window that was ever pushed."""
+    """A tracker of one caller. Sample positions count from the first window pushed."""
 
     speech_probability: float
     position: int = 0
     """Samples seen."""
     speech_start: int = 0
-    """Where the present turn's speech began."""
+    """Start of the current turn's speech."""
     silence_start: int = 0
-    """Where the present pause began."""
+    """Start of the current pause."""
     _state: _State = _State.QUIET
     _voiced: int = 0
     _goes_on_until: int = 0
@@ -53,12 +53,12 @@ class TurnTracker:
 
     @property
     def pausing(self) -> bool:
-        """Whether the caller is in a turn and silent at present."""
+        """True if the caller is in a turn and silent now."""
         return self._state is _State.PAUSING
 
     @property
     def voiced(self) -> bool:
-        """Whether the last window had a voice in it: in a pause, the caller may just be going on."""
+        """True if the last window was voiced: in a pause, the caller may just be going on."""
         return self._voiced > 0
 
     def push(self, probability: float) -> SpeechEvent | None:
@@ -82,7 +82,7 @@ class TurnTracker:
         return None
 
     def end_turn(self) -> None:
-        """The turn is over: what comes next is a new one, or soon after it the same one going on."""
+        """End the turn: the next speech is a new one, or soon after it the same turn continued."""
         self._goes_on_until = self.position + GOES_ON_WITHIN_SAMPLES
         self._state = _State.QUIET
         self._voiced = 0

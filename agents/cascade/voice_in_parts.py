@@ -1,4 +1,4 @@
-"""A Piper voice that gives out the beginning of a piece while the rest of it is still being decoded.
+"""A Piper voice that outputs the beginning of a piece while the rest of it is still being decoded.
 
 Piper's networks work in two steps: the whole text becomes a sequence of frames, and a decoder makes sound of these. The
 second step takes two thirds of the time and looks only a few frames to either side, so it need not wait for itself: the first
@@ -85,7 +85,7 @@ class VoiceInParts(PiperVoice):
                 )
 
     def _frames(self, ids: list[int], config: SynthesisConfig | None) -> NDArray[np.float32]:
-        """Frames for the decoder, shape (1, channels, frames)."""
+        """The frames for the decoder, shape (1, channels, frames)."""
         frames = np.asarray(self.phoneme_ids_to_audio(ids, config), np.float32)
         return frames.reshape(1, frames.shape[0], -1)
 
@@ -107,7 +107,7 @@ class VoiceInParts(PiperVoice):
 
 
 def _halves(weights: Path) -> tuple[bytes, bytes]:
-    """The network up to the decoder's input, and the decoder, each as a model of its own."""
+    """The network up to the decoder's input, and the decoder, each as a separate model."""
     model = onnx.load(weights)
     entrance = next((node.input[0] for node in model.graph.node if _DECODER_INPUT in node.input), None)
     if entrance is None:

@@ -29,7 +29,7 @@ from harness.agents.cascade.session_marks import MarkMessage, SessionMarks
 
 
 class MarkedOutput(FastAPIWebsocketOutputTransport):
-    """pipecat's output transport; marks the first audio of each reply as it is written, and the reply's end.
+    """pipecat's output transport, with marks for the first written audio of each reply and for its end.
 
     With `send_ahead_ms` above 0 the listener is kept that much ahead of what is heard. pipecat's own clock gives one chunk
     of 40 ms, and each stall of this process uses some of it up for good: synthesis and language model on the same two cores
@@ -47,7 +47,7 @@ class MarkedOutput(FastAPIWebsocketOutputTransport):
         self._supplied_until_s = 0.0
 
     def _note_slack(self, frame: TTSAudioRawFrame) -> None:
-        """Each piece's audio extends what the listener has left to hear; the rest of that on arrival is the slack."""
+        """Mark the slack: the audio that the listener has left to hear when the next piece arrives."""
         now_s = time.monotonic()
         if self._supplied_until_s:
             slack_ms = (self._supplied_until_s - now_s) * 1000

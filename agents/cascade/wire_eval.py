@@ -18,11 +18,11 @@ from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.wire import MarkedTransport
 
 FIRST_MESSAGE_S: Final = 10.0
-"""How long a caller may take to say what it asks for. An honest one says it at once."""
+"""Timeout for a caller's first message, which an honest one sends at once."""
 
 
 async def asked_for(websocket: WebSocket) -> EvalConnectionFlags | None:
-    """What the evaluation asks for, from its first message; None where that is something else, or does not come."""
+    """The flags of the evaluation from its first message; None if that is something else, or does not come."""
     try:
         async with asyncio.timeout(FIRST_MESSAGE_S):
             message = await websocket.receive_text()

@@ -1,4 +1,4 @@
-"""Connections: one file a wire format, all behind `harness.agents.connection.Connection`.
+"""Connections: one file per wire format, all with the interface `harness.agents.connection.Connection`.
 
 A `ConnectionSpec` says in plain data which one and where, so that it can travel to the caller's process; `make` turns
 it into a connection there.

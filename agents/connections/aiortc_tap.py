@@ -16,11 +16,11 @@ _HANDLER: Final = "_handle_rtp_packet"
 _BUFFER: Final = "_RTCRtpReceiver__jitter_buffer"
 
 OnPacket = Callable[[int, RtpPacket], None]
-"""Given the payload type and the packet."""
+"""Called with the payload type and the packet."""
 
 
 class _NoBuffer:
-    """Takes aiortc's packets and makes no frame of them, so that nothing is decoded twice."""
+    """A buffer that accepts aiortc's packets but returns no frames, so that nothing is decoded twice."""
 
     def add(self, _: object) -> tuple[bool, None]:
         return False, None

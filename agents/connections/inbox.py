@@ -1,4 +1,4 @@
-"""Events of one session in order: one queue, its bounds, and the one `Closed` that ends it.
+"""The events of one session in order: one queue, its bounds, and the one `Closed` that ends it.
 
 The agent under test is not trusted to behave: nothing that it sends may use more memory than `Limits` allows, and whatever goes
 wrong ends the session once, by name.
@@ -44,10 +44,10 @@ class Inbox:
         self.heard_audio = False
         self.ended: Closed | None = None
         self.changed = asyncio.Event()
-        """Set whenever something may have happened that the opening waits for."""
+        """Event that is set whenever the opening may be able to proceed."""
 
     def takes(self, size: int) -> bool:
-        """Whether a message of so many bytes may still come; one too many ends the session."""
+        """True if a message of this size is within the limits; otherwise the session ends."""
         self._bytes += size
         self._count += 1
         if self._bytes > self._limits.session_bytes:
@@ -63,20 +63,20 @@ class Inbox:
             self._events.put_nowait(event)
 
     def count_text(self, size: int) -> None:
-        """Take note of a message that holds no audio."""
+        """Count a message without audio."""
         self._text_bytes += size
         if self._text_bytes > self._limits.text_bytes:
             self.end(f"the agent sent more than {self._limits.text_bytes >> 20} MiB of text", "flood")
 
     def end(self, error: str | None, kind: FailureKind | None) -> None:
-        """The session is over; only the first reason counts."""
+        """End the session; only the first reason counts."""
         if self.ended is None:
             self.ended = Closed(arrival_ns=time.monotonic_ns(), error=error, kind=kind)
             self._events.put_nowait(self.ended)
         self.changed.set()
 
     async def events(self) -> AsyncIterator[Event]:
-        """Everything, ending with exactly one `Closed`."""
+        """All events, ending with exactly one `Closed`."""
         while not self._delivered_end:
             event = await self._events.get()
             if isinstance(event, Closed):

@@ -65,7 +65,7 @@ _TEXT_KIND: Final = MappingProxyType({"user": "input_text", "assistant": "output
 
 
 class RealtimeWire:
-    """One session. `session` is what `session.update` asks for, beside the audio formats."""
+    """One session. `session` are the settings for `session.update`, in addition to the audio formats."""
 
     def __init__(self, session: Mapping[str, Any], accepts_history: bool = True) -> None:
         self._session = dict(session)
@@ -77,7 +77,7 @@ class RealtimeWire:
         self._item: tuple[str, int] | None = None
         self._item_samples = 0
         self._begun: set[str] = set()
-        """Of the latest response, the kinds of pieces that have begun."""
+        """The kinds of pieces that have begun in the latest response."""
 
     @property
     def capabilities(self) -> Capabilities:
@@ -135,7 +135,7 @@ class RealtimeWire:
         return ()
 
     def _beginning(self, data: Mapping[str, Any], arrival_ns: int) -> tuple[Mark, ...]:
-        """A mark, where this is the first piece of its kind in a response."""
+        """A mark if this is the first piece of its kind in a response."""
         if data.get("type") == "response.created":
             self._begun.clear()
         name = _BEGINNINGS.get(str(data.get("type")))
@@ -165,7 +165,7 @@ class RealtimeWire:
         return Received(events=(AudioChunk(arrival_ns, pcm, RATE_HZ),))
 
     def _on_speech(self, data: Mapping[str, Any], arrival_ns: int) -> Received:
-        """The caller speaks: what is still to be played of the reply is dropped, and the server is told where."""
+        """Handle the caller's speech: drop the unplayed rest of the reply, and report the position to the server."""
         mark = _mark(data, arrival_ns)
         unplayed_ms = (self._playout.until_ns - arrival_ns) / 1e6
         if unplayed_ms <= 0 or self._item is None:
@@ -200,7 +200,7 @@ def _said(role: Any, data: Mapping[str, Any], arrival_ns: int) -> Received:
 
 
 def _mark(data: Mapping[str, Any], arrival_ns: int) -> Mark:
-    """The event as a mark, with what is short of it: times, ids, the state and the use of a response, an error's words."""
+    """The event as a mark, with its short fields: times, ids, state and usage of a response, an error's words."""
     detail: dict[str, Any] = {key: data[key] for key in ("audio_start_ms", "audio_end_ms", "item_id") if key in data}
     response, error = _inner(data, "response"), _inner(data, "error")
     detail |= {key: response[key] for key in ("id", "status", "status_details", "usage") if key in response}
@@ -209,7 +209,7 @@ def _mark(data: Mapping[str, Any], arrival_ns: int) -> Mark:
 
 
 class ServerVad(ProfileSettings):
-    """The turn ends after silence. What is not given is left to the server."""
+    """Turn detection by silence. Omitted settings are the server's defaults."""
 
     type: Literal["server_vad"]
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -218,7 +218,7 @@ class ServerVad(ProfileSettings):
 
 
 class SemanticVad(ProfileSettings):
-    """The turn ends when the server thinks that the words are complete."""
+    """Turn detection by the server's estimate that the words are complete."""
 
     type: Literal["semantic_vad"]
     eagerness: Literal["low", "medium", "high", "auto"] | None = None
@@ -236,7 +236,7 @@ class RealtimeProfile(SpokenElsewhere):
     """Replaces the rules of the task that every system gets by default."""
     turn_detection: Annotated[ServerVad | SemanticVad, Field(discriminator="type")] = ServerVad(type="server_vad")
     transcription_model: str | None = None
-    """Has the server write down what it heard."""
+    """Model with which the server transcribes the caller."""
     accepts_history: bool = True
 
     @property

@@ -1,4 +1,4 @@
-"""Opus as lines of calls carry it (RFC 6716, RFC 7587): packets to samples.
+"""A decoder of Opus as used in calls (RFC 6716, RFC 7587): packets to samples.
 
 Decoded by libopus through PyAV. A lost packet is silence and not a guess of what it held, because what a listener's player
 would invent differs from player to player, and a measurement must not hear what was not sent.
@@ -7,9 +7,9 @@ would invent differs from player to player, and a measurement must not hear what
 from typing import Any, Final
 
 CLOCK_HZ: Final = 48_000
-"""Of the media clock, whatever the rate of the sound (RFC 7587, section 4.1)."""
+"""Rate of the media clock, for any rate of the sound (RFC 7587, section 4.1)."""
 MAX_GARBAGE: Final = 50
-"""Packets in a row that are no Opus: a second of them is no accident of the line."""
+"""Most packets in a row that are not Opus: a second of them is not an accident."""
 
 
 class OpusDecoder:
@@ -26,11 +26,11 @@ class OpusDecoder:
 
     @property
     def hopeless(self) -> bool:
-        """Whether what comes is no Opus at all."""
+        """True if the packets are not Opus at all."""
         return self._garbage >= MAX_GARBAGE
 
     def decode(self, payload: bytes) -> bytes | None:
-        """A packet as PCM16LE; None where it is no Opus."""
+        """A packet as PCM16LE; None if it is not Opus."""
         from av import FFmpegError, Packet
 
         try:

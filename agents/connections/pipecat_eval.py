@@ -44,7 +44,7 @@ _HINT: Final = (
 
 
 class PipecatEvalWire:
-    """One session with a pipecat bot as its evaluations hold it."""
+    """One session with a pipecat bot, as in pipecat's evaluations."""
 
     def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = True, system_messages: Sequence[str] = ()) -> None:
         self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)

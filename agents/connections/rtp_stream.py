@@ -1,4 +1,4 @@
-"""Packets of sound in the order in which they were sent, with their place on the sender's clock (RTP, RFC 3550).
+"""Sound packets in the order of sending, with their position on the sender's clock (RTP, RFC 3550).
 
 The network may swap packets, repeat them, or lose them. They are put in order here, and no more: when each would be *heard*
 is a model of a listener's player and belongs to `harness.recording.playout`, which is given what happened (arrivals, media
@@ -14,7 +14,7 @@ HOLD_NS: Final = 60_000_000
 """How long packets wait for a missing one before them: three of the usual 20 ms, about what adaptive jitter buffers begin
 with (NetEQ starts at 80 ms and shrinks)."""
 JUMP_S: Final = 5.0
-"""A media clock that jumps farther than this was started anew (a new source, a transfer)."""
+"""Largest jump of a media clock; after a larger one it was restarted (a new source, a transfer)."""
 _SEQUENCES: Final = 1 << 16
 _TIMESTAMPS: Final = 1 << 32
 
@@ -32,7 +32,7 @@ class RtpPacket:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """A packet in its turn: where it lies on the media clock, and how many before it never came."""
+    """A packet in order: its position on the media clock, and the number of lost packets before it."""
 
     packet: RtpPacket
     media_ns: int
@@ -46,16 +46,16 @@ class RtpStream:
         self._clock_hz = clock_hz
         self._source: int | None = None
         self._next: int | None = None
-        """Extended sequence number of the packet that is due."""
+        """Extended sequence number of the next packet."""
         self._held: dict[int, RtpPacket] = {}
         self._last_timestamp = 0
         self._media_ns = 0
         self._last_arrival_ns = 0
         self.late = 0
-        """Packets that came when they had been given up, or came twice."""
+        """Packets that came too late or twice."""
 
     def add(self, packet: RtpPacket) -> list[Ordered]:
-        """Take a packet; gives those whose turn it is."""
+        """Take a packet; returns those that are now in order."""
         released: list[Ordered] = []
         if packet.source != self._source and self._source is not None:
             released = self.flush()
@@ -77,7 +77,7 @@ class RtpStream:
         return released
 
     def flush(self) -> list[Ordered]:
-        """All that is held, because nothing more will come."""
+        """All waiting packets, because no more will come."""
         return [self._release(number) for number in sorted(self._held)]
 
     def _release(self, number: int) -> Ordered:

@@ -47,13 +47,13 @@ def kind_of(message: Mapping[str, Any]) -> str | None:
 
 
 def fields_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The content of a message; empty where it has none."""
+    """The content of a message; empty if it has none."""
     data = message.get("data")
     return data if isinstance(data, dict) else {}
 
 
 def events_of(kind: str, fields: Mapping[str, Any], arrival_ns: int) -> tuple[Event, ...]:
-    """What a bot's message tells of the call: transcripts, its own marks, and RTVI's events as marks.
+    """The events in a bot's message: transcripts, its own marks, and RTVI's events as marks.
 
     Raises:
         Garbage: a transcript without text, or a mark without name and time.

@@ -1,4 +1,4 @@
-"""One RTVI session as the client holds it, whatever carries its messages: ready, history, and what the bot tells.
+"""The client's side of one RTVI session over any transport: readiness, history, and the bot's messages.
 
 The history goes beyond a stock bot, as RTVI provides for: a `client-message` of type `history` (`{"messages": [{"role",
 "text"}, …]}`), which the bot acknowledges with a `server-response`, and before which no audio is sent. A bot that does not know
@@ -19,7 +19,7 @@ _HISTORY_ID: Final = "history"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one message meant, and the messages (JSON text) that must be answered."""
+    """The events of one message, and the messages (JSON text) to answer."""
 
     events: tuple[Event, ...] = ()
     replies: tuple[str, ...] = ()
@@ -40,12 +40,12 @@ class RtviSession:
 
     @property
     def ready(self) -> bool:
-        """Whether the bot is, and has taken the history."""
+        """True if the bot is ready and has accepted the history."""
         return self._bot_ready and self._history_taken
 
     @property
     def waits_for(self) -> str:
-        """In words, what `ready` waits for."""
+        """The event for which `ready` waits, in words."""
         if not self._bot_ready:
             return "the bot's answer to RTVI client-ready (rtvi = false is for bots without RTVI)"
         return 'the acknowledgement of the history (a server-response to the client-message "history")'
@@ -66,7 +66,7 @@ class RtviSession:
         return (rtvi.client_ready(),)
 
     def receive(self, message: Mapping[str, Any], arrival_ns: int) -> Told:
-        """What a message of the bot means.
+        """The meaning of a message of the bot.
 
         Raises:
             Garbage: it is RTVI, and not as RTVI has it.

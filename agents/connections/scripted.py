@@ -1,4 +1,4 @@
-"""An agent made of a script, inside the caller's own process: every delay of it is known.
+"""A scripted agent inside the caller's process, whose delays are all known.
 
 A measurement can only be proven against an agent whose truth is known, and most tests of a run need no models, no network
 and no second process. This one listens as an endpointer does, only exactly (it knows the last loud sample of the caller),
@@ -57,7 +57,7 @@ class ScriptedMark(_Settings):
 
 
 class ScriptedReply(_Settings):
-    """Something to say, `delay_ms` after the caller's first sample (`start`) or after the caller's last loud one.
+    """A reply, `delay_ms` after the caller's first sample (`start`) or after the caller's last loud one.
 
     After `speech_end` it is said once, the first time that silence has lasted so long: in a pause, if one is long enough. With
     the script's `speech_end_sample` it counts from that sample, pauses or not, and may be negative.
@@ -74,11 +74,11 @@ class ScriptedReply(_Settings):
 
 
 class Script(_Settings):
-    """All that a scripted agent does in one session."""
+    """The behaviour of a scripted agent in one session."""
 
     replies: tuple[ScriptedReply, ...] = ()
     understood: str | None = None
-    """What it says it understood, told when the first reply starts."""
+    """Transcript of the caller, sent when the first reply starts."""
     speech_end_sample: int | None = None
     input_rate_hz: int = 16_000
     output_rate_hz: int = 24_000
@@ -86,24 +86,24 @@ class Script(_Settings):
     open_delay_ms: float = 0.0
     refuses: str | None = None
     yields_after_ms: float | None = None
-    """How long after a barge-in it falls silent and clears; None: it talks on."""
+    """Delay after a barge-in until it is silent and clears; None: it talks on."""
     closes_after_ms: float | None = None
-    """Hangs up so long after the caller's first sample."""
+    """Time after the caller's first sample at which it hangs up."""
     close_error: str | None = None
     close_kind: FailureKind | None = None
     truth_path: Path | None = None
-    """Where the truth is written as JSON when the session ends, for tests in another process."""
+    """File for the truth as JSON when the session ends, for tests in another process."""
 
 
 @dataclass(slots=True)
 class ReplyTruth:
-    """What one reply really did; times in ns of the monotonic clock."""
+    """The true times of one reply, in ns of the monotonic clock."""
 
     reply: int
     due_ns: int
-    """When its first chunk was to be given out."""
+    """Planned time of its first chunk."""
     given_ns: list[int] = field(default_factory=list)
-    """When each chunk was really given out: the `arrival_ns` of its event."""
+    """Actual time of each chunk: the `arrival_ns` of its event."""
     lead_silence_ms: float = 0.0
     """Silence at the beginning of its sound."""
     barge_in_ns: int | None = None
@@ -112,7 +112,7 @@ class ReplyTruth:
 
 @dataclass(slots=True)
 class Truth:
-    """What a scripted session really did."""
+    """The true times of a scripted session."""
 
     t0_ns: int | None = None
     """When the caller's sample before the first was spoken; sample n was spoken at `t0_ns + (n + 1) / rate`."""

@@ -1,4 +1,4 @@
-"""Which connection, and where: plain data that travels to the caller's process, and the one place that makes it real.
+"""The specification of a connection: plain data for the caller's process, and the function that makes the connection.
 
 Each wire format is a module, with its connection (`connect`) and what a profile may say of it (`PROFILE`), and one line
 here. It is imported only when it is asked for, because the caller's process must start fast and hold nothing it does not
@@ -48,7 +48,7 @@ class ConnectionSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; `from_json` reads it back."""
+        """The specification as JSON values, for `from_json`."""
         return {"kind": self.kind, "url": self.url, "options": dict(self.options)}
 
     @classmethod
@@ -58,7 +58,7 @@ class ConnectionSpec:
 
 
 def kinds() -> tuple[str, ...]:
-    """The kinds that ship and those that other packages add, sorted."""
+    """The shipped kinds and those of other packages, sorted."""
     return tuple(sorted({*WIRES, *(point.name for point in entry_points(group=ENTRY_POINT_GROUP))}))
 
 

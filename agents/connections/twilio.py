@@ -1,4 +1,4 @@
-"""Twilio Media Streams, with the harness in Twilio's place: bots that answer telephone calls are dialled as they are.
+"""Twilio Media Streams with the harness in Twilio's place, to call unmodified telephone bots.
 
 The bot gets what a call would give it: `connected`, `start`, then 20 ms of μ-law a message with Twilio's counters as
 strings. It may send any length at any speed, because Twilio holds the playout buffer; so the harness models that

@@ -1,4 +1,4 @@
-"""SmallWebRTC: a browser's way to a bot, without a browser. Opus over RTP, RTVI over a data channel, one offer over HTTP.
+"""SmallWebRTC without a browser: Opus over RTP, RTVI over a data channel, one offer over HTTP.
 
 The caller is an ordinary WebRTC peer (aiortc), so an unmodified bot is called as its users call it, except that nothing
 processes the sound: no echo cancellation, no gain control, no noise suppression. Packets are stamped as they arrive, with
@@ -167,7 +167,7 @@ class WebRtcConnection:
         self._inbox.changed.clear()
 
     async def _watch(self) -> None:
-        """Say that somebody is there, ask for the far end's reports, and notice a line that carries no sound."""
+        """Send keep-alives, read the far end's reports, and detect a call without sound."""
         opened_ns = time.monotonic_ns()
         told: LineReport | None = None
         while self._inbox.ended is None:
@@ -273,9 +273,9 @@ class WebRtcProfile(SpokenElsewhere):
 
     kind: Literal["webrtc"]
     url: OfferUrl | None = None
-    """Where offers go: pipecat's runner takes them at /api/offer."""
+    """Address for offers; pipecat's runner takes them at /api/offer."""
     rtvi: bool = True
-    """Whether it answers RTVI's `client-ready` on the data channel; without, audio starts as soon as the call is up."""
+    """True if it answers RTVI's `client-ready` on the data channel; otherwise audio starts as soon as the call is up."""
     accepts_history: bool = False
     api_key_env: str | None = None
     """Name of the environment variable whose value goes with the offer as a bearer token."""

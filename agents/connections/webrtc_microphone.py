@@ -19,7 +19,7 @@ from harness.agents.connections.opus import CLOCK_HZ
 
 
 class Microphone(MediaStreamTrack):
-    """Frames of 20 ms leave as they come: the pace is the caller's."""
+    """A track that sends 20 ms frames as they come: the pace is the caller's."""
 
     kind = "audio"
 
@@ -30,7 +30,7 @@ class Microphone(MediaStreamTrack):
 
     @property
     def waiting(self) -> int:
-        """Frames that were given and have not left."""
+        """The number of frames that wait to be sent."""
         return self._frames.qsize()
 
     def say(self, pcm: bytes) -> None:
@@ -38,7 +38,7 @@ class Microphone(MediaStreamTrack):
         self._frames.put_nowait(pcm)
 
     async def recv(self) -> AudioFrame:
-        """What leaves next, for aiortc."""
+        """The next frame, for aiortc."""
         samples = np.frombuffer(await self._frames.get(), "<i2")
         frame = AudioFrame.from_ndarray(samples[None, :], format="s16", layout="mono")
         frame.sample_rate, frame.pts, frame.time_base = CLOCK_HZ, self._at, Fraction(1, CLOCK_HZ)
@@ -47,7 +47,7 @@ class Microphone(MediaStreamTrack):
 
 
 def opus_alone() -> list[Any]:
-    """The codecs that the caller offers: whatever else was agreed on would be narrower."""
+    """The codecs that the caller offers: Opus only, because every other one has a narrower band."""
     return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
 
 

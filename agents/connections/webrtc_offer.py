@@ -1,4 +1,4 @@
-"""Signalling of SmallWebRTC: one HTTP request with an offer, whose answer opens the call; and what is said when it fails.
+"""The signalling of SmallWebRTC: one HTTP request with an offer, whose answer opens the call, and its error messages.
 
 pipecat's runner takes offers at `/api/offer`, its cloud and others under a key. Whatever is wrong here is wrong before a call
 exists, and most of it is the user's to mend: so each case has its own line.
@@ -16,11 +16,11 @@ from harness.agents.connections.wire import shown
 from harness.agents.loopback import is_loopback
 
 MOST_BYTES: Final = 1 << 20
-"""Of an answer: an SDP with a hundred candidates takes 20 kB."""
+"""Most bytes of an answer: an SDP with a hundred candidates takes 20 kB."""
 
 
 async def exchange(url: str, offer: dict[str, Any], timeout_s: float, key: str | None = None) -> dict[str, str]:
-    """Send an offer; gives the answer (`sdp`, `type`).
+    """Send an offer; returns the answer (`sdp`, `type`).
 
     Raises:
         ConnectionFailed: there is none; one line that says why, and what to check.

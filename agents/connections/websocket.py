@@ -1,4 +1,4 @@
-"""One session over a WebSocket, whatever the wire format: dialling, bounds, failures with names.
+"""One session over a WebSocket, for all wire formats: dialling, bounds, named failures.
 
 The agent under test is not trusted to behave. Everything it can do wrong ends the session with one `Closed` that names
 the failure, and nothing it sends can use more memory than the bounds allow. Arrivals are stamped in the socket's read
@@ -29,7 +29,7 @@ from harness.agents.message import Message
 
 
 class _StampedConnection(ClientConnection):
-    """Notes when the socket was last read: parsing and task switches come later and must not count."""
+    """A connection that stamps reads of the socket: parsing and task switches come later and must not count."""
 
     read_ns: int = 0
 
@@ -49,7 +49,7 @@ class WebSocketConnection:
         headers: Callable[[], Sequence[tuple[str, str]]] = tuple,
         hint: str = "",
     ) -> None:
-        """`hint` says what to look at when the agent does not get as far as being ready."""
+        """Make a connection. `hint` is advice for an agent that does not become ready."""
         self._url = url
         self._wire = wire
         self._limits = limits or Limits()
@@ -203,7 +203,7 @@ class WebSocketConnection:
 
 
 def place_of(url: str) -> str:
-    """An address as it may be shown: without a query and a password, where tokens are kept."""
+    """An address for display, without query and password, which may contain tokens."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

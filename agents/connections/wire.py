@@ -1,4 +1,4 @@
-"""What a wire format is, apart from any socket: bytes in, events out.
+"""The interface of a wire format, independent of sockets: bytes in, events out.
 
 Each format is a small state machine without input or output of its own, so that the same code is driven by a socket in a
 call and by arbitrary bytes in a property test. `harness.agents.connections.websocket` gives it a socket.
@@ -20,12 +20,12 @@ Outgoing = str | bytes
 
 
 class Garbage(Exception):
-    """A message that the wire format does not allow; the text says what is wrong with it."""
+    """A message that the wire format does not allow; the text names the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What one message brought, and what must be answered at once."""
+    """The events of one message, and the immediate answers to it."""
 
     events: tuple[Event, ...] = ()
     replies: tuple[Outgoing, ...] = ()
@@ -34,7 +34,7 @@ class Received:
 NOTHING = Received()
 
 MAX_DEPTH = 16
-"""No message of these formats nests deeper than six; what nests thousands deep stops the writer of the recording."""
+"""Deepest nesting: these formats need six; a depth of thousands would stop the writer of the recording."""
 
 
 class Wire(Protocol):
@@ -49,13 +49,13 @@ class Wire(Protocol):
 
     @property
     def waits_for(self) -> str:
-        """In words, what `ready` waits for: for the error when it does not come."""
+        """The event for which `ready` waits, in words, for the error message if it does not come."""
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
         """The first messages of a session."""
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
-        """What one message of the agent means.
+        """The meaning of one message of the agent.
 
         Raises:
             Garbage: the wire format does not allow it.
@@ -119,7 +119,7 @@ def from_base64(coded: object) -> bytes:
 
 
 def whole_samples(pcm: bytes) -> bytes:
-    """PCM16 bytes as they came.
+    """The PCM16 bytes, unchanged.
 
     Raises:
         Garbage: half a sample, after which every later sample would be noise.
@@ -141,7 +141,7 @@ def sample_rate(value: object) -> int:
 
 
 def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:
-    """Stop a session whose history the agent could not be given: it would be judged on words it never saw.
+    """Refuse a history for an agent that takes none: it would be judged on words that it never got.
 
     Raises:
         ConnectionFailed: there is a history, and the agent takes none. `how` says what would mend it.

@@ -1,4 +1,4 @@
-"""A line condition by name: which stages, in the order of the physical chain, each with its own seeded chance.
+"""A line condition by name: stages in the order of the physical chain, each with its own seeded random generator.
 
 Names are written as people say them (`telephone+babble10`), and the order of writing does not matter: sound passes a room,
 meets noise, reaches a microphone that may be weak or overdriven, then a codec, then a network. Two spellings of the same
@@ -81,7 +81,7 @@ class Condition:
     _stages: tuple[tuple[str, Stage], ...]
 
     def apply(self, samples: Int16, rate_hz: int, seed: int, speech_dbfs: float | None = None) -> Int16:
-        """What reaches the agent of `samples` (mono int16). Same length, same timing, same result for the same seed.
+        """The sound at the agent for `samples` (mono int16). Same length, same timing, same result for the same seed.
 
         `speech_dbfs` is the level that signal-to-noise ratios refer to; None measures it in `samples`, and takes the
         nominal -26 dBFS for a silent signal: so the silence around a turn gets the same noise as the turn itself.
@@ -99,7 +99,7 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition that a name stands for: `clean`, or kinds joined by `+`, each with its figure where it has one.
+    """The condition of a name: `clean`, or kinds joined by `+`, each with its figure if it has one.
 
     Noise from a recording is written `file:PATH@SNR`. Raises `ConditionError`.
     """
@@ -115,7 +115,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def kinds() -> tuple[tuple[str, str], ...]:
-    """All kinds as (example, what it is), for listings."""
+    """All kinds as (example, description), for listings."""
     return tuple((f"{kind.word}{kind.default:g}" if kind.bounds[1] else kind.word, kind.about) for kind in _KINDS)
 
 

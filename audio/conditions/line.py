@@ -1,4 +1,4 @@
-"""What the microphone and the telephone do: faint callers, overdriven inputs, and the narrow band with G.711.
+"""Effects of microphone and telephone: faint callers, overdriven inputs, and the narrow band with G.711.
 
 The telephone band is cut forwards and backwards (zero phase), and resampling is delay-free, so that nothing is heard later
 than it was said; a real exchange adds a constant delay, which belongs to the network and not to the agent.
@@ -16,11 +16,11 @@ BAND_HZ = (300.0, 3_400.0)
 """ITU-T G.712's nominal band."""
 
 BAND_ORDER = 4
-"""Of each pass; forwards and backwards it falls by 48 dB an octave, as exchange filters do within a few dB."""
+"""Filter order of each pass; forwards and backwards it falls by 48 dB an octave, as exchange filters do within a few dB."""
 
 
 def low_level(fainter_db: float) -> Stage:
-    """The caller, and all around, fainter by so many dB."""
+    """A stage that makes the caller and the background fainter by this many dB."""
 
     def stage(line: OnLine) -> Float32:
         return np.asarray(line.signal * 10 ** (-fainter_db / 20), dtype=np.float32)
@@ -29,7 +29,7 @@ def low_level(fainter_db: float) -> Stage:
 
 
 def clip(cut_db: float) -> Stage:
-    """Peaks cut off `cut_db` below where speech of this level peaks (12 dB over it), as an overdriven input does."""
+    """A stage that cuts peaks `cut_db` below the usual peak of speech (12 dB over its level), as an overdriven input does."""
 
     def stage(line: OnLine) -> Float32:
         ceiling = 10 ** ((line.speech_dbfs + 12.0 - cut_db) / 20)
@@ -39,7 +39,7 @@ def clip(cut_db: float) -> Stage:
 
 
 def telephone(law: Law) -> Stage:
-    """300 to 3,400 Hz at 8 kHz through G.711, back at the signal's rate."""
+    """A stage for the telephone: 300 to 3,400 Hz at 8 kHz through G.711, then back at the signal's rate."""
 
     def stage(line: OnLine) -> Float32:
         from scipy.signal import butter, sosfiltfilt

@@ -1,4 +1,4 @@
-"""Packets that do not arrive, or too late to be played, and what a receiver puts in their place.
+"""Lost and late packets, and their concealment by a receiver.
 
 Losses come in bursts, so they follow Gilbert and Elliott's two-state chain: in the good state every packet arrives, in the
 bad state none does. Jitter is delay that changes from packet to packet; a receiver hides it behind a buffer, so all that
@@ -16,10 +16,10 @@ from harness.audio.pcm import Float32
 
 PACKET_MS = 20
 MEAN_BURST_PACKETS = 3.0
-"""Between the bursts of two to four packets that are usually reported for wireless and congested links."""
+"""Mean burst, within the two to four packets that are usually reported for wireless and congested links."""
 
 BUFFER_MS = 60.0
-"""A common fixed jitter buffer of three packets."""
+"""Length of a common fixed jitter buffer of three packets."""
 
 JITTER_MEMORY = 0.8
 """Correlation of one packet's delay with the next: queues fill and drain over several packets."""
@@ -29,7 +29,7 @@ CONCEAL_MS = 60
 
 
 def lose_packets(percent: float) -> Stage:
-    """`percent` of packets lost, in bursts of three on average."""
+    """A stage that loses `percent` of packets, in bursts of three on average."""
 
     def stage(line: OnLine) -> Float32:
         packets = _packets(line.signal.size, line.rate_hz)
@@ -39,7 +39,7 @@ def lose_packets(percent: float) -> Stage:
 
 
 def late_packets(mean_ms: float) -> Stage:
-    """Packets delayed by `mean_ms` on average; those later than the buffer are lost."""
+    """A stage that delays packets by `mean_ms` on average; those later than the buffer are lost."""
 
     def stage(line: OnLine) -> Float32:
         delays_ms = jitter_delays_ms(_packets(line.signal.size, line.rate_hz), mean_ms, line.chance)
@@ -49,7 +49,7 @@ def late_packets(mean_ms: float) -> Stage:
 
 
 def gilbert_elliott(packets: int, loss: float, mean_burst: float, chance: np.random.Generator) -> NDArray[np.bool_]:
-    """Which packets are lost: long-run share `loss` (0 to 1), bursts of `mean_burst` packets on average."""
+    """The lost packets: long-run share `loss` (0 to 1), bursts of `mean_burst` packets on average."""
     leave_bad = 1.0 / mean_burst
     leave_good = min(1.0, leave_bad * loss / max(1e-9, 1.0 - loss))
     draws = chance.random(packets)
@@ -62,7 +62,7 @@ def gilbert_elliott(packets: int, loss: float, mean_burst: float, chance: np.ran
 
 
 def jitter_delays_ms(packets: int, mean_ms: float, chance: np.random.Generator) -> NDArray[np.float64]:
-    """Extra delay of each packet: exponential with mean `mean_ms`, each correlated with the one before."""
+    """The extra delay of each packet: exponential with mean `mean_ms`, each correlated with the one before."""
     from scipy.signal import lfilter
     from scipy.stats import norm
 

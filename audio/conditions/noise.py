@@ -1,8 +1,8 @@
-"""Noises around a caller, made from chance alone so that no recording has to be shipped, or taken from a user's file.
+"""Noises around a caller, synthesised at random so that no recording has to be shipped, or taken from a user's file.
 
 Each source fills any number of samples and is then set to its level as a whole; a signal-to-noise ratio refers to the
-speech level of the dry caller (active speech, pauses apart) against the RMS of the noise. Babble is what end-of-turn
-detectors fear most, so it is built from voices: pulse trains with wandering pitch through vowels that change at the pace
+speech level of the dry caller (active speech, without pauses) against the RMS of the noise. Babble is hardest for end-of-turn
+detectors, so it is built from voices: pulse trains with varying pitch through vowels that change at the pace
 of syllables, several talkers at once.
 """
 
@@ -17,11 +17,11 @@ from harness.audio.conditions.stage import OnLine
 from harness.audio.pcm import Float32, resample_float
 
 Noise = Callable[[int, int, np.random.Generator], Float32]
-"""Samples, rate in Hz, chance → noise of any level."""
+"""(samples, rate in Hz, random generator) → noise of any level."""
 
 FILE_MARK = "file:"
 TALKERS = 6
-"""Fewer are followed as single voices, many more melt into steady noise."""
+"""Number of talkers: fewer are heard as single voices, many more merge into steady noise."""
 
 VOWELS_HZ = (
     (730, 1090, 2440),
@@ -106,7 +106,7 @@ def _talker(samples: int, rate_hz: int, chance: np.random.Generator) -> Float32:
 
 
 def from_file(path: Path) -> Noise:
-    """Noise from a recording, repeated as long as needed from a place that chance picks.
+    """Noise from a recording, repeated as long as needed from a random position.
 
     Raises `ValueError` with one line for a file that cannot be read or is silent.
     """

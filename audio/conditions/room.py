@@ -1,8 +1,8 @@
 """A caller away from the microphone, in a room: exponentially decaying noise after a direct sound (Polack's model).
 
-The direct sound stays where it is and unchanged in level, so that the caller's speech ends where it ended; what follows is
-the room. The tail that runs past the end of the signal is not kept: apply a condition to a track with the silence after
-the turn in it.
+The direct sound keeps its position and level, so that the end of the caller's speech does not change; what follows is
+the room. The tail after the end of the signal is dropped: apply a condition to a track that includes the silence after
+the turn.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from harness.audio.conditions.stage import OnLine, Stage
 from harness.audio.pcm import Float32
 
 DIRECT_TO_REVERBERANT_DB = 3.0
-"""About an arm's length from a speakerphone in a furnished room."""
+"""Ratio of direct to reverberant sound, as at about an arm's length from a speakerphone in a furnished room."""
 
 FIRST_REFLECTION_S = 0.005
 
 
 def reverberate(rt60_s: float) -> Stage:
-    """A room whose sound falls by 60 dB in `rt60_s`."""
+    """A stage for a room whose sound falls by 60 dB in `rt60_s`."""
 
     def stage(line: OnLine) -> Float32:
         from scipy.signal import fftconvolve

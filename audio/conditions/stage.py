@@ -1,4 +1,4 @@
-"""What one stage of a line condition is handed, and what a stage is."""
+"""The types of a line condition's stages and of their input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.audio.pcm import Float32
 
 @dataclass(frozen=True, slots=True)
 class OnLine:
-    """A signal on its way: samples, rate, the level of the dry caller's speech, and this stage's own chance."""
+    """The input of a stage: samples, rate, the level of the dry caller's speech, and the stage's own random generator."""
 
     signal: Float32
     rate_hz: int
@@ -21,4 +21,4 @@ class OnLine:
 
 
 Stage = Callable[[OnLine], Float32]
-"""A stage gives back as many samples as it got, none of them moved in time."""
+"""A function that returns as many samples as it got, none of them shifted in time."""

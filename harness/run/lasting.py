@@ -10,7 +10,7 @@ from harness.scenarios.pack import Pack
 from harness.scenarios.spoken import spoken_indices
 
 WORD_S: Final = 0.4
-"""Words per second: people in distress speak about 150 words a minute, pauses included."""
+"""Seconds per word: people in distress speak about 150 words a minute, pauses included."""
 REPLY_S: Final = 10.0
 """Seconds of a call per turn in addition to the caller's words: the wait, the reply, and the silence that ends it."""
 

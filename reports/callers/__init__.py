@@ -1,4 +1,4 @@
-"""A page on which a person hears a pack's callers: one file, sounds inside, nothing fetched."""
+"""A page for listening to a pack's callers: one file, sounds included, without network."""
 
 from harness.reports.callers.page import CallerSample, VoiceOnPage, callers_page
 

@@ -1,6 +1,6 @@
-"""The callers of a pack on one page, so that a person can judge in two minutes whether they sound like callers.
+"""The page of a pack's callers, on which a person can judge in two minutes if they sound like real ones.
 
-Everything is inside the file: it opens from disk and fetches nothing, and what a pack's texts hold is shown as text, never
+Everything is inside the file: it opens from disk and downloads nothing, and a pack's texts are shown as text, never
 run. Sounds are MP3, the one compressed format that every browser plays.
 """
 
@@ -21,7 +21,7 @@ _POLICY = "default-src 'none'; media-src data:; style-src 'unsafe-inline'"
 
 @dataclass(frozen=True, slots=True)
 class StretchShown:
-    """What is said up to a pause or the end, and how it ends, in words."""
+    """The words up to a pause or the end, and a description of how they end."""
 
     text: str
     ending: str
@@ -29,7 +29,7 @@ class StretchShown:
 
 @dataclass(frozen=True, slots=True)
 class CallerSample:
-    """One turn: where it stands in the pack, how it is said, mono int16 samples, and its stretches."""
+    """One turn: its place in the pack, its manner, mono int16 samples, and its stretches."""
 
     place: str
     manner: str
@@ -43,7 +43,7 @@ class CallerSample:
 
     @property
     def data_url(self) -> str:
-        """The sound as a `data:` address."""
+        """The sound as a `data:` URL."""
         held = io.BytesIO()
         soundfile.write(held, self.samples, self.rate_hz, format="MP3")
         return "data:audio/mpeg;base64," + base64.b64encode(held.getvalue()).decode("ascii")
@@ -51,7 +51,7 @@ class CallerSample:
 
 @dataclass(frozen=True, slots=True)
 class VoiceOnPage:
-    """A voice and the turns that it says."""
+    """A voice and the turns that it speaks."""
 
     name: str
     about: str
@@ -59,7 +59,7 @@ class VoiceOnPage:
 
 
 def callers_page(pack: str, voices: Sequence[VoiceOnPage], note: str) -> str:
-    """The page as HTML. `note` says how the sounds were made."""
+    """The page as HTML. `note` describes how the sounds were made."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("harness.reports.callers", "."), autoescape=True, undefined=jinja2.StrictUndefined
     )

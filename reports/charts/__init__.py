@@ -1,4 +1,4 @@
-"""The report's charts: one specification each, from a `PageView`, for the page, PNG and SVG alike.
+"""The report's charts: one specification each, made from a `PageView`, for the page, PNG and SVG.
 
-Each module holds one chart and says in its head how it is to be read. `theme` holds what they share.
+Each module has one chart, and its docstring says how to read it. `theme` has the common parts.
 """

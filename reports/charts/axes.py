@@ -1,7 +1,7 @@
-"""What each agent is good at: its win rate on the five axes, as dots to compare by and as a radar to recognise by.
+"""Each agent's win rate on the five axes, as dots for comparison and as a radar for recognition.
 
-Dots come first, because lengths along a common scale are read exactly and areas of a radar are not. The radar is kept to
-few agents; more than that is a knot.
+Dots come first, because positions on a common scale are read exactly and areas of a radar are not. The radar is limited to
+few agents; with more it is unreadable.
 """
 
 import math
@@ -17,7 +17,7 @@ MOST_IN_RADAR = 6
 
 
 def dots(view: PageView) -> Chart | None:
-    """One row an axis, one dot an agent; None where no axis was marked."""
+    """The dots: one row per axis, one dot per agent; None if no axis was marked."""
     agents = _marked(view)
     if not agents:
         return None
@@ -57,7 +57,7 @@ def dots(view: PageView) -> Chart | None:
 
 
 def radar(view: PageView) -> Chart | None:
-    """The same figures around a centre, for the best few agents; None under three axes."""
+    """The radar of the same figures for the best few agents; None with fewer than three axes."""
     agents = sorted(_marked(view), key=lambda a: -(a.whole.rating.elo.value or 0.0))[:MOST_IN_RADAR]
     axes = [axis for axis in AXIS_NAMES if any(axis in agent.whole.rating.axes for agent in agents)]
     agents = [agent for agent in agents if all(axis in agent.whole.rating.axes for axis in axes)]

@@ -1,4 +1,4 @@
-"""A chart with the words it needs: what it is, how to read it, and its numbers as a table for those who cannot see it."""
+"""A chart with its title, its caption, and its numbers as a table for readers who cannot see it."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from harness.reports.charts.theme import Spec
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The chart's own numbers. The first column of each row names it."""
+    """The numbers of a chart. The first column names the row."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -15,7 +15,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart of the report. `name` is its file name among the exports and its place on the page."""
+    """One chart of the report. `name` is its file name among the exports and its anchor on the page."""
 
     name: str
     title: str
@@ -23,6 +23,6 @@ class Chart:
     spec: Spec
     table: Table | None = None
     by_subset: bool = True
-    """Follows the page's switch between all, regular and adversarial conversations; its table is of all."""
+    """True if the chart follows the page's switch between all, regular and adversarial conversations; its table has all."""
     narrow: bool = False
-    """Drawn at its own width instead of the page's."""
+    """True if it is drawn at its own width instead of the page's."""

@@ -1,6 +1,6 @@
-"""Paired differences: how much later each agent is than the quickest one, on the very same conversations.
+"""The delay of each agent against the quickest one, paired by conversation.
 
-Two agents answer the same turns, so their difference is known far better than either figure. The median of the paired
+Two agents answer the same turns, so their difference is known more exactly than either figure. The median of the paired
 differences is drawn, with an interval that resamples conversations.
 """
 
@@ -18,7 +18,7 @@ from harness.wording import milliseconds
 
 
 def chart(view: PageView) -> Chart | None:
-    """None with fewer than two agents that spoke on the same conversations."""
+    """The chart; None with fewer than two agents that spoke on the same conversations."""
     timed = [a for a in view.agents if percentile(a.whole.latency("ttfa"), "p50").value is not None]
     if len(timed) < 2:
         return None

@@ -1,7 +1,7 @@
-"""Every turn of every agent: the share answered by each latency, with the budgets drawn in.
+"""The cumulative distribution of each agent's latencies over all turns, with the budgets.
 
 A median hides the turn that took four seconds; this curve does not. A curve that stops below 100 % belongs to an agent that
-left callers without a reply. Curves are thinned to a point a percentile, which no eye can tell from all points.
+left callers without a reply. Curves are thinned to one point per percentile, which cannot be distinguished from all points.
 """
 
 import altair as alt
@@ -15,7 +15,7 @@ POINTS = 120
 
 
 def chart(view: PageView) -> Chart | None:
-    """None where no turn has a TTFA."""
+    """The chart; None if no turn has a TTFA."""
     values = [
         {"agent": agent.name, "subset": subset, "latency": round(at, 1), "share": round(share, 4)}
         for agent in view.agents
@@ -69,7 +69,7 @@ def chart(view: PageView) -> Chart | None:
 
 
 def _curve(view: PageView, agent: str, subset: Subset) -> list[tuple[float, float]]:
-    """(TTFA in ms, share of turns answered by then), from the first reply on; empty where none was timed."""
+    """(TTFA in ms, share of turns answered by then), from the first reply on; empty if none was timed."""
     turns = [
         t
         for c in view.contexts

@@ -1,8 +1,8 @@
-"""The joint chart's data: quality against latency, one point an agent, an interval on both axes.
+"""The data of the joint chart: quality against latency, one point per agent, with intervals on both axes.
 
-Every combination of line condition, figure, percentile and subset has points of its own, because quality and latency of a
+Every combination of line condition, figure, percentile and subset has its own points, because quality and latency of a
 point come from the very same replies. The frontier joins agents that no other agent beats on both axes. Points of other
-boards, the paper's among them, are not drawn: their Elo is of another pool, and not even on this scale (docs/report.md).
+boards, also the paper's, are not drawn: their Elo is from another pool, and not even on this scale (docs/report.md).
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ PERCENTILES: dict[Percentile, str] = {"p50": "median", "p95": "95th percentile"}
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the switches of the chart choose. `key` is its name on the page."""
+    """A setting of the chart's switches. `key` is its name on the page."""
 
     condition: str
     metric: str
@@ -29,13 +29,13 @@ class Choice:
 
     @property
     def key(self) -> str:
-        """As the page's script puts it together."""
+        """The name of the setting, as the page's script builds it."""
         return "|".join((self.condition, self.metric, self.percentile, self.subset))
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One agent. `number` is its place among the page's agents, which gives it its colour and its shape."""
+    """The point of one agent. `number` is its index among the page's agents, which gives its colour and shape."""
 
     agent: str
     number: int
@@ -46,25 +46,25 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A reference reply: it has a rating and no latency."""
+    """The line of a reference reply, which has a rating but no latency."""
 
     label: str
     elo: float
 
 
 def choices(view: PageView) -> tuple[Choice, ...]:
-    """Every combination for which some agent has a point."""
+    """All combinations for which an agent has a point."""
     every = (Choice(*parts) for parts in product(view.conditions, METRICS, PERCENTILES, SUBSETS))
     return tuple(choice for choice in every if points(view, choice))
 
 
 def default_choice(view: PageView) -> Choice:
-    """What the page opens with and a picture shows: medians of the first condition on all conversations."""
+    """The first setting of the page and the one of a picture: medians of the first condition on all conversations."""
     return Choice(view.conditions[0] if view.conditions else "", default_metric(view), "p50", "all")
 
 
 def default_metric(view: PageView) -> str:
-    """TTFA, unless no agent speaks."""
+    """The figure of the first setting: TTFA, unless no agent speaks."""
     return "ttfa" if any(agent.spoken for agent in view.agents) or not view.agents else "ttft"
 
 

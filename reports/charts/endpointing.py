@@ -1,9 +1,9 @@
-"""Cut pauses against the wait after the end: where an agent stands beside what detectors alone were published to reach.
+"""The share of cut pauses against the wait after the end, for agents and for published detectors.
 
-The two belong on one picture because either can be bought with the other. The published curves are grey ground and no
-contestants: other speech, and no compute after the decision. So an agent that tells its decisions stands there twice: by its
-dead air (a full mark, what a caller waits), and by its decision delay against the pauses in which it decided (a hollow one, by
-which detectors are compared).
+They share a picture because each can be improved at the cost of the other. The published curves are a grey background and not
+competitors: other speech, and no compute after the decision. So an agent that reports its decisions has two marks: its
+dead air (a full mark, the caller's wait), and its decision delay against the pauses in which it decided (a hollow one, for
+comparison with detectors).
 """
 
 import textwrap
@@ -19,18 +19,18 @@ from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.wording import UNKNOWN_TEXT
 
 NAMED: tuple[str, ...] = ("LiveKit turn detector v1", "smart-turn v3.2", "silence alone")
-"""The best, the open one that ships with pipecat, and no detector at all; a name on every curve would hide them all."""
+"""The named curves: the best, the open one of pipecat, and no detector at all; names on all curves would hide them."""
 _BAND_WORDS = ("200–400 ms", "400–800 ms", "800–1,600 ms", "longer")
 _GROUND = "#8793a1"
 _WAIT = ["Mean wait after the true end, ms", *textwrap.wrap(f"grey: detectors as published ({SOURCE}): {CAVEAT}", 72)]
-"""The source stands in the drawing itself, since pictures leave the page without their captions."""
+"""Axis title with the source, because pictures are used without their captions."""
 _MEASURES = ("dead air, pauses cut", "decision delay, pauses decided in")
 
 Row = dict[str, Any]
 
 
 def curves(view: PageView) -> Chart | None:
-    """None where no agent has both a wait and pauses."""
+    """The chart; None if no agent has both a wait and pauses."""
     agents = [a for a in view.agents if a.spoken]
     values = [row for a in agents for subset in SUBSETS for row in _marks(a, subset)]
     if not values:
@@ -72,8 +72,8 @@ def curves(view: PageView) -> Chart | None:
     return Chart(
         name="endpointing",
         title="Cut pauses against the wait after the end",
-        caption="Left and low is best. Discs: what a caller waits (mean dead air, compute included) against the pauses cut. "
-        "Hollow diamonds: mean decision delay against the pauses in which the agent decided, where it tells. Bars are 95 % "
+        caption="Left and low is best. Discs: the caller's wait (mean dead air, compute included) against the pauses cut.  "
+        "Hollow diamonds: mean decision delay against the pauses in which the agent decided, if it reports them. Bars are 95 % "
         f"intervals over conversations. Grey: detectors as published, {CAVEAT} ({SOURCE}); hover for names.",
         spec=spec,
         table=Table(
@@ -90,7 +90,7 @@ def curves(view: PageView) -> Chart | None:
 
 
 def by_length(view: PageView) -> Chart | None:
-    """Share of pauses cut by their length, a panel a kind; None without pauses."""
+    """The chart of pauses cut by length, one panel per kind; None without pauses."""
     agents = [a for a in view.agents if a.spoken]
     values = [
         {
@@ -135,7 +135,7 @@ def _row(agent: AgentView, subset: Subset, band: tuple[float, float | None]) -> 
 
 
 def _marks(agent: AgentView, subset: Subset) -> list[Row]:
-    """Where an agent stands: by dead air, and by its decisions where it tells them."""
+    """The marks of an agent: by dead air, and by its decisions if it reports them."""
     row = _row(agent, subset, EVERY_LENGTH)
     if row is None or not row.of:
         return []

@@ -1,7 +1,7 @@
-"""The leaderboard as a heatmap: win rate on each axis, over all, and Elo, one row a system, best first.
+"""The leaderboard as a heatmap: win rate on each axis, over all, and Elo, one row per system, best first.
 
 Colour is the share of comparisons won, and 50 % is the neutral middle, so that a whole row of one hue (a halo: judges who
-like a reply like everything about it) is seen at a glance. Elo is coloured by the win rate it implies against the average
+like a reply like everything about it) is obvious. Elo is coloured by the win rate that it implies against the average
 system, on the same scale.
 """
 
@@ -14,11 +14,11 @@ from harness.reports.wording import elo, system_name
 from harness.wording import UNKNOWN_TEXT, share
 
 _RANGE = ["#e8964a", "#f6d3ae", "#f3f2ef", "#bcd9ee", "#62a6d8"]
-"""Orange to blue, which colour-blind readers tell apart; light enough throughout for dark figures on top."""
+"""Orange to blue, which colour-blind readers can distinguish; light enough for dark figures on top."""
 
 
 def chart(view: PageView) -> Chart | None:
-    """None where nothing is rated."""
+    """The chart; None if nothing is rated."""
     rated = _rated(view, "all")
     if not rated:
         return None
@@ -72,7 +72,7 @@ def chart(view: PageView) -> Chart | None:
 
 
 def _rated(view: PageView, subset: Subset) -> list[tuple[str, RatingView]]:
-    """Every system that is rated on these conversations, best first."""
+    """The systems that are rated on these conversations, best first."""
     found = [(agent.name, agent.slices[subset].rating) for agent in view.agents]
     found += [(system_name(r.system), r.ratings[subset]) for r in view.references if subset in r.ratings]
     return sorted((row for row in found if row[1].elo.value is not None), key=lambda row: -(row[1].elo.value or 0.0))

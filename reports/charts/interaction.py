@@ -1,6 +1,6 @@
-"""How an agent behaves in a conversation: does it cut in, start inside a pause, or leave the caller without a reply?
+"""The shares of cut-ins, false starts in pauses, and turns without reply of each agent.
 
-Speed bought by answering into a caller's pause is no speed. So these shares stand next to latency, each with the number it
+An agent that answers into a caller's pause is not really fast. So these shares are next to latency, each with the number it
 is a share of: turns for cut-ins and silence, marked pauses for false starts.
 """
 
@@ -18,7 +18,7 @@ _KINDS = ("cut-in", "pause cut", "no reply", "failed session")
 
 
 def chart(view: PageView) -> Chart | None:
-    """None without agents."""
+    """The chart; None without agents."""
     spoken = [agent for agent in view.agents if agent.spoken and agent.whole.cell.turns]
     if not spoken:
         return None

@@ -1,11 +1,11 @@
-"""Draws the joint chart as SVG, for the page and for pictures alike.
+"""The joint chart as SVG, for the page and for pictures.
 
-It is drawn here and not in the browser for three reasons. It stands on the first screen, and so it must be there before any
-script has run. Its names must not lie on each other, which no chart library promises. And a phone needs a drawing of its own,
-not a large one made small. The page holds one drawing a choice of its switches, in two sizes; colours are the page's own
-variables, so another theme draws nothing again.
+It is drawn here and not in the browser for three reasons. It is on the first screen, so it must exist before any
+script has run. Its names must not overlap, which no chart library guarantees. And a phone needs a separate drawing,
+not a large one made small. The page has one drawing per setting of its switches, in two sizes; colours are the page's own
+variables, so that another theme needs no new drawing.
 
-The latency axis is logarithmic, because what people feel is a ratio: 200 ms against 400 ms matters, 9.8 s against 10 s does
+The latency axis is logarithmic, because people feel ratios: 200 ms against 400 ms matters, 9.8 s against 10 s does
 not. The budget and the comfort line make "fast enough" a place on the picture. References have no latency and are lines across.
 """
 
@@ -26,14 +26,14 @@ from harness.reports.wording import elo_interval, latency_interval
 from harness.wording import milliseconds
 
 Colour = Callable[[str], str]
-"""From the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to what stands in the drawing."""
+"""A function from the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to its value in the drawing."""
 _MARK_PX: Final = 12.0
 _SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """A drawing's own pixels; it is shown as wide as there is room, and never made larger."""
+    """The size of a drawing in pixels; it is scaled down to the available width, but never up."""
 
     name: str
     width: int
@@ -48,7 +48,7 @@ SIZES: Final = (WIDE, PHONE)
 
 
 def on_page(name: str) -> str:
-    """A colour as the page's own variable, which follows its theme."""
+    """A colour as a variable of the page, which follows its theme."""
     return f"var(--{name})"
 
 
@@ -58,18 +58,18 @@ def on_paper(name: str) -> str:
 
 
 def colour_and_shape(number: int) -> tuple[str, str]:
-    """The pair is an agent's own among 64: the shapes move one on with every round of the colours."""
+    """The colour and shape of an agent, unique among 64: the shapes shift by one with every round of the colours."""
     return f"c{number % 8}", _SHAPES[(number + number // 8) % 8]
 
 
 def draw(view: PageView, choice: Choice, size: Size, colour: Colour = on_page) -> Markup:
-    """The chart as an SVG element; empty where no agent has both a rating and this latency."""
+    """The chart as an SVG element; empty if no agent has both a rating and this latency."""
     found = points(view, choice)
     return _Drawing(view, choice, size, colour, found, references(view, choice)).svg() if found else Markup()
 
 
 class _Drawing:
-    """One drawing in the making: the scales, what is already taken, and the parts so far."""
+    """A drawing in progress: the scales, the occupied areas, and the parts so far."""
 
     def __init__(
         self, view: PageView, choice: Choice, size: Size, colour: Colour, found: tuple[Point, ...], lines: tuple[Line, ...]
@@ -84,7 +84,7 @@ class _Drawing:
         self.taken: list[Box] = []
 
     def svg(self) -> Markup:
-        """Everything, from the back to the front."""
+        """The whole drawing, from back to front."""
         back = [*self._grid(), *self._limits(), *self._frontier()]
         lines, marks = self._reference_lines(), self._intervals()
         names = self._names()
@@ -102,7 +102,7 @@ class _Drawing:
     def _text(
         self, x: float, y: float, text: str, most_px: float, colour: str, anchor: str = "start", more: str = ""
     ) -> Markup:
-        """Words that may be so wide at most, which the page sees to where a reader's letters are wider than they are here."""
+        """A text with a maximum width, which the page enforces if a reader's font is wider than the one assumed here."""
         return Markup('<text x="{:.1f}" y="{:.1f}" data-most="{:.0f}" fill="{}" text-anchor="{}"{}>{}</text>').format(
             x, y, most_px - 2, self.colour(colour), anchor, Markup(more), text
         )
@@ -130,7 +130,7 @@ class _Drawing:
         return drawn
 
     def _limits(self) -> list[Markup]:
-        """The budget and the comfort line, each with its words at the top."""
+        """The budget and the comfort line, each with its label at the top."""
         of_text = self.choice.metric == "ttft"
         budget = self.view.budget_ttft_ms if of_text else self.view.budget_ttfa_ms
         drawn = []
@@ -265,7 +265,7 @@ def _elo_range(found: Sequence[Point], lines: Sequence[Line]) -> tuple[float, fl
 
 
 def shape_path(shape: str) -> str:
-    """A mark around the origin; all are of about the same area."""
+    """The path of a mark around the origin; all have about the same area."""
     r = _MARK_PX / 2
     if shape == "circle":
         return f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"

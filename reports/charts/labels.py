@@ -1,9 +1,9 @@
-"""Puts words into a picture so that they cover neither each other nor a point.
+"""The placement of labels in a picture, so that they cover neither each other nor a point.
 
-Names printed at a fixed offset lie on each other as soon as two agents are close, which is the very case a reader looks at.
-So each name takes the first free place on a spiral around its point, and a thin line leads back where that place is not
+Names at a fixed offset overlap as soon as two agents are close, which is the case that matters to a reader.
+So each name takes the first free place on a spiral around its point, and a thin line leads back if that place is not
 beside it. Widths are those of DejaVu Sans Bold and lines are as high as those of the highest font in use, so that no reader's
-font makes words touch that do not touch here. Letters that are wider still are pressed into their place by the page.
+font makes words touch that do not touch here. The page compresses letters that are still wider.
 """
 
 import math
@@ -18,12 +18,12 @@ _LOWER_EM, _UPPER_EM, _WIDE_EM = 0.72, 0.86, 1.25
 """Widths in em: of DejaVu Sans Bold's letters and digits, and of full-width characters with room to spare."""
 LINE_EM: Final = 1.4
 DROP_EM: Final = 0.3
-"""The height of a line, and how far above its foot letters stand: 1.36 and 0.29 em in Noto Sans, 1.33 and 0.25 in Segoe UI."""
+"""The height of a line, and the height of its baseline: 1.36 and 0.29 em in Noto Sans, 1.33 and 0.25 in Segoe UI."""
 _DIRECTIONS: Final = tuple(math.radians(a) for a in (-35, 35, -145, 145, 0, 180, -90, 90, -60, -120, 60, 120))
-"""Right above its point first, where people look for a name; y grows downwards."""
+"""Directions to try: directly above the point first, where people expect a name; y grows downwards."""
 _STEP_PX: Final = 7.0
 BESIDE_PX: Final = 16.0
-"""A name farther from its point than this is led back by a line."""
+"""Distance from its point above which a name gets a line to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class Box:
     bottom: float
 
     def meets(self, other: "Box") -> bool:
-        """Whether the two share any area."""
+        """True if the two overlap."""
         return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
 
     def inside(self, room: "Box") -> bool:
-        """Whether it lies wholly in the room."""
+        """True if it is completely inside the room."""
         return (
             self.left >= room.left and self.right <= room.right and self.top >= room.top and self.bottom <= room.bottom
         )  # fmt: skip
@@ -52,7 +52,7 @@ class Box:
 
 
 def text_width(text: str, size_px: float) -> float:
-    """How wide a text is at most, in pixels."""
+    """The largest width of a text, in pixels."""
     return size_px * sum(_em(character) for character in text)
 
 
@@ -78,9 +78,9 @@ def shortened(text: str, size_px: float, most_px: float) -> str:
 def place(
     points: Sequence[tuple[float, float]], sizes: Sequence[tuple[float, float]], room: Box, taken: Sequence[Box], mark_px: float
 ) -> tuple[Box | None, ...]:
-    """A free rectangle of each size near each point, inside the room; None where there is none.
+    """A free rectangle of each size near each point, inside the room; None if there is none.
 
-    `taken` is what nothing may lie on; `mark_px` is the width of the marks at the points, which are taken as well.
+    `taken` are the occupied areas; `mark_px` is the width of the marks at the points, which are occupied too.
     """
     marks = [Box.around(x, y, mark_px, mark_px) for x, y in points]
     used = [*taken, *marks]
@@ -94,7 +94,7 @@ def place(
 
 
 def first_free(spots: Sequence[Box], room: Box, taken: Sequence[Box]) -> Box | None:
-    """The first of these that is inside the room and lies on nothing."""
+    """The first of these that is inside the room and covers nothing."""
     return next((b for b in spots if b.inside(room) and not any(b.meets(other) for other in taken)), None)
 
 
@@ -114,5 +114,5 @@ def _side(direction: float) -> float:
 
 
 def roomy(ticks: Sequence[float], widths: Sequence[float], gap_px: float) -> bool:
-    """Whether labels of these widths, centred on these places, stand apart."""
+    """True if labels of these widths, centred on these places, do not overlap."""
     return all(b - a >= (w + v) / 2 + gap_px for (a, b), (w, v) in zip(pairwise(ticks), pairwise(widths), strict=True))

@@ -1,7 +1,7 @@
-"""A load measurement as a picture: TTFA and pacing error against the number of callers, one above the other.
+"""The chart of a load test: TTFA and pacing error against the number of callers, one above the other.
 
-Two panels with one axis, so that the eye sees which gave way first: the agent (TTFA climbs while frames leave on time) or the
-machine (frames leave late, and TTFA then says nothing of the agent). The bound of pacing is drawn in.
+Two panels share one axis to show which failed first: the agent (TTFA rises while frames leave on time) or the
+machine (frames leave late, and TTFA then says nothing about the agent). The bound of pacing is drawn.
 """
 
 from pathlib import Path
@@ -51,7 +51,7 @@ def write_chart(result: LoadResult, path: Path) -> None:
     """Write the chart as SVG, PNG or a page, by the file's ending.
 
     Raises:
-        UserError: another ending, or a picture where the extra that draws is not installed.
+        UserError: another ending, or a picture without the extra that draws.
     """
     if path.suffix not in SUFFIXES:
         raise UserError(f"{path}: a load chart is written as {', '.join(SUFFIXES)}")
@@ -65,7 +65,7 @@ def write_chart(result: LoadResult, path: Path) -> None:
 
 
 def _page(spec: str) -> str:
-    """A page that draws one chart; one that fetched its drawing code from the net would be blank without one."""
+    """A page with one chart, including its drawing code, so that it works without network."""
     draw = f'vegaEmbed("#chart", {spec}, {{ast: true}});'
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>Load</title><body><div id="chart"></div>'

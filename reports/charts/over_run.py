@@ -1,7 +1,7 @@
-"""Did the machine hold still? TTFA turn by turn over the run, and beside it the run's own clockwork.
+"""TTFA turn by turn over the run, and the run's own pacing, to show disturbances of the machine.
 
-A drift, a step or a burst that all agents share comes from the machine, not from an agent; a figure from such a run is
-about the machine. Pacing error and event-loop lag are measured by the run itself in every session.
+A drift, a step or a burst that all agents share comes from the machine, not from an agent; a figure from such a run
+describes the machine. Pacing error and event-loop lag are measured by the run itself in every session.
 """
 
 import altair as alt
@@ -11,11 +11,11 @@ from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, s
 from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
-"""More points than this make a cloud, not a picture; every n-th turn is drawn then, and the caption says so."""
+"""Most points of a readable chart; with more, only every n-th turn is drawn, and the caption says so."""
 
 
 def latency(view: PageView) -> Chart | None:
-    """TTFA over the run; None where no turn has both a start and a TTFA."""
+    """The chart of TTFA over the run; None if no turn has both a start and a TTFA."""
     values = [
         {
             "agent": t.agent,
@@ -62,7 +62,7 @@ def latency(view: PageView) -> Chart | None:
 
 
 def machine(view: PageView) -> Chart | None:
-    """Pacing error and loop lag per session; None where neither was kept."""
+    """The chart of pacing error and loop lag per session; None if neither was stored."""
     values = [
         {"minute": round(t.started_s / 60, 3), "what": what, "ms": round(value, 3), "context": c.id, "agent": t.agent}
         for c in view.contexts
@@ -88,16 +88,16 @@ def machine(view: PageView) -> Chart | None:
     )
     return Chart(
         name="machine_over_run",
-        title="The caller's clockwork over the run",
-        caption="How late frames left (p99 a session) and how long the caller's event loop was held up (worst a session). "
-        "A run whose p99 exceeds 5 ms calls itself invalid.",
+        title="The caller's pacing over the run",
+        caption="Delay of frames (p99 per session) and lag of the caller's event loop (worst per session). "
+        "A run whose p99 exceeds 5 ms is invalid.",
         spec=spec,
         by_subset=False,
     )
 
 
 def telemetry(view: PageView) -> Chart | None:
-    """How busy the machine was; None where it was not sampled."""
+    """The chart of the machine's load; None if it was not sampled."""
     values = [
         {"minute": round(second / 60, 3), "what": line.name, "percent": value}
         for line in view.telemetry
@@ -119,7 +119,7 @@ def telemetry(view: PageView) -> Chart | None:
     return Chart(
         name="telemetry",
         title="The machine over the run",
-        caption="Sampled ten times a second; each point is the highest value of its stretch, since bursts make turns slow.",
+        caption="Sampled ten times a second; each point is the highest value of its interval, since bursts make turns slow.",
         spec=spec,
         by_subset=False,
     )

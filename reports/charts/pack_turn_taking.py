@@ -1,6 +1,6 @@
-"""A pack's callers beside people: how long they speak, how long they pause, and what gives the end of a turn away.
+"""A pack's callers compared with people: length of turns, length of pauses, and cues to the end of a turn.
 
-People's pauses are drawn by their law and not as points, because the published figures are a law; their words a turn are the
+People's pauses are drawn by their law and not as points, because the published figures are a law; their words per turn are the
 published quartiles (counselling clients and patients).
 """
 
@@ -36,8 +36,8 @@ def chart(found: "TurnTaking", pack: str) -> Chart:
     """The picture of one pack."""
     return Chart(
         name="turn_taking",
-        title=f"{pack}: what gives the end of a turn away",
-        caption="An AUC of 0.5 says nothing. Pauses and lengths are drawn beside people's.",
+        title=f"{pack}: cues to the end of a turn",
+        caption="An AUC of 0.5 is chance. Pauses and lengths are drawn beside people's.",
         spec=to_spec(alt.vconcat(_cues(found), alt.hconcat(_pauses(found), _words(found)))),
     )
 

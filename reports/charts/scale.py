@@ -1,7 +1,7 @@
-"""The two axes of the joint chart: where a value stands, and which values are marked.
+"""The two axes of the joint chart: the position of values and of ticks.
 
-Latency is a ratio to the ear, so its axis is logarithmic, and on such an axis evenly spaced ticks mislead. Ticks are taken
-from the densest ladder of round values whose labels still stand apart, so that a phone has fewer than a screen, and neither
+People hear latencies as ratios, so their axis is logarithmic, and on such an axis evenly spaced ticks mislead. Ticks are taken
+from the densest series of round values whose labels do not overlap, so that a phone has fewer than a screen, and neither
 leaves a point without two marked values around it.
 """
 
@@ -39,7 +39,7 @@ class LogScale:
         return self.start_px + share * (self.end_px - self.start_px)
 
     def ticks(self, size_px: float) -> tuple[tuple[float, str], ...]:
-        """(value, label), as many as stand apart at this size of letters."""
+        """(value, label) of the ticks, as many as fit without overlap at this font size."""
         found: list[tuple[float, str]] = []
         for ladder in LADDERS:
             found = [(value, latency_label(value)) for value in self._rungs(ladder)]
@@ -48,7 +48,7 @@ class LogScale:
         return tuple(found)
 
     def lines(self) -> tuple[float, ...]:
-        """Values that have a line, also where no label has room: their crowding shows that the axis is logarithmic."""
+        """The values with a grid line, even without room for a label: their spacing shows that the axis is logarithmic."""
         return tuple(self._rungs((1, 2, 3, 4, 5, 6, 7, 8, 9)))
 
     def _rungs(self, ladder: Sequence[float]) -> list[float]:

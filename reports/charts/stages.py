@@ -1,7 +1,7 @@
-"""Where the time goes: the mean waterfall of each agent, from spoken end to first sound.
+"""The mean waterfall of each agent, from spoken end to first sound.
 
 Means are drawn and not medians, because only means of the parts sum to the mean of the whole. The *unexplained* part is
-drawn like any other; a waterfall that always adds up is a waterfall that hides something.
+drawn like any other; a waterfall that always adds up hides something.
 """
 
 from collections import defaultdict
@@ -15,13 +15,13 @@ from harness.wording import milliseconds
 
 
 def chart(view: PageView) -> Chart | None:
-    """None where no turn has a waterfall."""
+    """The chart; None if no turn has a waterfall."""
     means = {subset: _means(view, subset) for subset in SUBSETS}
     whole = {agent: parts for agent, (_, parts) in means["all"].items()}
     if not whole:
         return None
     order = sorted(whole, key=lambda agent: sum(whole[agent].values()))
-    # Of most wires nothing is known of the network: a column of zeros would say that it took no time.
+    # For most protocols the network's share is unknown: a column of zeros would say that it took no time.
     stages = [stage for stage in STAGE_LABELS if stage != "network" or any(stage in parts for parts in whole.values())]
     values = [
         {"agent": agent, "subset": subset, "stage": STAGE_LABELS[stage], "place": k, "ms": round(parts[stage], 1)}
@@ -68,7 +68,7 @@ def chart(view: PageView) -> Chart | None:
         .mark_text(align="left", dx=6)
         .encode(y=y, x="ms:Q", text="label:N")
     )
-    # A bar's figure stands right of it, so the axis goes on beyond the longest.
+    # A bar's figure is to the right of it, so the axis extends beyond the longest.
     room = text.mark_tick(opacity=0).encode(x="end:Q", text=alt.Undefined)
     rows = tuple(
         (agent, str(means["all"][agent][0]), *(milliseconds(whole[agent].get(stage, 0.0)) for stage in stages))

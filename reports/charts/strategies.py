@@ -1,7 +1,7 @@
-"""Which support strategies each system uses, and how evenly (HEART, section 4.8 and figure 6).
+"""The support strategies of each system and the evenness of their use (HEART, section 4.8 and figure 6).
 
-A narrow repertoire sounds consistently warm and says little; so the spread over strategies stands beside the heatmap. The
-labels come from a classifier, and its agreement with people's labels is printed, or that it was never checked.
+A narrow repertoire sounds consistently warm and says little; so the spread over strategies is next to the heatmap. The
+labels come from a classifier; the chart gives its agreement with people's labels, or says that it was never checked.
 """
 
 import altair as alt
@@ -14,7 +14,7 @@ from harness.wording import share
 
 
 def chart(view: PageView) -> Chart | None:
-    """None where replies were not classified."""
+    """The chart; None if replies were not classified."""
     found = view.strategies
     if found is None or not found.rates:
         return None

@@ -1,8 +1,8 @@
-"""What all charts share: colours that colour-blind readers can tell apart, in a light and a dark set, and quiet axes.
+"""The common style of all charts: colours that colour-blind readers can distinguish, light and dark, and quiet axes.
 
-Colour never carries a meaning alone: agents also differ by shape and are named beside their point. The categorical
-colours are those of Okabe and Ito (2008), darkened or lightened until each has 3:1 contrast against the page it stands on;
-their yellow and black do not survive one of the two backgrounds and are left out.
+Colour never has a meaning alone: agents also differ by shape and have a name beside their point. The categorical
+colours are those of Okabe and Ito (2008), darkened or lightened until each has 3:1 contrast against the page;
+their yellow and black fail on one of the two backgrounds and are left out.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ STAGE_LABELS: dict[str, str] = {
     "unexplained": "unexplained",
 }
 STAGE_COLOURS = ("#8793a1", "#3d8fd1", "#2f5f8a", "#6fb7c9", "#d9892b", "#d9b84a", "#2aa57a", "#a78bd0", "#c77b58", "#d1495b")
-"""One a stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are areas and are labelled."""
+"""One colour per stage, in the order of `STAGE_LABELS`; the same in both themes, since stages are labelled areas."""
 
 IN_SUBSET = "datum.subset == subset"
-"""Filter for rows that are made for every subset by name; the page's switch of conversations sets the parameter."""
+"""Filter for rows that exist for every subset by name; the page's switch of conversations sets the parameter."""
 TURN_IN_SUBSET = "subset == 'all' || datum.subset == subset"
 """The same for rows that are single turns."""
 
 LIGHT_INK = {"ink": "#1c2329", "quiet": "#55606b", "line": "#dfe3e7", "card": "#ffffff", "limit": "#c2410c"}
-"""The other colours of the light theme, by the names that they have on the page."""
+"""The other colours of the light theme, by their names on the page."""
 
 LABEL_PX, LEGEND_LIMIT_PX = 12, 260
 
@@ -47,18 +47,18 @@ LATENCY_LABEL = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' :
 
 
 def latency_axis(title: str | None) -> alt.Axis:
-    """Ticks where people think of latency, whatever the scale."""
+    """An axis with ticks at common latencies, on any scale."""
     return alt.Axis(title=title, values=LATENCY_TICKS, labelExpr=LATENCY_LABEL, grid=True)
 
 
 def legend(labels: Sequence[str], room_px: float = 600.0) -> alt.Legend:
-    """A legend below the chart, of as many columns as have room on a phone's drawing, and four at most."""
+    """A legend below the chart, with as many columns as fit on a phone, at most four."""
     widest = max((min(text_width(label, LABEL_PX), LEGEND_LIMIT_PX) for label in labels), default=0.0)
     return alt.Legend(orient="bottom", title=None, columns=int(min(4, max(1, room_px // (widest + 30)))))
 
 
 def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
-    """The Vega-Lite configuration; the specifications themselves hold no background and no text colour."""
+    """The Vega-Lite configuration; the specifications themselves have no background and no text colour."""
     font = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
     return {
         "background": "transparent",
@@ -94,22 +94,22 @@ def config(ink: str, quiet: str, line: str, category: Sequence[str]) -> Spec:
 
 
 def on_page() -> Spec:
-    """Colours are the page's own variables, so that another theme, or paper, draws nothing again."""
+    """The configuration for the page: colours are its variables, so that another theme or printing needs no new drawing."""
     return config("var(--ink)", "var(--quiet)", "var(--line)", [f"var(--c{k})" for k in range(len(LIGHT_CATEGORY))])
 
 
 def on_paper() -> Spec:
-    """The light theme, on white."""
+    """The configuration for pictures: the light theme on white."""
     return config(LIGHT_INK["ink"], LIGHT_INK["quiet"], LIGHT_INK["line"], LIGHT_CATEGORY) | {"background": "white"}
 
 
 def subset_choice() -> alt.Parameter:
-    """The parameter that the switch sets; a picture shows all conversations."""
+    """The parameter of the subset switch; a picture shows all conversations."""
     return alt.param(name="subset", value="all")
 
 
 def to_spec(chart: Any) -> Spec:
-    """The plain dictionary of an Altair chart, without the data being hoisted into hashed names."""
+    """The plain dictionary of an Altair chart, with its data in place instead of under hashed names."""
     with alt.data_transformers.enable("default", consolidate_datasets=False, max_rows=None):
         spec: Spec = chart.to_dict()
     spec.pop("config", None)

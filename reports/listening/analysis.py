@@ -1,7 +1,7 @@
-"""From answers to figures: the judging rows, mean opinion scores, and what waiting does to perceived empathy.
+"""Figures from answers: the judging rows, mean opinion scores, and the effect of delay on perceived empathy.
 
-Rows of different presentations never meet: votes on sound with its delay are rated on a board of their own and never
-enter the joint figure. The effect of delay is taken within raters, from the same pair judged with and without: how much less
+Rows of different presentations are never mixed: votes on sound with its delay have their own board and never
+enter the joint figure. The effect of delay is measured within raters, from the same pair judged with and without: how much less
 the later reply is preferred once its delay is heard.
 """
 
@@ -33,7 +33,7 @@ class Opinion:
 class DelayEffect:
     """`shift`: in `ab`, steps of the five-point scale towards the sooner reply; in `acr`, points lost once the delay is heard.
 
-    Positive means that waiting costs. `pairs` counts the same item judged both ways by one rater.
+    A positive value means that delay is a loss. `pairs` counts the same item judged both ways by one rater.
     """
 
     scale: str
@@ -43,14 +43,14 @@ class DelayEffect:
 
 
 def judgments(answers: Iterable[Answer], design: ListeningDesign, subset_of: Mapping[str, str]) -> tuple[Judgment, ...]:
-    """Every vote of an `ab` test as a judging row; practice and checks are no votes."""
+    """The votes of an `ab` test as judging rows, without practice and checks."""
     rows = []
     for answer in answers:
         item, choice = answer.item, answer.answer.get("choice")
         if design.kind != "ab" or item.role != "main" or item.context is None or not isinstance(choice, int):
             continue
         shown = [slot.system for slot in item.slots]
-        # Identities in a fixed order, so that a row does not depend on who stood left.
+        # Identities in a fixed order, so that a row does not depend on which side was left.
         first, second = sorted(shown)
         rows.append(
             vote_row(
@@ -86,7 +86,7 @@ def opinions(answers: Iterable[Answer]) -> tuple[Opinion, ...]:
 
 
 def delay_effects(answers: Sequence[Answer]) -> tuple[DelayEffect, ...]:
-    """What hearing the delay costs, where the same item was judged both ways; empty where it never was."""
+    """The effects of an audible delay on items judged with and without it; empty if there are none."""
     pairs: dict[tuple[str, tuple[str, ...]], dict[bool, Answer]] = defaultdict(dict)
     for answer in answers:
         if answer.item.role == "main" and answer.item.context is not None:

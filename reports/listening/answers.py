@@ -1,6 +1,6 @@
-"""The raters' own database: every answer is on the disk before the page hears that it was taken.
+"""The raters' database: every answer is on the disk before the page gets its acknowledgement.
 
-An answer is one row, keyed by rater and position, and is never changed: sent twice, it is kept once, so a page that lost
+An answer is one row, keyed by rater and position, and is never changed: sent twice, it is stored once, so a page that lost
 the server in mid-answer simply sends again. A rater's secret is stored only as its hash.
 """
 
@@ -50,14 +50,14 @@ _LINKS = (
     "LEFT JOIN link_ends ON link_ends.hash = invitations.hash LEFT JOIN raters ON raters.hash = invitations.hash"
 )
 LINK_ID = 8
-"""How much of its hash names a link: enough to tell a few thousand apart, and nothing that could be used as the link."""
+"""Digits of the hash in a link's id: enough to distinguish a few thousand, and useless as the link itself."""
 
 RaterRole = Literal["rater", "contributor"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A person, by pseudonym. `design` is the test's hash: an answer belongs to the test it was asked by."""
+    """A person, by pseudonym. `design` is the test's hash: an answer belongs to one test."""
 
     id: str
     role: RaterRole
@@ -68,7 +68,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer with the item it answers. `took_s` counts from its first showing, beyond hearing it once."""
+    """One answer with its item. `took_s` is the time since it was first shown, less the time to hear it once."""
 
     rater: str
     position: int
@@ -81,7 +81,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What is known of a link that was given out; `id` names it without opening anything. `rater`: who began with it."""
+    """The record of a link; `id` names it but does not open the test. `rater`: the person who began with it."""
 
     id: str
     role: RaterRole
@@ -90,21 +90,21 @@ class Link:
     revoked_s: float | None
 
     def ended(self, now_s: float) -> Literal["revoked", "expired"] | None:
-        """Why it opens nothing any more; None while it does."""
+        """The reason why the link has ended; None while it works."""
         if self.revoked_s is not None:
             return "revoked"
         return "expired" if self.expires_s is not None and now_s >= self.expires_s else None
 
 
 class VoteStore:
-    """Safe to share between threads: one writer at a time, every answer flushed to the disk; readers never wait for it."""
+    """The database, safe to share between threads: one writer at a time, every answer flushed to disk; readers never wait."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self._db = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._db.row_factory = sqlite3.Row
-        # When a step was shown or a sound sent survives a killed server without a flush; only a power cut would lose it.
+        # The times at which steps were shown survive a killed server without a flush; only a power cut would lose them.
         self._traces = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._reads = sqlite3.connect(folder / DATABASE, check_same_thread=False, timeout=30)
         self._reads.row_factory = sqlite3.Row
@@ -134,11 +134,11 @@ class VoteStore:
 
     @property
     def media_secret(self) -> bytes:
-        """Keys the addresses of sounds, so that none can be guessed; the same after a restart."""
+        """The key of the sounds' addresses, so that none can be guessed; the same after a restart."""
         return bytes.fromhex(self._read("SELECT value FROM secrets WHERE name = 'media'")[0][0])
 
     def invite(self, count: int, role: RaterRole, expires_s: float | None = None) -> list[str]:
-        """New tokens; only their hashes are kept."""
+        """New tokens; only their hashes are stored."""
         tokens = [secrets.token_urlsafe(18) for _ in range(count)]
         with self._write() as db:
             db.executemany("INSERT INTO invitations VALUES (?, ?, NULL)", [(_hash(token), role) for token in tokens])
@@ -146,16 +146,16 @@ class VoteStore:
         return tokens
 
     def invited_as(self, token: str) -> Link | None:
-        """The link of a token, whether it still opens anything or not; None for a token that was never given."""
+        """The link of a token, even if it has ended; None for an unknown token."""
         found = [_link(row) for row in self._read(f"{_LINKS} WHERE invitations.hash = ?", (_hash(token),))]
         return found[0] if found else None
 
     def links(self) -> list[Link]:
-        """Every link that was given out, in that order."""
+        """All links in the order of their creation."""
         return [_link(row) for row in self._read(f"{_LINKS} ORDER BY invitations.rowid")]
 
     def revoke(self, link: str) -> bool:
-        """Let a link open nothing any more, from this moment on; False when there is none of that name, or it was revoked."""
+        """End a link immediately; returns False if there is none with that id, or it was revoked before."""
         with self._write() as db:
             done = db.execute(
                 "INSERT INTO link_ends SELECT hash, NULL, ?1 FROM invitations WHERE substr(hash, 1, ?2) = ?3 "
@@ -165,7 +165,7 @@ class VoteStore:
         return done.rowcount > 0
 
     def begin(self, secret: str, role: RaterRole, design: str, plan: Sequence[Item]) -> Rater:
-        """A new rater who answers to `secret`; the known one when the secret is known."""
+        """A new rater with this secret; the existing one if the secret is known."""
         known = self.rater(secret)
         if known is not None:
             return known
@@ -187,7 +187,7 @@ class VoteStore:
         return found
 
     def rater(self, secret: str) -> Rater | None:
-        """Who answers to this secret."""
+        """The rater with this secret; None if it is unknown."""
         hashed = _hash(secret)
         rows = self._read("SELECT * FROM raters WHERE hash = ?", (hashed,))
         if not rows:
@@ -196,13 +196,13 @@ class VoteStore:
         return found
 
     def remembered(self, secret: str) -> Rater | None:
-        """The same without asking the disk, for one who was met since the server began; nothing of a rater ever changes
-        but when they left.
+        """The same without a disk access, for a rater seen since the server started; a rater's data never change
+        except for the time of leaving.
         """
         return self._remembered.get(_hash(secret))
 
     def design(self) -> ListeningDesign | None:
-        """The test that the answers were given to; None before the first rater."""
+        """The test of these answers; None before the first rater."""
         rows = self._read("SELECT design FROM raters ORDER BY began_s LIMIT 1")
         return ListeningDesign.model_validate_json(rows[0][0]) if rows else None
 
@@ -210,11 +210,11 @@ class VoteStore:
         return [_rater(row) for row in self._read("SELECT * FROM raters ORDER BY id")]
 
     def position(self, rater: Rater) -> int:
-        """The first step not answered; the plan's length when all are."""
+        """The first step without answer; the plan's length if all are answered."""
         return int(self._read("SELECT count(*) FROM answers WHERE rater = ?", (rater.id,))[0][0])
 
     def serve(self, rater: Rater, position: int) -> float:
-        """Note the first showing of a step, and return when it was."""
+        """Store the time of a step's first showing, and return it."""
         now = time.time()
         with self._lock, self._traces as db:
             db.execute("INSERT OR IGNORE INTO served VALUES (?, ?, ?)", (rater.id, position, now))
@@ -222,7 +222,7 @@ class VoteStore:
         return float(row[0])
 
     def fetch(self, rater: Rater, position: int, place: str) -> None:
-        """Note that a sound of a step was sent."""
+        """Store that a sound of a step was sent."""
         with self._lock, self._traces as db:
             db.execute("INSERT OR IGNORE INTO fetched VALUES (?, ?, ?)", (rater.id, position, place))
 
@@ -240,10 +240,10 @@ class VoteStore:
         took_s: float,
         item: Item | None = None,
     ) -> None:
-        """Keep an answer to the step that is due; any other changes nothing. `item`: as asked, where not as planned."""
+        """Store an answer to the current step; any other changes nothing. `item`: as asked, if not as planned."""
         asked = item or rater.plan[position]
         with self._write() as db:
-            # Decided where it is written: of two tabs that answer at once, one may have set the step aside meanwhile.
+            # Checked inside the write: another tab may have reset the step at the same time.
             db.execute(
                 "INSERT INTO answers SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 "
                 "WHERE (SELECT count(*) FROM answers WHERE rater = ?1) = ?2",
@@ -254,12 +254,12 @@ class VoteStore:
             )  # fmt: skip
 
     def passed(self, rater: Rater, steps: range) -> list[bool]:
-        """How the checks among these steps went."""
+        """The results of the checks among these steps."""
         query = "SELECT passed FROM answers WHERE rater = ? AND position >= ? AND position < ? ORDER BY position"
         return [bool(row[0]) for row in self._read(query, (rater.id, steps.start, steps.stop))]
 
     def set_aside(self, rater: Rater, steps: range) -> None:
-        """Ask these last steps anew; what was answered stays on file, apart from the answers."""
+        """Ask these last steps again; their answers stay on file, separate from the valid ones."""
         which = (rater.id, steps.start)
         with self._write() as db:
             moved = db.execute(
@@ -275,7 +275,7 @@ class VoteStore:
                 db.execute(f"DELETE FROM {table} WHERE rater = ? AND position >= ?", which)
 
     def failed_rounds(self, rater: Rater) -> int:
-        """How often steps were set aside to be asked anew."""
+        """The number of times that steps were asked again."""
         return int(self._read("SELECT count(DISTINCT round) FROM failed_rounds WHERE rater = ?", (rater.id,))[0][0])
 
     def leave(self, rater: Rater) -> None:
@@ -293,7 +293,7 @@ class VoteStore:
         ]  # fmt: skip
 
     def coverage(self) -> dict[tuple[str, ...], int]:
-        """How often each conversation and set of systems has been dealt out to raters who have not left."""
+        """The number of assignments of each conversation and set of systems to raters who have not left."""
         counts: Counter[tuple[str, ...]] = Counter()
         for rater in self.raters():
             if rater.left_s is None:
@@ -305,7 +305,7 @@ class VoteStore:
         return dict(counts)
 
     def add_completion(self, rater: Rater, context: str, text: str, audio: str | None) -> bool:
-        """Keep a person's own reply; False when this person already gave one for the conversation."""
+        """Store a person's own reply; returns False if this person already gave one for the conversation."""
         with self._write() as db:
             done = db.execute(
                 "INSERT OR IGNORE INTO completions VALUES (?, ?, ?, ?, ?, ?)",
@@ -314,7 +314,7 @@ class VoteStore:
         return done.rowcount == 1
 
     def set_completion_text(self, completion: str, text: str) -> None:
-        """What a spoken reply says, once it has been transcribed."""
+        """Store the transcript of a spoken reply."""
         with self._write() as db:
             db.execute("UPDATE completions SET text = ? WHERE id = ?", (text, completion))
 
@@ -325,7 +325,7 @@ class VoteStore:
 
 @lru_cache(maxsize=1_000)
 def _plan(text: str) -> tuple[Item, ...]:
-    """A plan never changes, and every request of its rater needs it."""
+    """The plan in a text, cached because it never changes and every request of its rater needs it."""
     return _ITEMS.validate_json(text)
 
 
@@ -338,7 +338,7 @@ def _link(row: sqlite3.Row) -> Link:
 
 
 def link_id(token: str) -> str:
-    """The name of a token's link."""
+    """The id of a token's link."""
     return _hash(token)[:LINK_ID]
 
 

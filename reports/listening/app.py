@@ -1,9 +1,9 @@
 """The listening test as a web application: a page, a step, a sound, an answer.
 
 Every request is answered to the rater in its cookie and to no other. The cookie is out of reach of scripts and is not
-sent from other sites; a request that changes anything must be JSON from this very site. A link is asked about anew at
-every request, so that one that is revoked opens nothing from that moment on. Answers carry no name of a file or system,
-and no header tells when a file was made.
+sent from other sites; a request that changes anything must be JSON from this same site. A link is checked again at
+every request, so that a revoked one stops working immediately. Answers contain no name of a file or system,
+and no header contains the date of a file.
 """
 
 import json
@@ -36,10 +36,10 @@ from harness.reports.listening.session import HEARING_SHARE, Refused, Sessions
 COOKIE = "listener"
 COOKIE_S = 60 * 60 * 24 * 60
 BEGINS_PER_MINUTE = 20
-"""From one address: a room full of raters behind one router can begin, a program cannot fill the test with empty sessions."""
+"""Most sessions begun per minute from one address: enough for a room of raters behind one router, too few for a program."""
 LARGEST_ANSWER = 400_000
 LARGEST_RECORDING = 12_000_000
-"""A minute of 24 kHz PCM is 3 MB."""
+"""Most bytes of a recorded reply: a minute of 24 kHz PCM is 3 MB."""
 _HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src blob:; img-src data:; "
@@ -70,11 +70,11 @@ _ELSEWHERE = "This was sent from another site, and is not taken. Please open the
 Handler = Callable[[Request], Awaitable[Response]]
 Body = dict[str, Any]
 Answered = Callable[[Rater, Body, Mapping[str, str]], Response]
-"""(who asks, what was sent, what the address says) → the answer; runs in a thread, and in one hop."""
+"""(rater, body, parameters of the address) → the answer; runs in a thread, in one step."""
 
 
 class ListeningApp:
-    """The routes of one test. Behind a public door only holders of a link are let in."""
+    """The routes of one test. On a public server only holders of a link are admitted."""
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class ListeningApp:
         hearing_share: float = HEARING_SHARE,
         begins_per_minute: int = BEGINS_PER_MINUTE,
     ) -> None:
-        """`door`: None for this machine alone. `hearing_share` (how much of a step's sound must have had time to play)
+        """Make the routes. `door`: None for this machine only. `hearing_share` (share of a step's sound that must have played)
         and `begins_per_minute` (sessions from one address) differ only to measure the server.
         """
         self._votes = votes
         self._material = material
         self._design = design
         self._door = door or Door(LOCALHOST)
-        # A cookie of this name can be set over TLS alone, and by this very host.
+        # A cookie of this name can only be set over TLS, and only by this host.
         self._cookie = f"__Host-{COOKIE}" if self._door.secure else COOKIE
         self._ceiling = Ceiling(begins_per_minute)
         self._sessions = Sessions(votes, material, design, hearing_share)
@@ -136,12 +136,12 @@ class ListeningApp:
         return await self._enter(request, "collect.html", "/collect")
 
     async def _enter(self, request: Request, page: str, path: str) -> Response:
-        """The page; a token in the address moves into the cookie, so that it does not stay in sight."""
+        """The page; a token in the address is moved into the cookie, so that it is not visible."""
         if token := request.path_params.get("token"):
             link = await run_in_threadpool(self._votes.invited_as, token)
             if _why_shut(link) is None:
-                # Whoever follows a link in web mail comes from another site, to which the cookie is not sent; so a page of
-                # this site leads in.
+                # A link in web mail is opened from another site, and then the cookie is not sent; so a page of this site
+                # comes first.
                 response: Response = RedirectResponse(f"/entering{path}", status_code=303)
                 self._remember(response, token)
                 return response
@@ -160,13 +160,13 @@ class ListeningApp:
         return HTMLResponse(self._pages["closed.html"].replace("{why}", _why_shut(link) or ""), status_code=403)
 
     def _remember(self, response: Response, secret: str) -> None:
-        # It may outlive its link, and opens nothing then; but who comes back is told why.
+        # The cookie may outlive its link and is useless then, but the page can give the reason.
         response.set_cookie(
             self._cookie, secret, max_age=COOKIE_S, path="/", httponly=True, samesite="strict", secure=self._door.secure
         )
 
     async def _begin(self, request: Request) -> Response:
-        """Agree and begin; a rater who comes back goes on where they were."""
+        """Agree and begin; a returning rater continues at the same step."""
         if not self._from_here(request):
             return _refuse(_ELSEWHERE, 403)
         body = await _json(request)
@@ -181,7 +181,7 @@ class ListeningApp:
         if self._door.public and (why := _why_shut(link)):
             return _refuse(why, 403)
         if link is None and (not secret or self._votes.rater(secret) is None):
-            # A secret that was not made here could be anybody's choice.
+            # A secret that was not made here could be chosen by anybody.
             secret = secrets.token_urlsafe(24)
         if self._votes.rater(secret) is None and not self._ceiling.admits(address, time.monotonic()):
             refused = _refuse(_TOO_MANY, 429)
@@ -199,7 +199,7 @@ class ListeningApp:
         known = self._votes.rater(secret)
         if known is not None:
             return known
-        # Two who begin at once must not be dealt the same least-judged items.
+        # Two raters who begin at once must not get the same least-judged items.
         with self._dealing:
             seed = secrets.randbits(32)
             plan = () if collects else deal(self._material.conversations, self._design, self._votes.coverage(), seed)
@@ -255,13 +255,13 @@ class ListeningApp:
         return self._votes.remembered(secret) or await run_in_threadpool(self._votes.rater, secret)
 
     def _unless_shut(self, request: Request, answered: Callable[[], Response]) -> Response:
-        """The answer, while the link of who asks still opens the test."""
+        """The answer, if the link of the requester still works."""
         link = self._votes.invited_as(request.cookies.get(self._cookie, "")) if self._door.public else None
         why = _why_shut(link) if self._door.public else None
         return answered() if why is None else _refuse(why, 403)
 
     def _for_rater(self, answered: Answered, largest: int = LARGEST_ANSWER) -> Handler:
-        """Only for one who has begun; what is posted must be JSON of at most `largest` bytes."""
+        """A handler only for raters who have begun; a posted body must be JSON of at most `largest` bytes."""
 
         async def guarded(request: Request) -> Response:
             if request.method == "POST" and not self._from_here(request):
@@ -292,7 +292,7 @@ class ListeningApp:
 
 
 class _Headers:
-    """Adds the headers that every answer carries."""
+    """A wrapper that adds the common headers to every answer."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -323,7 +323,7 @@ async def _json(request: Request, largest: int = LARGEST_ANSWER) -> Body | None:
 
 
 def _whole_characters(value: Any) -> Any:
-    """What was sent, with a mark for each half of a character: JSON can say one, and nothing can store it."""
+    """The value with a mark for each half of a character: JSON can contain one, but nothing can store it."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):
@@ -338,7 +338,7 @@ def _flac(path: Path | None) -> Response:
 
 
 def _why_shut(link: Link | None) -> str | None:
-    """Why a link opens nothing, in words for who holds it; None while it opens the test."""
+    """The reason why a link does not work, in words for its holder; None while it works."""
     ended = None if link is None else link.ended(time.time())
     return _NOT_INVITED if link is None else _ENDED[ended] if ended else None
 

@@ -1,7 +1,7 @@
-"""Replies by people: a vetted contributor hears a conversation and speaks or types what they would say.
+"""Replies by people: a vetted contributor hears a conversation and speaks or types a reply.
 
 HEART has three people a conversation from a pool of twelve, none twice on the same one, and no help by a program. Coverage
-goes to the least covered conversations first. What is kept becomes a reference `human:<pseudonym>`, with sound where it
+goes to the least covered conversations first. A stored reply becomes a reference `human:<pseudonym>`, with sound if it
 was spoken.
 """
 
@@ -30,13 +30,13 @@ from harness.reports.listening.session import Refused
 PEOPLE_PER_CONVERSATION = 3
 POOL = 12
 MOST_WORDS = 80
-"""About twice the paper's 40 words; 1–3 sentences are asked for."""
+"""Most words of a reply: about twice the paper's 40; the page asks for 1–3 sentences."""
 SHORTEST_S, LONGEST_S = 0.8, 60.0
 _HOW_LONG: Final = f"Please speak for between one and {LONGEST_S:.0f} seconds."
 LOWEST_RATE_HZ, HIGHEST_RATE_HZ = 4_000, 192_000
 MOST_CHANNELS = 8
 BLOCK_FRAMES = 65_536
-"""2 MB at eight channels: what is decoded before anything is known of the length."""
+"""Frames decoded at once: 2 MB at eight channels, before the length is known."""
 RECORDINGS = "completions"
 SPOKEN = "(spoken)"
 """The text of a recorded reply until it has been transcribed (see `harness.reports.listening.people`)."""
@@ -44,7 +44,7 @@ _SENTENCE_END = re.compile(r"[.!?…]+(?:\s|$)")
 
 
 class Collection:
-    """Hands out conversations and takes replies."""
+    """The collection of replies: it assigns conversations and stores replies."""
 
     def __init__(self, votes: VoteStore, material: Material) -> None:
         self._votes = votes
@@ -52,13 +52,13 @@ class Collection:
         self._folder = votes.folder / RECORDINGS
 
     def next_for(self, rater: Rater) -> dict[str, Any]:
-        """The conversation with fewest replies that this person has not met; `done` when there is none."""
+        """The conversation with fewest replies that this person does not know; `done` if there is none."""
         done = self._votes.completions()
         mine = {row["context"] for row in done if row["rater"] == rater.id}
         covered = self.coverage()
         contributors = {row["rater"] for row in done}
         full = rater.id not in contributors and len(contributors) >= POOL
-        # A conversation that this person rates is never theirs to answer; who begins here has no plan and rates none.
+        # A person never answers a conversation that they rate; a contributor has no plan and rates none.
         rated = {item.context for item in rater.plan}
         open_ = [
             c for c in self._material.conversations
@@ -77,25 +77,25 @@ class Collection:
         }  # fmt: skip
 
     def _draft(self, rater: Rater, context: str) -> str:
-        """What the page keeps an unsent reply under: another person's in the same browser must not come up."""
+        """The key of an unsent reply in the browser, so that another person's in the same browser is not shown."""
         return hmac.new(self._votes.media_secret, f"{rater.id}\0{context}\0draft".encode(), hashlib.sha256).hexdigest()[:40]
 
     def coverage(self) -> Counter[str]:
-        """Conversation → people who have replied; zero for one without."""
+        """Conversation → number of people who have replied, zero included."""
         found = Counter({c.id: 0 for c in self._material.conversations})
         found.update(row["context"] for row in self._votes.completions())
         return found
 
     def sound(self, rater: Rater, context: str) -> Path | None:
-        """The caller's turn of the conversation that is due; None for any other."""
+        """The caller's turn of the current conversation; None for any other."""
         due = self.next_for(rater)
         return self._material.caller(context) if due.get("context") == context and due.get("sound") else None
 
     def take(self, rater: Rater, body: Mapping[str, Any]) -> None:
-        """Keep a reply.
+        """Store a reply.
 
         Raises:
-            Refused: it is not for the conversation that is due, is not attested, or is too short or long.
+            Refused: it is not for the current conversation, is not attested, or is too short or long.
         """
         due = self.next_for(rater)
         if due["kind"] == "done" or body.get("context") != due["context"]:
@@ -132,11 +132,11 @@ class Collection:
 
 def _decoded(raw: bytes) -> tuple[NDArray[np.float32], int]:
     """One channel of a recording, and its rate; decoded in blocks, and no further than a reply may last. A few hundred
-    kilobytes of FLAC can hold hours, and what a header says of its length is only what the sender says.
+    kilobytes of FLAC can contain hours, and the length in a header is only the sender's claim.
 
     Raises:
-        Refused: it goes on for too long, or has a rate or channels that no microphone has.
-        LibsndfileError: it is no recording.
+        Refused: it is too long, or has a rate or channels that no microphone has.
+        LibsndfileError: it is not a recording.
     """
     with soundfile.SoundFile(io.BytesIO(raw)) as file:
         if not LOWEST_RATE_HZ <= file.samplerate <= HIGHEST_RATE_HZ or file.channels > MOST_CHANNELS:

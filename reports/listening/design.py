@@ -1,9 +1,9 @@
-"""What a listening test asks: a design, in a file or by name.
+"""The design of a listening test, from a file or by name.
 
 `ab` is the paper's protocol: two replies, five options, a required reason, no rubric. `acr` is absolute category rating after
 ITU-T P.800 and P.808: five points for each reply, on empathy and on naturalness. Delay is a factor of the design: replies
-play after the silence the caller would have lived through, or after the same short gap for all, or the same items both
-ways, so that what waiting does to perceived empathy can be measured within each rater.
+play after the silence that the caller would have heard, or after the same short gap for all, or the same items both
+ways, so that the effect of delay on perceived empathy can be measured within each rater.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ Delays = Literal["without", "with", "both"]
 
 
 class ListeningDesign(BaseModel):
-    """One test. Times in milliseconds."""
+    """The design of one test. Times in milliseconds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,10 +29,10 @@ class ListeningDesign(BaseModel):
     gold: Annotated[int, Field(ge=0, le=10)] = 2
     attention: Annotated[int, Field(ge=0, le=5)] = 1
     headphone_trials: Annotated[int, Field(ge=0, le=6)] = 3
-    """Antiphase tones (Woods et al. 2017); none in text."""
+    """Number of headphone trials with antiphase tones (Woods et al. 2017); none in text."""
     break_every: Annotated[int, Field(ge=3)] = 10
     even_gap_ms: Annotated[float, Field(ge=0, le=2_000)] = 200.0
-    """The gap before every reply when delays are off: what people leave between turns on average (HEART, section 9.7)."""
+    """The gap before every reply without delays: people's average gap between turns (HEART, section 9.7)."""
     longest_delay_ms: Annotated[float, Field(ge=0)] = 15_000.0
     reason_characters: Annotated[int, Field(ge=1)] = 3
     condition: str = ""
@@ -41,13 +41,13 @@ class ListeningDesign(BaseModel):
 
     @property
     def audible_delay(self) -> tuple[bool, ...]:
-        """Which versions of an item there are: True with its delay."""
+        """The versions of an item: True with its delay, False without."""
         if self.medium == "text":
             return (False,)
         return {"without": (False,), "with": (True,), "both": (False, True)}[self.delays]
 
     def presentation(self, with_delay: bool) -> Presentation:
-        """What a vote of this design is a vote on."""
+        """The presentation of a vote in this design."""
         if self.medium == "text":
             return "heard_text"
         return "audio_with_delay" if with_delay else "audio"
@@ -60,7 +60,7 @@ CHOICES: tuple[tuple[int, str], ...] = (
     (1, "B is slightly better"),
     (2, "B is much better"),
 )
-"""The five options of the paper (section 9.6), in our words; the number is what is stored."""
+"""The five options of the paper (section 9.6), in our words, with the number that is stored."""
 SCALES: dict[str, tuple[str, tuple[str, ...]]] = {
     "empathy": (
         "How well does the reply respond to how this person feels?",
@@ -72,5 +72,5 @@ SCALES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def scales(medium: str) -> tuple[str, ...]:
-    """The scales of an `acr` item: a text has no voice to be natural."""
+    """The scales of an `acr` item; a text has no naturalness of voice."""
     return ("empathy", "naturalness") if medium == "sound" else ("empathy",)

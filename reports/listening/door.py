@@ -1,8 +1,8 @@
-"""Where a listening test is reached, and by whom: decided and checked before a sound is made or a link is given out.
+"""The address of a listening test and its access rules, checked before a sound is made or a link is given out.
 
-A link is worth nothing when it names an address that its reader cannot reach, and a secret in it is worth nothing when
-it travels in the clear. So what is bound, what is printed, which names of this server are answered, which proxies are
-believed, and whether cookies may travel unencrypted follow from one description, and what contradicts itself is refused.
+A link is useless if it has an address that its reader cannot reach, and a secret in it is useless if
+it is sent unencrypted. So the bound address, the printed links, the accepted names of this server, the trusted proxies,
+and the security of cookies follow from one description, and contradictions are refused.
 """
 
 import ipaddress
@@ -24,12 +24,12 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _UNIT_S = {"m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 _NOT_ITS_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
 _SOMEWHERE_ELSE = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
-"""Addresses kept for documentation: nothing is ever sent there."""
+"""Addresses reserved for documentation: nothing is ever sent there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """How a test is reached. `url` is its origin as raters see it; None: the machine's own address."""
+    """The access to a test. `url` is its origin as raters see it; None: the machine's own address."""
 
     host: str = LOCALHOST
     port: int = PORT
@@ -42,7 +42,7 @@ class Door:
 
     @property
     def secure(self) -> bool:
-        """Raters reach it over TLS, so a cookie need never travel without."""
+        """True if raters use TLS, so that a cookie is never sent without it."""
         return self.scheme == "https"
 
     @property
@@ -53,7 +53,7 @@ class Door:
 
     @property
     def origin(self) -> str:
-        """What stands before the path in a link."""
+        """The part of a link before its path."""
         if self.url is not None:
             return self.url
         name = self.own_address or (self.host if self.host not in (*_EVERY, *LOCAL_HOSTS) else "localhost")
@@ -61,7 +61,7 @@ class Door:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names that requests may call this server by, so that no other site's name can be pointed at it."""
+        """The host names that requests may use, so that no other site's name can be pointed at this server."""
         if self.url is not None:
             return (_in_address(urlsplit(self.url).hostname or ""),)
         own = (self.own_address, self.host, socket.gethostname())
@@ -79,17 +79,17 @@ def door(
     key: Path | None = None,
     proxies: Sequence[str] = (),
 ) -> Door:
-    """The door that was asked for.
+    """The access that the options ask for.
 
     Raises:
-        UserError: it contradicts itself, cannot be what it says, or would leave raters without a link that works.
+        UserError: the options contradict each other, are impossible, or would give raters links that do not work.
     """
     named = tuple(_proxy(proxy) for proxy in proxies)
     origin = None if url is None else _origin(url)
     if not public and (origin is not None or named):
         raise UserError(f"{'--url' if origin else '--proxy'}: is for raters elsewhere; add --public, so that each needs a link")
     if named and origin is None:
-        raise UserError("--proxy: links cannot be made without the address that the proxy is reached at; add --url https://…")
+        raise UserError("--proxy: links need the public address of the proxy; add --url https://…")
     _check_certificate(certificate, key)
     if origin is not None and not named and (certificate is not None) != origin.startswith("https:"):
         raise UserError(
@@ -105,10 +105,10 @@ def door(
 
 
 def opened(asked: Door) -> tuple[socket.socket, Door]:
-    """The socket to serve on, and the door with the port it got.
+    """The socket to serve on, and the access with its actual port.
 
     Raises:
-        UserError: the address is not of this machine, or the port is in use.
+        UserError: the address does not belong to this machine, or the port is in use.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(asked.host, asked.port, type=socket.SOCK_STREAM)[0]
@@ -123,16 +123,16 @@ def opened(asked: Door) -> tuple[socket.socket, Door]:
 
 
 def cannot_open(asked: Door, error: BaseException) -> UserError:
-    """The line for a socket that could not be had."""
+    """The error for a socket that cannot be opened."""
     why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
     return UserError(f"--port {asked.port}: cannot be opened on {asked.host}{why}; choose another")
 
 
 def lifetime_s(text: str) -> float | None:
-    """How long links are to work: `7d`, `12h`, `30m`, `2w`, or `never` (None).
+    """The lifetime of links in seconds, from `7d`, `12h`, `30m`, `2w`, or `never` (None).
 
     Raises:
-        UserError: it says no such thing.
+        UserError: the text has another form.
     """
     if text == "never":
         return None
@@ -147,11 +147,11 @@ def _origin(url: str) -> str:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise UserError(f"--url {url}: is no address; write it like https://listening.example.org") from error
+        raise UserError(f"--url {url}: is not an address; write it like https://listening.example.org") from error
     if parts.scheme not in _DEFAULT_PORTS or not host or not re.fullmatch(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+", host):
         raise UserError(f"--url {url}: write it with scheme and host, like https://listening.example.org")
     if "@" in parts.netloc or parts.path not in ("", "/") or parts.query or parts.fragment:
-        raise UserError(f"--url {url}: the test stands at the top of its address; write scheme, host and port alone")
+        raise UserError(f"--url {url}: the test is at the root of its address; write scheme, host and port only")
     return f"{parts.scheme}://{_in_address(host)}" + _port_shown(parts.scheme, port or _DEFAULT_PORTS[parts.scheme])
 
 
@@ -180,7 +180,7 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         except OSError as error:
             raise UserError(f"{option} {path}: cannot be read ({error.strerror})") from error
     try:
-        # Without a password given, OpenSSL would stop and ask the terminal for one.
+        # Without a given password, OpenSSL would stop and ask for one at the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         if error.reason in _NOT_ITS_KEY:
@@ -191,7 +191,7 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
 
 
 def _own_address(bound: str) -> str | None:
-    """The address that this machine is seen by on its network; None without a network."""
+    """The address of this machine on its network; None without a network."""
     for family in (socket.AF_INET6, socket.AF_INET) if bound == "::" else (socket.AF_INET,):
         try:
             with socket.socket(family, socket.SOCK_DGRAM) as probe:

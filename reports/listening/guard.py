@@ -1,7 +1,7 @@
-"""Who may ask, before anything is looked up: requests by this server's own name, changes from its own pages, and not too many.
+"""First checks of a request: this server's own name, changes only from its own pages, and a limited rate.
 
-A browser says where a request comes from (`Sec-Fetch-Site`, `Origin`), and no page can make it lie; so a change that another
-site sends is refused whatever cookie comes with it. What says neither is no browser, and carries nobody's cookie unasked.
+A browser reports the origin of a request (`Sec-Fetch-Site`, `Origin`), and no page can falsify it; so a change that another
+site sends is refused whatever its cookie. A client that reports neither is not a browser, and sends nobody's cookie unasked.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ MOST_ADDRESSES = 10_000
 
 
 def from_here(headers: Mapping[str, str], scheme: str, origin: str | None) -> bool:
-    """Whether a request that changes something comes from a page of this server. `origin`: its own, where it is known."""
+    """True if a request that changes something comes from a page of this server. `origin`: its own, if known."""
     site = headers.get("sec-fetch-site")
     if site is not None and site != "same-origin":
         return False
@@ -23,7 +23,7 @@ def from_here(headers: Mapping[str, str], scheme: str, origin: str | None) -> bo
 
 
 class Ceiling:
-    """So many sessions begun per address and minute. Safe to share between threads."""
+    """A limit for sessions begun per address and minute. Safe to share between threads."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -31,7 +31,7 @@ class Ceiling:
         self._lock = threading.Lock()
 
     def admits(self, address: str, now_s: float) -> bool:
-        """Whether one more may begin; counted when it may."""
+        """True if one more may begin, which is then counted."""
         who = _household(address)
         with self._lock:
             if len(self._begun) >= MOST_ADDRESSES:
@@ -46,7 +46,7 @@ class Ceiling:
 
 
 def _household(address: str) -> str:
-    """One subscriber of IPv6 has at least a /64 of addresses, and could begin from each."""
+    """The network of one subscriber: with IPv6 at least a /64, because all its addresses belong to one person."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Whether somebody hears with headphones: found out before the first conversation, so that nobody works for nothing.
+"""The headphone check, made before the first conversation so that no rater works in vain.
 
-Without headphones, delays and voices are judged in another room than the test's, and answers would have to be left out
-afterwards. So the trials (Woods et al. 2017) are a gate: who fails a round is told at once and tries again, with other
-tones, so that nothing can be learnt by trying; who fails the last is told that, and hears no conversation.
+Without headphones, delays and voices are heard with the acoustics of the room, and answers would have to be left out
+afterwards. So the trials (Woods et al. 2017) come first: a rater who fails a round learns it and tries again, with other
+tones, so that nothing can be learnt by trying; after the last failure the test ends.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from harness.reports.listening.plan import Item
 
 ROUNDS = 3
 NEEDED_SHARE = 5 / 6
-"""Woods et al. let in who gets five of six right; loudspeakers mostly get none."""
+"""Share of trials to pass: Woods et al. admit listeners with five of six right; with loudspeakers most get none."""
 TRY_AGAIN = (
     "That did not sound like headphones: on them, the softest tone is easy to tell. Please put headphones on, both sides, "
     "and check that both can be heard. Then try once more."
@@ -23,18 +23,18 @@ LAST_TRY = f"{TRY_AGAIN} It is the last try: without headphones the test cannot 
 
 
 def trials(plan: Sequence[Item]) -> range:
-    """The steps that are headphone trials; they stand together, before everything that is asked about a conversation."""
+    """The steps that are headphone trials, which come before all questions about conversations."""
     found = [number for number, item in enumerate(plan) if item.role == "headphones"]
     return range(found[0], found[-1] + 1) if found else range(0)
 
 
 def heard(passed: Sequence[bool]) -> bool:
-    """Whether a round was passed."""
+    """True if a round was passed."""
     return sum(passed) >= math.ceil(NEEDED_SHARE * len(passed))
 
 
 def in_round(item: Item, failed_rounds: int, position: int, secret: bytes, rater: str) -> Item:
-    """The trial as it is in this round: as dealt in the first, then with a tone that nobody can work out."""
+    """The trial in this round: as planned in the first, later with an unpredictable tone."""
     if item.role != "headphones" or not failed_rounds:
         return item
     drawn = hmac.new(secret, f"{rater}\0{position}\0round {failed_rounds}".encode(), hashlib.sha256).digest()
@@ -42,5 +42,5 @@ def in_round(item: Item, failed_rounds: int, position: int, secret: bytes, rater
 
 
 def words(failed_rounds: int) -> str:
-    """What to say above a trial after so many failed rounds."""
+    """The text above a trial after this many failed rounds."""
     return "" if not failed_rounds else LAST_TRY if failed_rounds == ROUNDS - 1 else TRY_AGAIN

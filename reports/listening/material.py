@@ -1,6 +1,6 @@
-"""What a run offers to a listening test: conversations, and of each the replies that can be read or heard.
+"""The material of a listening test from a run: conversations, each with the replies that can be read or heard.
 
-A stimulus is named by the hash of what it is, made when it is first needed, and kept in the run's folder.
+A stimulus is named by the hash of its contents, made when it is first needed, and stored in the run's folder.
 """
 
 import hashlib
@@ -51,16 +51,16 @@ class Material:
     """The conversations of a run that a design can use, and their sounds."""
 
     def __init__(self, store: RunStore, design: ListeningDesign) -> None:
-        """Raises UserError: the run has too little for this design, or its agents did not answer the same conversation."""
+        """Raises UserError if the run has too little for this design, or its agents did not answer the same conversation."""
         if store.manifest.mode == "replay":
             raise UserError(
-                f"{store.folder}: is a replay, in which every agent answers a conversation of its own, and raters compare "
+                f"{store.folder}: is a replay, in which every agent has a different conversation, and raters compare "
                 "answers to the same one; play the pack with --mode seeded"
             )
         self._store = store
         selection = Selection(store)
         condition = chosen_condition(selection, design.condition or None)
-        # A rater meets one reply of an agent to a conversation; of several repeats it is the first.
+        # A rater gets one reply of an agent to a conversation; of several repeats it is the first.
         replies = selection.replies(condition, 0, HEARD)
         self._sessions = {reply.session.id: reply.session for reply in replies}
         self._folder = store.folder / FOLDER / "stimuli"
@@ -144,13 +144,13 @@ class Material:
 
 
 def audible_gap_ms(reply: Reply, design: ListeningDesign) -> float:
-    """The silence the caller lived through before this reply; a reply that began too early gets none."""
+    """The silence that the caller heard before this reply; none for a reply that began too early."""
     return min(max(reply.onset_ms, 0.0), design.longest_delay_ms)
 
 
 @lru_cache(maxsize=20_000)
 def seconds(path: Path) -> float:
-    """How long a stimulus plays."""
+    """The length of a stimulus in seconds."""
     return float(soundfile.info(path).duration)
 
 

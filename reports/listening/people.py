@@ -1,8 +1,8 @@
-"""Replies by people: transcribed where they were spoken, then references of their run, and completions on file.
+"""Replies by people: transcribed if they were spoken, then stored as references of their run and as completions.
 
-A spoken reply is transcribed by the very transcriber that hears the agents, so that a judge of texts reads people and
-machines through the same ear; where somebody typed their words, these stand. The columns on file are those of
-completions everywhere (`context, system, text`, and `audio` where the reply was spoken). A reply counts as human only because
+A spoken reply is transcribed by the transcriber of the agents' replies, so that a judge of texts reads people and
+machines through the same transcriber; typed words are used unchanged. The columns on file are those of
+completions everywhere (`context, system, text`, and `audio` if the reply was spoken). A reply counts as human only because
 its contributor attested that no program helped.
 """
 
@@ -27,7 +27,7 @@ FILE = "human_completions.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """One person's reply. `text` is None while nobody knows what a recording says."""
+    """One person's reply. `text` is None before a recording is transcribed."""
 
     id: str
     context: str
@@ -44,14 +44,14 @@ class Contribution:
 
 
 def untranscribed(store: RunStore) -> int:
-    """How many spoken replies still wait for their words."""
+    """The number of spoken replies without transcript."""
     return sum(c.text is None for _, c in _contributions(store))
 
 
 def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
-    """Transcribe what was spoken, and make every reply a reference of the run; returns how many there are.
+    """Transcribe spoken replies, and make every reply a reference of the run; returns their number.
 
-    Without `transcribe`, or where nothing can be made out, a spoken reply stays what it is: sound without words.
+    Without `transcribe`, or if no words are recognised, a spoken reply stays sound without words.
     """
     for folder, waiting in [(f, c) for f, c in _contributions(store) if c.text is None]:
         if transcribe is not None and waiting.audio is not None:
@@ -67,7 +67,7 @@ def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
 
 
 def human_completions(store: RunStore) -> list[dict[str, str]]:
-    """Every reply given by a person for this run, in the order given; `audio` is relative to the run's folder."""
+    """All replies by people for this run, in the order given; `audio` is relative to the run's folder."""
     rows = []
     for _, given in _contributions(store):
         row = {"context": given.context, "system": f"human:{given.person}", "text": given.text or SPOKEN}
@@ -78,7 +78,7 @@ def human_completions(store: RunStore) -> list[dict[str, str]]:
 
 
 def write_human_completions(store: RunStore, folder: Path) -> Path | None:
-    """One JSON object a line; None, and no file, where nobody has given a reply."""
+    """Write the replies as JSON Lines; returns None, and writes no file, if there are none."""
     rows = human_completions(store)
     if not rows:
         return None
@@ -110,5 +110,5 @@ def _contributions(store: RunStore) -> Iterator[tuple[Path, Contribution]]:
 
 
 def _pseudonym(secret: bytes, rater: str) -> str:
-    """A name that is one person's in all tests of a run: two tests number their raters alike, and are not the same people."""
+    """A name that is unique in all tests of a run, because two tests use the same numbers for different raters."""
     return "p" + hmac.new(secret, rater.encode(), hashlib.sha256).hexdigest()[:6]

@@ -1,4 +1,4 @@
-"""What one rater is asked, in which order: dealt out once, when the rater begins, and never changed.
+"""The questions of one rater in their order: assigned once, when the rater begins, and never changed.
 
 Least-judged conversations and pairs come first, so that votes spread evenly however many raters finish. Sides are
 balanced within a rater. A conversation has one role for a rater: practice, check or item. With delays as a factor the same
@@ -18,11 +18,11 @@ from harness.reports.listening.material import Conversation, audible_gap_ms
 
 Role = Literal["level", "headphones", "practice", "main", "gold", "attention", "break"]
 Coverage = Mapping[tuple[str, ...], int]
-"""(conversation, system…) → votes already dealt out on it."""
+"""(conversation, system…) → number of votes already assigned."""
 
 
 class Slot(BaseModel):
-    """One reply of an item, as the rater meets it. `context` differs from the item's for a check with a misplaced reply."""
+    """One reply of an item, as shown to the rater. `context` differs from the item's for a check with a misplaced reply."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -72,7 +72,7 @@ def deal(
 
 
 def _reserved(available: int, design: ListeningDesign) -> int:
-    """How many conversations checks may take: never more than a third, none of fewer than four."""
+    """The number of conversations for checks: at most a third, none if there are fewer than four."""
     return min(design.practice + design.gold, available // 3) if available >= 4 else 0
 
 
@@ -161,7 +161,7 @@ def _gold(
 
 
 def _attention(asked: Sequence[Item], design: ListeningDesign, rng: random.Random) -> list[Item]:
-    """Turn that many of the rater's own items into checks: what to answer stands in the item itself."""
+    """Turn some of the rater's own items into checks, which contain their own answer."""
     if len(asked) < 4 or not design.attention:
         return []
     found = []
@@ -187,7 +187,7 @@ def _with_breaks(asked: Sequence[Item], design: ListeningDesign) -> list[Item]:
 
 
 def passed(item: Item, answer: Mapping[str, object], design: ListeningDesign) -> bool | None:
-    """Whether a check was answered as it must be; None for an item that is no check."""
+    """True if a check was answered correctly; None for an item that is not a check."""
     if not item.is_check or item.expected is None:
         return None
     if item.role == "headphones":

@@ -1,6 +1,6 @@
-"""Which raters of a listening test count: their answers as the one rule for all raters looks at them.
+"""The quality of a listening test's raters, by the rule for all raters.
 
-Sound is timed beyond hearing it once, so only what is read takes time of its own here.
+The time for sound excludes hearing it once, so only reading takes additional time here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,11 @@ from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s
 from harness.reports.listening.answers import Answer
 
 Words = Mapping[tuple[str, str], int]
-"""(conversation, system) → words of its reply, where replies are read."""
+"""(conversation, system) → number of words of its reply, for replies that are read."""
 
 
 def raters_of(answers: Iterable[Answer], words: Words | None = None) -> tuple[RaterQuality, ...]:
-    """Every rater who answered anything, with the reasons that leave them out."""
+    """All raters with at least one answer, with the reasons to exclude them."""
     return rater_quality(_given(answer, words or {}) for answer in answers)
 
 

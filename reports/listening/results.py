@@ -1,4 +1,4 @@
-"""What the listening tests of a run found, for the report: with all raters, and with those who count."""
+"""The results of a run's listening tests for the report: with all raters, and with those who count."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class HumanElo:
 
 @dataclass(frozen=True, slots=True)
 class ListeningResults:
-    """One test of a run."""
+    """The results of one test of a run."""
 
     name: str
     design: ListeningDesign
@@ -44,7 +44,7 @@ class ListeningResults:
     opinions_everybody: tuple[Opinion, ...] = ()
     delay: tuple[DelayEffect, ...] = ()
     with_judges: Estimate | None = None
-    """Majority of judges against majority of people, on the same text."""
+    """Agreement of the judges' majority with the people's, on the same text."""
     completions: int = 0
 
 
@@ -102,7 +102,7 @@ def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
 
 
 def _words(store: RunStore, design: ListeningDesign) -> Words:
-    """Of what raters read; none of what they heard."""
+    """The words of replies that raters read; empty for sound."""
     if design.medium != "text":
         return {}
     selection = Selection(store)
@@ -115,7 +115,7 @@ def _subsets(store: RunStore) -> dict[str, str]:
 
 
 def _named(rows: Sequence[Judgment], folder: Path) -> list[Judgment]:
-    """Two tests number their raters alike, and are not the same people."""
+    """The rows with the test's name before each rater's, because two tests use the same numbers for different people."""
     return [row.model_copy(update={"judge": f"{folder.name}/{row.judge}"}) for row in rows]
 
 
@@ -144,7 +144,7 @@ def _ratings(rows: Sequence[Judgment]) -> dict[str, Estimate]:
 
 
 def _with_judges(store: RunStore, people: Sequence[Judgment]) -> Estimate | None:
-    """Agreement needs both sides to have met the same thing: the text that judges read."""
+    """Agreement of people with judges, on the text that both have read; None without such a text."""
     read = [row for row in people if row.presentation == "heard_text"]
     selection = Selection(store)
     judged = [row for condition in selection.conditions for row in selection.rows(condition, "heard_text")]

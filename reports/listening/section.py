@@ -1,4 +1,4 @@
-"""The report's section on listening tests: what people said, in words and tables."""
+"""The report's section on listening tests: results in words and tables."""
 
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.results import ListeningResults, listening_results

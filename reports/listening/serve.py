@@ -1,7 +1,7 @@
-"""`harness listen`: one command that makes the sounds, opens the database and serves the test.
+"""The server of `harness listen`: it makes the sounds, opens the database and serves the test.
 
-It listens on this machine alone unless told otherwise. A public test is by invitation: one link a rater, each of which
-finds its own session again after a closed tab or on another device, for as long as it is meant to and is not revoked.
+It listens on this machine only, unless it is public. A public test is by invitation: one link per rater, each of which
+finds its own session again after a closed tab or on another device, until it expires or is revoked.
 """
 
 import logging
@@ -21,15 +21,15 @@ from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
 
 KEEP_ALIVE_S = 90
-"""People think for longer than the server's usual five seconds; a line closed under an answer would only be opened again."""
+"""Keep-alive time: people think longer than the usual five seconds; a connection closed before would only be opened again."""
 
 FAREWELL_S = 2
-"""Under TLS an idle browser is otherwise waited for half a minute; every answer is on the disk before it is acknowledged."""
+"""Shutdown time: with TLS the default for an idle browser is half a minute; answers are on disk before acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A link for one person. `id` names it in what is printed and to `--revoke`, and opens nothing."""
+    """A link for one person. `id` names it in output and for `--revoke`, and does not open the test."""
 
     id: str
     role: RaterRole
@@ -42,7 +42,7 @@ def prepare(
     """Make every sound, and open the raters' database.
 
     Raises:
-        UserError: the run has nothing that this design can ask about.
+        UserError: the run has no material for this design.
     """
     material = Material(store, design)
     material.prepare(design, progress)
@@ -50,13 +50,13 @@ def prepare(
 
 
 def design_folder(design: ListeningDesign) -> str:
-    """Each test keeps its votes apart: a vote of one design is no vote of another."""
+    """The name of a test's folder; each design has its own, because votes of different designs are not comparable."""
     condition = f"-{plain_name(design.condition)}" if design.condition else ""
     return f"{design.kind}-{design.medium}-{design.delays}{condition}"
 
 
 def invite(votes: VoteStore, raters: int, contributors: int = 0, expires_s: float | None = None) -> list[Invitation]:
-    """Links for so many raters and contributors, until `expires_s` (None: for good); each can be given once."""
+    """Links for this many raters and contributors, valid until `expires_s` (None: forever); each is for one person."""
     asked: tuple[tuple[RaterRole, str, int], ...] = (("rater", "", raters), ("contributor", "/collect", contributors))
     return [
         Invitation(link_id(token), role, f"{page}/invitation/{token}")
@@ -76,10 +76,10 @@ def serve(
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Serve the test until interrupted. `door`: None for this machine alone; `lifetime_s`: how long new links work.
+    """Serve the test until interrupted. `door`: None for this machine only; `lifetime_s`: lifetime of new links.
 
     Raises:
-        UserError: nothing to ask about, a port in use, or a missing extra.
+        UserError: no material, a port in use, or a missing extra.
     """
     try:
         import uvicorn
@@ -87,7 +87,7 @@ def serve(
         from harness.reports.listening.app import ListeningApp
     except ImportError as error:
         raise UserError("listening tests need an extra: pip install 'heart-voice-harness[listen]'") from error
-    # Before anything is made or given out: a link to a port that is in use would be a link to somebody else.
+    # Opened before links are given out: a link to a port in use would lead to another program.
     bound, door = opened(door or Door(LOCALHOST))
     try:
         votes, material = prepare(store, design, progress)
@@ -113,7 +113,7 @@ def serve(
             try:
                 uvicorn.Server(config).run(sockets=[bound])
             except KeyboardInterrupt:
-                # What uvicorn hands on once it has closed every line in good order.
+                # uvicorn raises it again after it has closed all connections properly.
                 pass
             except (SystemExit, OSError) as error:
                 raise cannot_open(door, error) from error
@@ -124,12 +124,12 @@ def serve(
 
 
 def _worth_saying(record: logging.LogRecord) -> bool:
-    """That a browser did not say goodbye is no error, though uvicorn calls it one."""
+    """False for a browser that disconnected without closing: uvicorn logs an error, but it is none."""
     return not record.getMessage().startswith("Cancel 0 running")
 
 
 def _listen(bound: socket.socket, door: Door) -> None:
-    """Two that are about to serve can both be bound; only one can listen."""
+    """Listen on the socket now: two servers can be bound to a port, but only one can listen."""
     try:
         bound.listen()
     except OSError as error:
@@ -137,7 +137,7 @@ def _listen(bound: socket.socket, door: Door) -> None:
 
 
 def _announced(door: Door, links: list[Invitation], expires_s: float | None) -> list[str]:
-    """What whoever runs the test must know before anybody comes."""
+    """The lines for the person who runs the test: address, links and warnings."""
     if not door.public:
         return [f"Listening test at {door.origin}/  (people's own replies: {door.origin}/collect)"]
     until = "" if expires_s is None else f"  (until {_moment(expires_s)})"
@@ -154,10 +154,10 @@ def _announced(door: Door, links: list[Invitation], expires_s: float | None) -> 
 
 
 def revoke(run: Path, which: str) -> int:
-    """Let one link of a run (by its id), or `all`, open nothing any more, at once even while it is served; how many.
+    """End one link of a run (by its id), or `all`, immediately, even while the test is served; returns their number.
 
     Raises:
-        UserError: no test of the run has such a link, or it opens nothing as it is.
+        UserError: no test of the run has such a link, or it has ended already.
     """
     ended = 0
     now_s = time.time()
@@ -170,12 +170,12 @@ def revoke(run: Path, which: str) -> int:
         finally:
             votes.close()
     if not ended and which != "all":
-        raise UserError(f"--revoke {which}: no link of {run} that still opens anything is named so; --links shows them")
+        raise UserError(f"--revoke {which}: {run} has no open link with this id; --links lists them")
     return ended
 
 
 def links_shown(run: Path) -> list[str]:
-    """Every link that was given out for a run's tests, a line each; the links themselves are not kept."""
+    """All links of a run's tests, one line each, by id; the links themselves are not stored."""
     shown = []
     for folder in vote_folders(run):
         votes = VoteStore(folder)
@@ -197,5 +197,5 @@ def _moment(at_s: float) -> str:
 
 
 def vote_folders(run: Path) -> list[Path]:
-    """The folders of a run that hold raters' votes."""
+    """The folders of a run with raters' votes."""
     return sorted(path.parent for path in (run / FOLDER).glob("*/votes.sqlite"))

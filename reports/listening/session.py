@@ -1,7 +1,7 @@
-"""One rater's session: what the page may know of a step, and which answers are taken.
+"""One rater's session: the contents of a step for the page, and the checks of answers.
 
-The page is told labels, texts and sealed addresses of sounds; never a system, a file, a role or a known answer. A check
-looks to it like any other item. An answer is taken only for the step that is due, only when every sound of it was sent,
+The page gets labels, texts and keyed addresses of sounds; never a system, a file, a role or a known answer. A check
+does not differ from other items. An answer is accepted only for the current step, only after all its sounds were sent,
 and not before they can have been heard.
 """
 
@@ -20,17 +20,17 @@ from harness.reports.listening.plan import Item, passed
 
 Json = dict[str, Any]
 HEARING_SHARE = 0.9
-"""A sound counts as heard after nine tenths of its length: clocks of browser and server are not one."""
+"""Share of a sound's length after which it counts as heard: clocks of browser and server differ."""
 LONGEST_REASON = 100_000
 LETTERS = "AB"
 
 
 class Refused(Exception):
-    """An answer that is not taken; the message is for the rater."""
+    """An answer that is not accepted; the message is for the rater."""
 
 
 class Sessions:
-    """Everything that happens between a rater and the test, without the web."""
+    """The logic of raters' sessions, independent of the web server."""
 
     def __init__(
         self, votes: VoteStore, material: Material, design: ListeningDesign, hearing_share: float = HEARING_SHARE
@@ -42,7 +42,7 @@ class Sessions:
         self._secret = votes.media_secret
 
     def step(self, rater: Rater) -> Json:
-        """What the page shows now."""
+        """The current step for the page."""
         position = self._due(rater)
         total = len(rater.plan)
         if position is None:
@@ -66,20 +66,20 @@ class Sessions:
         return shown
 
     def _due(self, rater: Rater) -> int | None:
-        """The first step not answered; None for who could not pass the headphone trials, and is asked nothing more."""
+        """The first step without answer; None for a rater who failed the headphone trials."""
         position = self._votes.position(rater)
         trials = headphones.trials(rater.plan)
         if not trials or position != trials.stop or headphones.heard(self._votes.passed(rater, trials)):
             return position
         if self._votes.failed_rounds(rater) + 1 >= headphones.ROUNDS:
-            # Their items are free for others.
+            # Their items become available to others.
             self._votes.leave(rater)
             return None
         self._votes.set_aside(rater, trials)
         return self._votes.position(rater)
 
     def _item(self, rater: Rater, position: int) -> Item:
-        """The step as it is asked now."""
+        """The step in its current form."""
         item = rater.plan[position]
         if item.role != "headphones":
             return item
@@ -122,7 +122,7 @@ class Sessions:
         return hmac.new(self._secret, f"{rater.id}\0{position}\0{place}".encode(), hashlib.sha256).hexdigest()[:40]
 
     def sound(self, rater: Rater, key: str) -> Path | None:
-        """The file behind an address of the step that is due, to this rater alone; None for any other."""
+        """The file of an address in the current step of this rater; None for any other address."""
         position = self._due(rater)
         if position is None or position >= len(rater.plan):
             return None
@@ -147,10 +147,10 @@ class Sessions:
         return {"caller": self._material.caller(item.context), **found}
 
     def take(self, rater: Rater, position: object, answer: Mapping[str, object]) -> None:
-        """Keep an answer. The same one sent again is no error and changes nothing.
+        """Store an answer. The same one sent again is not an error and changes nothing.
 
         Raises:
-            Refused: it is not due, not complete, or came before it can have been heard.
+            Refused: it is for another step, incomplete, or too early to have heard the sounds.
         """
         due = self._due(rater)
         if due is None or self._ended_a_round(rater, position, due):
@@ -174,12 +174,12 @@ class Sessions:
         self._votes.answer(rater, position, kept, passed(item, kept, self._design), max(took_s - hearing_s, 0.0), item)
 
     def _ended_a_round(self, rater: Rater, position: object, due: int) -> bool:
-        """Whether this is the answer that ended a failed round, sent again by a page that lost the reply."""
+        """True if this answer ended a failed round and is sent again by a page that lost the reply."""
         trials = headphones.trials(rater.plan)
         return position in trials[1:] and due in trials[:1] and self._votes.failed_rounds(rater) > 0
 
     def _checked(self, item: Item, answer: Mapping[str, object]) -> dict[str, object]:
-        """The parts of an answer that belong to the item, and nothing else."""
+        """The parts of an answer that belong to the item."""
         if item.role in ("level", "break"):
             return {}
         if item.role == "headphones":

@@ -1,9 +1,9 @@
 """The sounds of a listening test: replies at one loudness after their gap, and the tones of the level and headphone checks.
 
 Every reply is brought to the same active speech level (ITU-T P.56, −26 dB of full scale, the customary level of listening
-tests), or the louder one would win. The gap is silence inside the file, so that no browser's timer can stretch it, and a
-reply begins with the end of the caller's turn, because a silence is only felt between two voices. All files are made
-alike: 24 kHz, mono, 16 bit, FLAC without tags, so that nothing about a file but its sound tells where it came from.
+tests), because otherwise the louder one would win. The gap is silence inside the file, so that no browser can stretch it, and a
+reply begins with the end of the caller's turn, because a silence is only noticed between two voices. All files are made
+in the same way: 24 kHz, mono, 16 bit, FLAC without tags, so that only the sound itself can reveal its origin.
 """
 
 import io
@@ -20,7 +20,7 @@ from harness.recording.record import Recording
 RATE_HZ = 24_000
 LEVEL_DB = -26.0
 LEAD_S = 2.5
-"""How much of the caller's turn is heard before a reply: a sentence's end, enough to feel the gap after it."""
+"""Length of the caller's turn before a reply: the end of a sentence, enough to notice the gap after it."""
 TAIL_S = 0.3
 
 Sound = NDArray[np.float32]
@@ -45,7 +45,7 @@ def caller_turn(recording: Recording) -> Sound:
 
 
 def reply(recording: Recording, spoken_end_ms: float, onset_ms: float) -> Sound:
-    """What was heard of the agent from its onset on, levelled. Both times on the recording's timeline."""
+    """The agent's reply from its onset on, levelled. Both times on the recording's timeline."""
     heard = playout.heard(recording).samples
     begin = max(0, round((spoken_end_ms + onset_ms) * playout.HEARD_RATE_HZ / 1_000))
     part = heard[begin:]
@@ -62,14 +62,14 @@ def after_gap(caller: Sound, reply_sound: Sound, gap_ms: float) -> Sound:
 
 
 def degraded(sound: Sound, seed: int) -> Sound:
-    """The same speech under noise as loud as itself: a check with a known answer on naturalness."""
+    """The same speech with equally loud noise: a check with a known answer on naturalness."""
     noise = np.random.default_rng(seed).normal(0, 1, len(sound)).astype(np.float32)
     power = max(speech_power(sound, RATE_HZ), 1e-8)
     return levelled((sound + noise * np.float32(np.sqrt(power))).astype(np.float32))
 
 
 def level_tone(seconds: float = 4.0) -> Sound:
-    """Noise in the shape of speech's long-term spectrum, at the level of the replies: for setting the volume."""
+    """Noise with the long-term spectrum of speech at the level of the replies, for setting the volume."""
     white = np.random.default_rng(0).normal(0, 1, round(seconds * RATE_HZ))
     spectrum = np.fft.rfft(white)
     at = np.maximum(np.fft.rfftfreq(len(white), 1 / RATE_HZ), 1.0)

@@ -1,8 +1,8 @@
-"""How hostile a seeker turn is towards the listener, 0 to 10: word lists on file, summed and saturated.
+"""The hostility of a seeker turn towards the listener, 0 to 10: word lists on file, summed and saturated.
 
-A measure is needed to tell whether a rewriting follows its profile; a model's own opinion of its rewriting is no check.
-Lists are crude (they miss irony and count "stupid me"), but the same tomorrow. They were written with the shipped packs in
-view, so that those packs come apart without overlap proves little; docs/contexts.md says how they fare on other text.
+A measure is needed to check if a rewriting follows its profile; a model's own opinion of its rewriting is not a check.
+Lists are crude (they miss irony and count "stupid me"), but reproducible. They were written with the shipped packs in
+view, so their separation of those packs without overlap proves little; docs/contexts.md has results on other text.
 """
 
 import math
@@ -20,7 +20,7 @@ SHOUT_WEIGHT, MOST_SHOUTS = 0.4, 5
 
 
 def hostility(text: str) -> float:
-    """0 (friendly or merely sad) to 10, for one turn. Pause marks do not count."""
+    """The hostility of one turn, 0 (friendly or merely sad) to 10. Pause marks do not count."""
     plain = one_spelling(re.sub(r"<pause \d+>", " ", text))
     total = sum(weight * len(pattern.findall(plain)) for weight, pattern in _signs())
     total += SHOUT_WEIGHT * min(MOST_SHOUTS, text.count("!") + len(re.findall(r"\b[A-Z]{3,}\b", text)))

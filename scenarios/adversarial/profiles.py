@@ -1,4 +1,4 @@
-"""The four escalation profiles as target curves: how hostile each seeker turn of a conversation is meant to be.
+"""The four escalation profiles as target curves: the intended hostility of each seeker turn of a conversation.
 
 The paper names them (HEART, section 9.2); the numbers are ours. Every profile ends high, because the last turn is the one
 that is answered.
@@ -14,7 +14,7 @@ LOW, HIGH = 1.0, 9.0
 
 
 def target_curve(profile: EscalationProfile, seeker_turns: int) -> tuple[float, ...]:
-    """Target hostility (0 to 10) of each seeker turn, first to last.
+    """The target hostility (0 to 10) of each seeker turn, first to last.
 
     `always-10` is high throughout; `linear-ramp` climbs evenly; `mid-spike` is calm until just past the middle and then
     high at once; `mid-ramp` is calm for the first half and climbs from there. Raises ValueError below two seeker turns.

@@ -1,8 +1,8 @@
-"""Rewriting regular contexts into adversarial ones: a model writes the seeker's turns anew, everything else stands.
+"""The rewriting of regular contexts into adversarial ones: a model rewrites the seeker's turns, everything else stays.
 
 The model is given the conversation and, turn by turn, how hostile each seeker turn should be; what it returns is put
-through the validator, and its faults are told to it for the next attempt. What still fails is reported, never let through.
-How good a given model's rewritings are is not measured here.
+through the validator, and its faults are sent to it for the next attempt. An item that still fails is reported, never accepted.
+The quality of a given model's rewritings is not measured here.
 """
 
 import random
@@ -21,7 +21,7 @@ from harness.scenarios.llm import Complete, LlmError, LlmUnreachable, Message, a
 
 ATTEMPTS = 3
 CANDIDATES_PER_ITEM = 4
-"""How many contexts are tried for each item wanted before the set is reported short."""
+"""Contexts to try for each wanted item before the set is reported as too small."""
 PER_PROFILE = 5
 
 _TASK = """You rewrite one side of a support conversation for a test of supporters under pressure.
@@ -33,7 +33,7 @@ Answer with JSON: {"seeker_turns": [one string for each seeker turn, in order]}.
 
 
 class SeekerTurns(BaseModel):
-    """What the model must return; for one conversation the number of turns is fixed too (`_of_length`)."""
+    """The model's answer; for one conversation the number of turns is fixed too (`_of_length`)."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -42,7 +42,7 @@ class SeekerTurns(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """An adversarial item that passed the validator, and after how many attempts."""
+    """An adversarial item that passed the validator, with the number of attempts."""
 
     context: Context
     attempts: int
@@ -66,7 +66,7 @@ def usable(context: Context) -> Context | None:
 
 
 def rewrite(base: Context, profile: EscalationProfile, complete: Complete, *, attempts: int = ATTEMPTS) -> Rewrite | Failure:
-    """One context rewritten to one profile, or why not. `base` starts with a supporter's greeting (see `usable`)."""
+    """One context rewritten to one profile, or the failure. `base` starts with a supporter's greeting (see `usable`)."""
     places = [k for k, turn in enumerate(base.turns) if turn.role == "seeker"]
     wrong: tuple[str, ...] = ()
     for attempt in range(1, attempts + 1):
@@ -141,7 +141,7 @@ def _messages(base: Context, profile: EscalationProfile, wrong: Sequence[str]) -
 
 @cache
 def _of_length(turns: int) -> type[SeekerTurns]:
-    # Servers that decode by grammar keep to a count in the schema; asked in words alone, a small model gave none.
+    # Servers that decode by grammar obey a count in the schema; asked only in words, a small model gave no turns.
     exactly = Annotated[list[str], Field(min_length=turns, max_length=turns)]
     return create_model("SeekerTurns", __base__=SeekerTurns, seeker_turns=(exactly, ...))
 

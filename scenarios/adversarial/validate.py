@@ -1,6 +1,6 @@
-"""What must hold of an adversarial item before it is one: structure, and a hostility that follows its profile.
+"""The checks of an adversarial item: its structure, and a hostility that follows its profile.
 
-The curve is checked by its shape (calm where calm is due, high at the end, the climb in its place), not point by point:
+The curve is checked by its shape (calm parts calm, high at the end, the rise in its place), not point by point:
 the measure is a word list, and a single turn may be hostile in words that the list lacks.
 """
 
@@ -14,7 +14,7 @@ from harness.scenarios.screens.spelling import one_spelling
 
 LEAST_TURNS = 4
 LAST_AT_LEAST = 7.0
-"""The last turn is highly adversarial: above every last turn of a regular item that ships (5.7 at most)."""
+"""Least hostility of the last turn, which is highly adversarial: above those of shipped regular items (5.7 at most)."""
 CALM_AT_MOST = 5.0
 HEATED_ON_AVERAGE = 5.5
 RISE_AT_LEAST = 3.0
@@ -47,13 +47,13 @@ def deviation(turns: Sequence[Turn], profile: EscalationProfile) -> float:
 
 
 def greets(text: str) -> bool:
-    """Whether a supporter turn opens a conversation."""
+    """True if a supporter turn opens a conversation."""
     said = one_spelling(text)
     return any(said.startswith(word) or f" {word} " in f" {said[:80]} " for word in _GREETING + _OPENING)
 
 
 def faults(item: Context, original: Context | None = None) -> tuple[str, ...]:
-    """Everything wrong with an adversarial item, a line each; empty where it may be used.
+    """The faults of an adversarial item, one line each; empty if it may be used.
 
     With the `original` it was rewritten from, supporter turns must also be the same to the byte.
     """

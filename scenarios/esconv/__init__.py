@@ -1,4 +1,4 @@
-"""The paper's set (HEART, section 9.2) built from ESConv as the user has it; nothing of ESConv ships with the project.
+"""The paper's set (HEART, section 9.2), built from the user's copy of ESConv; the project ships nothing of ESConv.
 
 Small pure steps, each with its counts: read, merge, couplets, response potential, screens, choice, allocation, writing.
 """

@@ -1,7 +1,7 @@
-"""How many items each emotion × problem cell gets, and which.
+"""The allocation of items to emotion × problem cells.
 
-Square-root allocation: a cell gets places in proportion to the root of its candidates, so that the common cells do not
-drown the rare ones and the rare ones do not pretend to be common. No cell takes more than its cap or than it has.
+Square-root allocation: a cell gets places in proportion to the square root of its candidates, so that the common cells do not
+dominate the rare ones and the rare ones do not seem common. No cell gets more than its cap or than it has.
 """
 
 import math
@@ -14,11 +14,11 @@ T = TypeVar("T")
 Cell = tuple[str, str]
 
 CELL_CAP_SHARE = 0.12
-"""No cell holds more than an eighth of the set: the largest (anxiety × job crisis) would otherwise approach a fifth."""
+"""Largest share of the set in one cell: without it the largest (anxiety × job crisis) would approach a fifth."""
 
 
 def places(available: Mapping[Cell, int], total: int, cap: int) -> dict[Cell, int]:
-    """Places by cell, adding up to `total` or to all there is under the cap. Largest remainders; ties by cell name."""
+    """The places of each cell; their sum is `total`, or less if the cap requires. Largest remainders; ties by cell name."""
     room = {cell: min(n, cap) for cell, n in available.items() if n > 0}
     given = dict.fromkeys(room, 0)
     left = min(total, sum(room.values()))

@@ -1,7 +1,7 @@
-"""The whole build as one pure function from dialogues to contexts, with what each step kept and why the rest went.
+"""The whole build as one pure function from dialogues to contexts, with the counts and removals of each step.
 
-Order matters for the counts only: cheap steps first. What is removed is listed with its reason and the words, because
-the rules lean towards removing and a person should be able to see what they took.
+The order matters only for the counts: cheap steps first. Removals are listed with the reason and the words, because
+the rules remove too much rather than too little, and a person should be able to review them.
 """
 
 from collections import Counter, defaultdict
@@ -22,16 +22,16 @@ LICENCE = "CC BY-NC 4.0 (ESConv); research use, not to be passed on"
 REGULAR = 280
 PER_DIALOGUE = 2
 LEAST_HISTORY, MOST_HISTORY = 3, 23
-"""At least one exchange about the matter before the turn; at most what a judge can read at a sitting."""
+"""Turns of a history: at least one exchange about the matter before the turn, at most what a judge can read at a sitting."""
 LEAST_APART = 4
-"""Two turns of one dialogue stand at least this far apart, or they would be nearly the same item twice."""
+"""Least distance of two turns from one dialogue; closer ones would be nearly the same item twice."""
 
 SecondScreen = Callable[[Context], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """One couplet that was taken out after the potential screen, and why."""
+    """One couplet that was removed after the potential screen, with the reason."""
 
     id: str
     step: str
@@ -57,7 +57,7 @@ class BuildReport:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """Contexts in the order of their ids in the source, and how they came about."""
+    """Contexts in the order of their ids in the source, and the report of the build."""
 
     contexts: tuple[Context, ...]
     report: BuildReport
@@ -66,10 +66,10 @@ class BuildResult:
 def build(
     dialogues: Sequence[Dialogue], *, regular: int = REGULAR, seed: int = 0, second: SecondScreen | None = None
 ) -> BuildResult:
-    """`regular` items from ESConv (fewer where the screens leave fewer; the report says so).
+    """The contexts and the report: `regular` items from ESConv (fewer if the screens leave fewer, as the report says).
 
-    Same dialogues and seed give the same items. `second` looks at the chosen items again (a model, where one is
-    configured); what it finds goes, and its place is filled anew.
+    The same dialogues and seed give the same items. `second` screens the chosen items again (a model, if one is
+    configured); items that it finds are removed and replaced.
     """
     report = BuildReport()
     all_couplets = [couplet for dialogue in dialogues for couplet in couplets(dialogue)]
@@ -108,7 +108,7 @@ def build(
 
 
 def most_telling(group: Sequence[Couplet]) -> list[Couplet]:
-    """At most two couplets of one dialogue: the highest score, then the next that stands far enough from it."""
+    """At most two couplets of one dialogue: the highest score, then the next that is far enough from it."""
     ranked = sorted(group, key=lambda c: (-potential(c.seeker.text).score, c.turn))
     kept: list[Couplet] = []
     for couplet in ranked:
@@ -118,7 +118,7 @@ def most_telling(group: Sequence[Couplet]) -> list[Couplet]:
 
 
 def as_context(couplet: Couplet) -> Context:
-    """The context a couplet stands for; the supporter's own next turn is its original completion."""
+    """The context of a couplet; the supporter's own next turn is its original completion."""
     talk = couplet.dialogue
     turns = [Turn(role=t.role, text=t.text, strategy="; ".join(t.strategies) or None) for t in couplet.history]
     spoken = Turn(role="seeker", text=couplet.seeker.text, speech=SpeechDirections(emotion=talk.emotion))

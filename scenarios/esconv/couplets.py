@@ -1,6 +1,6 @@
-"""From messages to couplets: same-speaker messages become turns, and every seeker turn that was answered is a candidate.
+"""Couplets from messages: messages of one speaker become turns, and every answered seeker turn is a candidate.
 
-Crowd workers send one thought in several messages; a history with two seeker messages in a row is no conversation that
+Crowd workers send one thought in several messages; a history with two seeker messages in a row is not a conversation that
 can be spoken, so they are joined, with a full stop where the writer left none. Nothing else of the wording is touched.
 """
 
@@ -22,7 +22,7 @@ class MergedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Couplet:
-    """A seeker turn with everything before it, and the supporter turn that answered it. `turn` is its place (from 1)."""
+    """A seeker turn with its history, and the supporter turn that answered it. `turn` is its position (from 1)."""
 
     dialogue: Dialogue
     turn: int
@@ -30,11 +30,11 @@ class Couplet:
     seeker: MergedTurn
     answer: MergedTurn
     turns_after: int
-    """How many turns of the dialogue follow the answer: 0 where the talk ended there."""
+    """Number of turns of the dialogue after the answer; 0 if it ended there."""
 
     @property
     def id(self) -> str:
-        """Stable across runs: the dialogue's key and the turn."""
+        """The dialogue's key and the turn, stable across runs."""
         return f"{self.dialogue.key}-t{self.turn}"
 
 
@@ -56,7 +56,7 @@ def merged(utterances: tuple[Utterance, ...]) -> tuple[MergedTurn, ...]:
 
 
 def couplets(dialogue: Dialogue) -> Iterator[Couplet]:
-    """Every answered seeker turn of a dialogue, in order."""
+    """All answered seeker turns of a dialogue, in order."""
     turns = merged(dialogue.utterances)
     for k, (turn, after) in enumerate(pairwise(turns)):
         if turn.role == "seeker":

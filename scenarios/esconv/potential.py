@@ -1,4 +1,4 @@
-"""Response potential: does this seeker turn show distress, conflict or a request for help, and how strongly?
+"""The response potential of a seeker turn: the strength of distress, conflict and requests for help in it.
 
 The paper screens couplets for it before anything else. Here it is a score from word lists on file, so that a person can
 see why a turn was kept: distress (up to 4) + conflict (up to 3) + request (up to 4) + 1 for a length that can be spoken in
@@ -15,10 +15,10 @@ import yaml
 from harness.scenarios.screens.spelling import one_spelling
 
 LEAST_WORDS, MOST_WORDS = 12, 90
-"""Below twelve words a turn is an answer to a question; above ninety it is a monologue of more than half a minute."""
+"""Words of a turn: below twelve it is an answer to a question; above ninety it is a monologue of more than half a minute."""
 SPOKEN_WORDS = (18, 60)
 LEAST_SCORE = 4.0
-"""A clear feeling and one more sign: one strong word and a mild one, or a plain word and a request."""
+"""Least score: a clear feeling and one more sign, which is one strong word and a mild one, or a plain word and a request."""
 
 _ABOUT_SUPPORTER = re.compile(
     r"\b(?:do|did|have|has|are|were|was|would|can|could) you (?!think (?:i|that|my|he|she|they|it|this)|see how|understand|"
@@ -34,7 +34,7 @@ _NO_FEELING = re.compile(
     r"(?:guilty|sad|angry|worried|scared|afraid|anxious|depressed|upset|stressed|alone|lonely|hurt|problem|hard|bad)\b"
     r"|\b(?:is|was|thats|its|what) a shame\b|\bim afraid so\b|\bworries\b"
 )
-"""Words of feeling that say there is none."""
+"""Phrases with a word of feeling that deny the feeling."""
 _FIRST_PERSON = re.compile(r"\b(?:i|im|ive|id|ill|me|my|mine|myself|we|our)\b")
 
 
@@ -52,20 +52,20 @@ class Potential:
 
     @property
     def score(self) -> float:
-        """0 for a turn without potential; else the sum stated at the head of this file (2 to 12)."""
+        """The sum defined in the module's docstring (2 to 12); 0 for a turn without potential."""
         if self.closing or self.about_supporter or not self.of_oneself or not LEAST_WORDS <= self.words <= MOST_WORDS:
             return 0.0
         return self.distress + self.conflict + self.request + (SPOKEN_WORDS[0] <= self.words <= SPOKEN_WORDS[1])
 
     @property
     def is_high_stakes(self) -> bool:
-        """A clear emotional signal (some distress), and enough of everything together."""
+        """True for a clear emotional signal (some distress) with a sufficient sum."""
         return self.distress >= 1 and self.score >= LEAST_SCORE
 
 
 @lru_cache(maxsize=50_000)
 def potential(text: str) -> Potential:
-    """Response potential of one seeker turn. A turn of the wrong length has none, and is not looked at further."""
+    """The response potential of one seeker turn; none for a turn of unsuitable length."""
     if not LEAST_WORDS <= len(text.split()) <= MOST_WORDS:
         return Potential(0.0, 0.0, 0.0, 0.0, len(text.split()), False, False)
     plain = _NO_FEELING.sub(" ", one_spelling(text))

@@ -1,8 +1,8 @@
-"""ESConv from disk, in both layouts it is found in, as one type.
+"""ESConv from disk, in both of its layouts, as one type.
 
-The original `ESConv.json` is one list whose turns carry `speaker`, `content` and an `annotation`; the JSON Lines copies
-with separate splits carry `speaker` as `usr` or `sys`, `text` and `strategy`. Labels are kept as written; only
-strategies that the copies spell differently are joined.
+The original `ESConv.json` is one list whose turns have `speaker`, `content` and an `annotation`; the JSON Lines copies
+with separate splits have `speaker` as `usr` or `sys`, `text` and `strategy`. Labels are unchanged; only
+strategies that the copies spell differently are merged.
 """
 
 import json
@@ -27,16 +27,16 @@ _STRATEGIES = {
     "Reflection of Feelings": "Reflection of feelings",
 }
 MOST_BYTES = 256 * 1024 * 1024
-"""ESConv is 6 MB; this stops a wrong path, not a larger corpus."""
+"""Largest file: ESConv is 6 MB; the limit stops a wrong path, not a larger corpus."""
 
 
 class EsconvError(ValueError):
-    """The path does not hold ESConv in a known layout; one line that says where and what."""
+    """The path has no ESConv in a known layout; the message is one line with place and fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """One message as written: role, text, and the supporter's strategy label where there is one."""
+    """One message as written: role, text, and the supporter's strategy label if there is one."""
 
     role: Role
     text: str
@@ -45,7 +45,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """One conversation. `key` is stable: the split or file it stands in, and its place there (from 0)."""
+    """One conversation. `key` is stable: its split or file, and its position there (from 0)."""
 
     key: str
     emotion: str
@@ -55,9 +55,9 @@ class Dialogue:
 
 
 def read_esconv(path: Path) -> tuple[Dialogue, ...]:
-    """Every dialogue under `path`: an `.json` or `.jsonl` file, or a folder with `ESConv.json` or `*.jsonl` splits.
+    """All dialogues under `path`: a `.json` or `.jsonl` file, or a folder with `ESConv.json` or `*.jsonl` splits.
 
-    A folder's JSON Lines files are preferred over its `ESConv.json`, never mixed with it, as both hold the same talks.
+    A folder's JSON Lines files are preferred over its `ESConv.json`, never mixed with it, as both have the same dialogues.
     Raises `EsconvError` with one line.
     """
     dialogues = tuple(d for file in _files(path) for d in _dialogues(file))

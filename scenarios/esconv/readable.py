@@ -1,7 +1,7 @@
-"""Is this a conversation that a careful person would put before a rater? What rules can say about that.
+"""Rules that find conversations which a careful person would not show to a rater.
 
-Response potential looks at one turn; this looks at the talk around it: roles that have swapped, one side that was absent,
-text that is not language, an answer that is no answer.
+Response potential is about one turn; these rules are about the conversation around it: swapped roles, an absent side,
+text that is not language, an empty answer.
 """
 
 import re
@@ -14,17 +14,17 @@ _LETTERS = re.compile(r"[A-Za-z]")
 _WORD = re.compile(r"[A-Za-z']+")
 _NUMBERED = re.compile(r"[.!?a-z] ?\(?\d{1,2}\)?\.?$")
 MOST_NUMBERED = 3
-"""Some writers counted their messages; one turn may end on a number, three do not by chance."""
+"""Numbered messages of a writer: one turn may end in a number by chance, three do not."""
 MOST_CHARACTERS = 2_000
-"""Some two minutes of speech; also what a reference may hold."""
+"""Longest turn in characters: some two minutes of speech, also the limit of a reference."""
 LEAST_ANSWER_WORDS = 6
-"""An original completion of "ok" or "I see" is no completion to be ranked."""
+"""Least words of an original completion: "ok" or "I see" cannot be ranked."""
 LEAST_SEEKER_WORDS = 20
-"""What the seeker has said in all before a judge can tell whether a reply is attuned to them."""
+"""Least words of the seeker in total, so that a judge can decide if a reply is attuned to them."""
 
 
 def fault_in_talk(couplet: Couplet) -> str | None:
-    """The first thing that is wrong with the talk up to this turn, or None."""
+    """The first fault of the conversation up to this turn, or None."""
     text = couplet.seeker.text
     seeker_before = " ".join(t.text for t in couplet.history if t.role == "seeker")
     if couplet.dialogue.emotion not in EMOTIONS:

@@ -1,6 +1,6 @@
-"""What a person took out after reading the built items: turns that every rule lets pass and a careful reader does not.
+"""Removals by a person who read the built items: turns that pass all rules but not a careful reader.
 
-Talks are named by a fingerprint of their letters and digits, so that the list holds for both layouts and quotes nothing.
+Conversations are named by a fingerprint of their letters and digits, so that the list fits both layouts and quotes nothing.
 It belongs to ESConv as published; on other data no fingerprint matches and nothing happens.
 """
 
@@ -27,13 +27,13 @@ class _Entry(BaseModel):
 
 
 def fingerprint(dialogue: Dialogue) -> str:
-    """Twelve hex digits over the letters and digits of everything said in a talk."""
+    """The fingerprint of a dialogue: twelve hex digits over the letters and digits of all its messages."""
     said = re.sub(r"[^a-z0-9]", "", "".join(u.text for u in dialogue.utterances).lower())
     return hashlib.sha256(said.encode()).hexdigest()[:FINGERPRINT_LETTERS]
 
 
 def reason_for_removal(couplet: Couplet) -> str | None:
-    """Why a reader took this couplet (or the whole talk) out; None where nobody did."""
+    """The reader's reason to remove this couplet (or the whole dialogue); None if it was not removed."""
     listed = _listed()
     talk = fingerprint(couplet.dialogue)
     return listed.get((talk, couplet.turn)) or listed.get((talk, None))

@@ -1,7 +1,7 @@
-"""Dialogues that tell the same story: one worker pasted one opening into many chats, and the copies are no new items.
+"""Dialogues with the same story: a worker pasted one opening into many chats, and the copies are not new items.
 
 Two dialogues are the same story when their seekers share a run of nine words, or three runs of six: people who meet
-by chance share "I don't know what to do", not a dozen words of one plight. The first of them is kept.
+by chance share "I don't know what to do", not a dozen words of one story. The first of them stays.
 """
 
 import re
@@ -14,7 +14,7 @@ LONG_RUN, SHORT_RUN, SHORT_RUNS = 9, 6, 3
 
 
 def copies(couplets: Iterable[Couplet]) -> dict[str, str]:
-    """For every dialogue that repeats an earlier one: its key, and the key of the one it repeats."""
+    """The key of each dialogue that repeats an earlier one, with the key of the earlier one."""
     first_with: dict[tuple[str, ...], str] = {}
     found: dict[str, str] = {}
     for key, said in _said_by_dialogue(couplets).items():

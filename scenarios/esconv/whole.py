@@ -1,4 +1,4 @@
-"""The build as a user asks for it: a path in, a folder out, with a model's part where there is a model.
+"""The complete build: from a path to a folder, with the steps that need a model if there is one.
 
 Reading comes before writing, so that a wrong path leaves nothing behind.
 """
@@ -31,11 +31,11 @@ def build_to(
     phase: Callable[[str, int | None], None] = lambda _what, _steps: None,
     step: Callable[[str], None] = lambda _line: None,
 ) -> tuple[Path, dict[str, Any]]:
-    """Everything `harness scenarios build esconv PATH --out DIR` does: read, screen, choose, rewrite, check, write.
+    """Run `harness scenarios build esconv PATH --out DIR`: read, screen, choose, rewrite, check, write.
 
     Without `complete` (a model, `harness.scenarios.llm`) there is no second screen and no adversarial item, and the report says
-    so. `people_pauses` marks pauses in what seekers say, by people's law and from the same seed. Returns the path of the pack
-    and the report. `phase` announces so many steps (None: unknown), `step` is each of them.
+    so. `people_pauses` marks pauses in seekers' turns, by people's law and from the same seed. Returns the path of the pack
+    and the report. `phase` is called with the number of steps (None: unknown), `step` at each of them.
     Raises `EsconvError` before anything is written when `path` is not ESConv or `out` cannot be a folder.
     """
     if out.exists() and not out.is_dir():

@@ -1,6 +1,6 @@
 """The built set on disk: a pack that `load_pack` reads, the report, and the list of removals for a person to review.
 
-Bytes depend on nothing but the contexts and the report, so that two builds can be compared with a checksum.
+The bytes depend only on the contexts and the report, so that two builds can be compared with a checksum.
 """
 
 import json
@@ -27,7 +27,7 @@ def pack_text(name: str, about: str, contexts: tuple[Context, ...]) -> str:
 
 
 def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tuple[str, ...]) -> dict[str, Any]:
-    """What `harness scenarios build --json` prints."""
+    """The object that `harness scenarios build --json` prints."""
     adversarial = sum(context.subset == "adversarial" for context in contexts)
     return {
         "schema": 1,
@@ -46,7 +46,7 @@ def report_json(report: BuildReport, contexts: tuple[Context, ...], problems: tu
 def write_build(
     contexts: tuple[Context, ...], report: BuildReport, out: Path, problems: tuple[str, ...] = ()
 ) -> tuple[Path, dict[str, Any]]:
-    """Write `esconv.yaml`, `report.json` and `removed.jsonl` into `out` (made if need be); the pack's path and the report."""
+    """Write `esconv.yaml`, `report.json` and `removed.jsonl` into `out`, a new or existing folder; returns pack and report."""
     out.mkdir(parents=True, exist_ok=True)
     about = "Built from ESConv as the user has it. Its licence is for research; this file is not to be passed on."
     told = report_json(report, contexts, problems)

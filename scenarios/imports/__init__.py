@@ -1,4 +1,4 @@
-"""Contexts from what others have: a JSON Lines file, or pipecat's own eval scenarios. What is not carried over is named."""
+"""Contexts from other formats: a JSON Lines file, or pipecat's own eval scenarios, with a list of the omitted parts."""
 
 from harness.scenarios.imports.imported import Imported, ImportFault, write_imported
 from harness.scenarios.imports.jsonl import import_jsonl, line_schema

@@ -3,7 +3,7 @@
 A row has `id`, `language`, `audio` and `silence_spans`, and may have `words` and `messages` (README of the benchmark's
 repository, livekit/eot-bench, Apache-2.0). Of the spans, each with `start` and `end` in seconds, the last is the true end of
 the turn and the others are pauses in it. Its hub keeps rows in Parquet; the same rows as JSON Lines, with the sound in files
-beside them, are read without a further package. Nothing is fetched: these are rows as the user has them.
+beside them, are read without a further package. Nothing is downloaded: these are the user's own rows.
 """
 
 import json
@@ -19,7 +19,7 @@ from harness.scenarios.marked_yaml import YamlFault, read_text
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
 BATCH_ROWS = 16
-"""A row holds its sound; a file of 400 is read a few at a time."""
+"""Rows read at once: a row contains its sound, and a file has 400."""
 
 
 class _Row(BaseModel):
@@ -34,7 +34,7 @@ class Span(_Row):
 
 
 class Word(_Row):
-    """A word with its times in seconds. Publishers differ in what they call its text."""
+    """A word with its times in seconds. Publishers use different names for its text."""
 
     word: str | None = None
     text: str | None = None
@@ -75,15 +75,15 @@ class EotRow(_Row):
 
     @property
     def end_s(self) -> float:
-        """Where the turn ends: the last silence begins."""
+        """The end of the turn: the start of the last silence."""
         return self.silence_spans[-1].start
 
     def text(self) -> str:
-        """What is said, by the row's own words; empty where it has none."""
+        """The text from the row's own words; empty if it has none."""
         return " ".join(word.said for word in self.words or () if word.said)
 
     def history(self) -> list[dict[str, str]]:
-        """The turns before, in a pack's roles, each role's neighbours joined; what has no text or another role is left out."""
+        """The earlier turns with a pack's roles, neighbours of one role merged; others and empty ones are omitted."""
         turns: list[dict[str, str]] = []
         for message in self.messages or ():
             role, said = ROLES.get(message.role), (message.content or "").strip()
@@ -99,10 +99,10 @@ class EotRow(_Row):
 
 
 def eot_rows(path: Path) -> Iterator[tuple[str, Path, EotRow]]:
-    """Each row with where it stands and the folder in which its sound's name starts.
+    """Each row with its place and the folder of its sound.
 
-    `path`: a .parquet or .jsonl file, or a folder that holds such files at any depth. Raises `ImportFault` for the first
-    row that is none, and where Parquet is given and its reader is not installed.
+    `path`: a .parquet or .jsonl file, or a folder with such files at any depth. Raises `ImportFault` for the first
+    wrong row, and for Parquet if its reader is not installed.
     """
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.suffix in (".parquet", ".jsonl"))
     if not files:

@@ -1,6 +1,6 @@
-"""What an import gives: contexts, and a line for everything in the source that has no place in them.
+"""The result of an import: contexts, and a line for everything in the source that has no place in them.
 
-Silence about what was dropped is how an imported benchmark becomes another benchmark; so each importer must say.
+A benchmark imported with unreported omissions is another benchmark; so each importer must list them.
 """
 
 import re
@@ -14,12 +14,12 @@ from harness.scenarios.pauses import fault_in_marks
 
 
 class ImportFault(ValueError):
-    """The source cannot be imported; one line that says where and what."""
+    """The source cannot be imported; the message is one line with place and fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Contexts in the order of the source, and what was left behind, a line each."""
+    """Contexts in the order of the source, and the omitted parts, one line each."""
 
     contexts: tuple[Context, ...]
     not_carried: tuple[str, ...]
@@ -31,7 +31,7 @@ def as_id(text: str) -> str:
 
 
 def fault_in(context: Context) -> str | None:
-    """What a pack would refuse in this context, or None: unknown emotions and malformed pause marks."""
+    """The fault for which a pack would refuse this context (unknown emotion, malformed pause mark), or None."""
     if fault := unknown_emotion(context.emotion):
         return f"emotion: {fault}"
     for k, turn in enumerate(context.turns):
@@ -43,7 +43,7 @@ def fault_in(context: Context) -> str | None:
 
 
 def write_imported(imported: Imported, out: Path, about: str = "Imported.") -> Path:
-    """A pack file that `load_pack` reads. Raises `ImportFault` where `out` exists or cannot be written."""
+    """Write a pack file for `load_pack`; returns its path. Raises `ImportFault` if `out` exists or cannot be written."""
     if out.exists():
         raise ImportFault(f"{out}: exists already; give another name")
     text = pack_text(out.stem, about, imported.contexts)

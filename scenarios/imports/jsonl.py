@@ -1,7 +1,7 @@
-"""Contexts from a JSON Lines file: one conversation a line, needing no more than its turns.
+"""Contexts from a JSON Lines file: one conversation per line, of which only the turns are required.
 
-A line is a context as packs hold it (`line_schema`), with short forms for what other tools write: `messages` for `turns`,
-`content` for `text`, `user` and `assistant` for the roles. What a line leaves out gets a plain default that says so.
+A line is a context as in a pack (`line_schema`), with short forms from other tools: `messages` for `turns`,
+`content` for `text`, `user` and `assistant` for the roles. Omitted fields get a plain default that says so.
 """
 
 import json
@@ -20,12 +20,12 @@ DEFAULTS = {"subset": "regular", "emotion": "neutral", "problem": "imported", "l
 
 
 def line_schema() -> dict[str, Any]:
-    """JSON Schema of a full line (a short line needs `turns` or `messages` alone)."""
+    """The JSON Schema of a full line (a short line needs only `turns` or `messages`)."""
     return Context.model_json_schema()
 
 
 def import_jsonl(path: Path) -> Imported:
-    """Every conversation of the file. Raises `ImportFault` naming the line of the first that is none."""
+    """All conversations of the file. Raises `ImportFault` with the number of the first wrong line."""
     contexts: list[Context] = []
     left: list[str] = []
     seen: dict[str, int] = {}

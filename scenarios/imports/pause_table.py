@@ -1,8 +1,8 @@
-"""The table beside recordings in which a person corrects what was found: pauses and ends, by file, in seconds.
+"""The table in which a person corrects the detected pauses and ends of recordings, by file, in seconds.
 
-A file that stands in the table is taken from it whole: its pauses are those of its rows, and no others. So a pause that was
-found and is none can be taken away, which a table of additions could not say. The columns are those that an import writes, so
-that a correction begins with what was found.
+For a file in the table, only the table counts: its pauses are those of its rows. So a falsely detected pause
+can be removed, which a table of additions could not express. The columns are those that an import writes, so
+that a correction starts from the detected pauses.
 """
 
 import csv
@@ -20,14 +20,14 @@ COLUMNS = ("file", "pause_start_s", "pause_end_s", "end_s")
 
 @dataclass(slots=True)
 class Corrected:
-    """What the table says of one file, in seconds: pauses in order, and ends of turns (none: as found)."""
+    """The table's entries for one file, in seconds: pauses in order, and ends of turns (empty: as detected)."""
 
     pauses: list[tuple[float, float]] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
 
 
 def read_table(path: Path) -> Mapping[str, Corrected]:
-    """File name → what the table says of it. Raises `ImportFault` naming the line of the first row that is wrong."""
+    """File name → its entries. Raises `ImportFault` with the number of the first wrong row's line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
@@ -58,7 +58,7 @@ def read_table(path: Path) -> Mapping[str, Corrected]:
 
 
 def write_table(rows: Iterable[tuple[str, Corrected]], path: Path) -> None:
-    """Write what was found as a table that `read_table` reads."""
+    """Write detected pauses and ends as a table for `read_table`."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)

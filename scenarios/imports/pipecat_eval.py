@@ -1,8 +1,8 @@
-"""Contexts from pipecat's eval scenarios: `context:` is the history, the first `user:` is what the caller says.
+"""Contexts from pipecat's eval scenarios: `context:` is the history, the first `user:` is the caller's turn.
 
-pipecat writes only the user's side; what the bot is to answer is an expectation, not a text. So a scenario gives one context:
-the turns after the first would follow replies that nobody wrote, and are named as left behind. Its own loader reads
-the file, so includes and defaults mean what they mean there; `pause_ms` becomes a pause mark of the same length.
+pipecat has only the user's side; the bot's answer is an expectation, not a text. So a scenario gives one context:
+the turns after the first would follow replies that do not exist, and are listed as omitted. Its own loader reads
+the file, so includes and defaults have the same meaning; `pause_ms` becomes a pause mark of the same length.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def import_pipecat_eval(path: Path) -> Imported:
         file = EvalScenarioFile.load(path)
     except OSError as error:
         raise ImportFault(f"{path}: cannot be read ({error.strerror})") from None
-    except Exception as error:  # whatever its loader raises on a stranger's file is that file's fault
+    except Exception as error:  # any exception of its loader on an untrusted file is a fault of that file
         raise ImportFault(f"{path}: no pipecat eval scenario ({' '.join(str(error).split())[:200]})") from None
     contexts: list[Context] = []
     left: list[str] = []

@@ -1,7 +1,7 @@
-"""Rule screens: what must not be put before raters or agents, found by rules that a person can read and argue with.
+"""Rule screens: readable rules that find contents which must not be shown to raters or agents.
 
-Rules come first because they are the same tomorrow, cost nothing, and name the words they fired on; a model may look a
-second time (`harness.scenarios.screens.second`). They lean towards catching too much: a lost item costs little, a missed one
+Rules come first because they are reproducible, cost nothing, and name the matched words; a model may screen a
+second time (`harness.scenarios.screens.second`). They rather match too much: a lost item costs little, a missed one
 harms.
 """
 

@@ -1,4 +1,4 @@
-"""The rules on file, compiled once, and what they find in a text or in a whole context.
+"""The rules on file, compiled once, and their findings in a text or in a whole context.
 
 The rules are data so that somebody who knows the field and not the code can read, question and extend them; each names
 a reason, and every removal is reported with the reason and the words.
@@ -28,7 +28,7 @@ class _Reason(BaseModel):
     reason: str
     patterns: tuple[str, ...]
     words: str = ""
-    """Whole words, capitals kept, parted by blanks: a set is looked up where an alternation of hundreds would be tried."""
+    """Whole words with capitals, separated by blanks: a look-up in a set is faster than an alternation of hundreds."""
     misspelt: bool = False
     """Long words also with one letter missing, doubled or swapped with the next: "Virignia"."""
 
@@ -42,7 +42,7 @@ class _Rules(BaseModel):
     reasons: tuple[_Reason, ...]
 
     def compiled(self) -> tuple["_Rule", ...]:
-        """Each reason with one pattern over all its alternatives, `{NAME}` replaced by the fragment of that name."""
+        """One rule per reason, with a pattern of all its alternatives and `{NAME}` replaced by the fragment of that name."""
         return tuple(
             _Rule(
                 self.screen,
@@ -78,7 +78,7 @@ class _Rule:
 
 _WORD = re.compile(r"[A-Za-z]+")
 LEAST_LETTERS_TO_SLIP = 7
-"""Shorter words are one slip away from another word ("Maine", "Main")."""
+"""Least length for tolerance of slips: a shorter word is one slip from another word ("Maine", "Main")."""
 
 
 def _slips(words: Iterable[str]) -> frozenset[str]:
@@ -101,17 +101,17 @@ def _all_rules() -> tuple[_Rule, ...]:
 
 
 def reasons() -> tuple[tuple[str, str], ...]:
-    """Every (screen, reason) that the rules know."""
+    """All (screen, reason) pairs of the rules."""
     return tuple((rule.screen, rule.reason) for rule in _all_rules())
 
 
 ALL = ("safety", "identity", "names", "clinical", "frame")
-"""Every screen. Packs written for the purpose are held to safety, identity and clinical: their people are invented."""
+"""All screens. Packs written for the purpose use safety, identity and clinical, because their people are invented."""
 FOR_WRITTEN_PACKS = ("safety", "identity", "clinical")
 
 
 def screen_text(text: str, screens: Iterable[str] = ALL) -> tuple[Finding, ...]:
-    """What the rules find in one text, at most one finding a reason, in the order of the files."""
+    """The findings in one text, at most one per reason, in the order of the files."""
     return _screened(text, frozenset(screens))
 
 
@@ -126,6 +126,6 @@ def _screened(text: str, wanted: frozenset[str]) -> tuple[Finding, ...]:
 
 
 def screen_context(context: Context, screens: Sequence[str] = ALL) -> tuple[Finding, ...]:
-    """What the rules find in the situation and the turns of a context (references are replies under test, not screened)."""
+    """The findings in the situation and the turns of a context (references are replies under test and not screened)."""
     texts = [context.situation, *(turn.plain for turn in context.turns)]
     return tuple(finding for text in texts for finding in screen_text(text, screens))

@@ -1,6 +1,6 @@
-"""The second look: a model reads what the rules let pass. It can only take out, never bring back.
+"""The second screen: a model reads the items that pass the rules. It can only remove items, never restore them.
 
-An answer that cannot be parsed takes the item out too: a set that is a little smaller is better than one nobody read. How
+An answer that cannot be parsed removes the item too: a slightly smaller set is better than one that was not screened. How
 well a given model screens is not measured here.
 """
 
@@ -24,7 +24,7 @@ words that decided, or empty"}."""
 
 
 class Verdict(BaseModel):
-    """What the model must return."""
+    """The model's answer."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,7 +36,7 @@ class Verdict(BaseModel):
 def second_screen(complete: Complete) -> Callable[[Context], tuple[Finding, ...]]:
     """A screen for `harness.scenarios.esconv.build` that asks `complete` about each context.
 
-    Raises `LlmUnreachable` where there is no model to ask: an empty set would be no answer.
+    Raises `LlmUnreachable` if there is no model to ask, because an empty set would not be a result.
     """
 
     def screen(context: Context) -> tuple[Finding, ...]:

@@ -1,6 +1,6 @@
-"""Text brought to one spelling before rules look at it.
+"""Text normalised to one spelling, for the rules.
 
-People in distress do not spell, and people who fear a filter write round it: no apostrophes, stretched letters, digits
+People in distress misspell, and people who expect a filter avoid it: no apostrophes, stretched letters, digits
 and stars for letters, adverbs between the words that matter. Rules over raw text missed "I dont want to really be
 around"; over this form the adverb is gone and the spelling is one.
 """
@@ -11,10 +11,10 @@ import unicodedata
 _LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i"})
 _LEET_WORD = re.compile(r"(?<![a-z0-9@$])(?=[a-z0-9@$!]*[a-z])(?=[a-z0-9@$!]*[013457@$!])[a-z0-9@$!]*[a-z0-9@$](?![a-z0-9@$])")
 _SPACED_OUT = re.compile(r"\b[a-z](?:[*._\- ][a-z]){2,}\b")
-"""Words spelt with a sign between the letters: k.i.l.l"""
+"""Words with a sign between the letters: k.i.l.l"""
 _ORDINAL = re.compile(r"\d+(st|nd|rd|th|s|am|pm|k|h|m|yo|yrs?|x)?$")
 
-# What stands between the words that matter without changing what is meant.
+# Words between the relevant ones that do not change the meaning.
 _PADDING = frozenset(
     re.findall(
         r"\w+",
@@ -74,7 +74,7 @@ _NEGATED = (
 
 
 def one_spelling(text: str) -> str:
-    """Lower case, no apostrophes or punctuation, stretched letters shortened, digits for letters undone, padding dropped."""
+    """The text in lower case, without punctuation and padding; stretched letters and digits for letters are undone."""
     plain = text.lower()
     if not plain.isascii():
         plain = unicodedata.normalize("NFKD", plain)

@@ -224,7 +224,7 @@ def test_who_heard_the_replies_is_said_wherever_they_were_heard(run: Run) -> Non
             store.set_heard(session.id, "I am here.", ())
     facts = dict(page(*stores).provenance)
     assert facts["Transcriber (one)"] == "an-ear"
-    assert facts["Transcriber (two)"] == "not put down by the harness that transcribed"
+    assert facts["Transcriber (two)"] == "not recorded by the harness that transcribed"
     assert facts["Transcriber (text)"] == "—", "nothing was heard there"
     assert "Runs differ: transcriber" in said(page(*stores))
 

@@ -89,7 +89,7 @@ def test_companions_are_found_by_name_by_module_by_port_and_by_address(
     assert set(found.pids) == {named.pid, script.pid, by_port, by_address}
     assert found.missing == ("not-there",)
     assert "my-ollama" in notes
-    assert "nothing to be seen here of not-there" in notes
+    assert "not-there not found here" in notes
 
 
 def test_this_harness_and_who_started_it_are_nobody_s_companions(profile: Callable[[str], AgentProfile]) -> None:

@@ -243,7 +243,7 @@ def test_shards_of_other_plans_are_refused_and_the_difference_is_named(shards: l
     ).close()
     with pytest.raises(UserError, match=r"it has 4 shards in .* and 3 in"):
         merged([shards[0], tmp_path / "third"], tmp_path / "merged")
-    with pytest.raises(UserError, match="is no shard, it was played as a whole run"):
+    with pytest.raises(UserError, match="is not a shard, it was played as a whole run"):
         merged([shards[0], played(tmp_path / "whole", None)], tmp_path / "merged")
     with pytest.raises(UserError, match="named twice; name each shard once"):
         merged([shards[0], shards[0]], tmp_path / "merged")

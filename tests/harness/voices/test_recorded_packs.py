@@ -126,7 +126,7 @@ def clipped(signal: Float32) -> Float32:
             lambda s: around(np.float32(0.03) * np.random.default_rng(0).standard_normal(s.size, dtype=np.float32)),
             r"hiss\.wav: nothing is spoken",
         ),
-        ("none.wav", lambda s: np.zeros_like(s), r"none\.wav: is silent from end to end"),
+        ("none.wav", lambda s: np.zeros_like(s), r"none\.wav: is completely silent"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_the_instant(
@@ -146,7 +146,7 @@ def test_what_cannot_be_used_is_named_with_the_instant(
         ("a.wav,0.1,0.2,", r"a\.wav at 0\.100 s: the pause to 0\.200 s is not inside a turn"),
         ("a.wav,2.0,1.0,", r"pauses\.csv:2: a\.wav at 2\.000 s: the pause ends before it begins"),
         ("a.wav,x,1.0,", r"pauses\.csv:2: a\.wav: pause_start_s: 'x' is no number of seconds"),
-        ("b.wav,1.0,2.0,", r"'b\.wav' is no sound file"),
+        ("b.wav,1.0,2.0,", r"'b\.wav' is not a sound file"),
     ],
 )
 def test_a_wrong_table_is_refused_with_the_instant(tmp_path: Path, turn: RenderedTurn, row: str, said: str) -> None:
