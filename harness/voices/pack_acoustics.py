@@ -22,7 +22,7 @@ MOST_WER = 0.10
 """Most word errors of a pack: above this share its callers are too hard to understand for a test."""
 
 MOST_TURN_WER = 0.35
-"""Most word errors of a turn: it may have a name or slang unknown to any transcriber, but nobody can follow with a third wrong."""
+"""Most word errors of a turn: a name or slang may be unknown to any transcriber, but with a third wrong nobody can follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 
 
 def spoken_words(text: str) -> tuple[str, ...]:
-    """The words of a text as spoken: lower case, numbers below 100 and years in words, one spelling, no punctuation or fillers."""
+    """A text's words as spoken: lower case, numbers under 100 and years in words, one spelling, no punctuation or filler."""
     bare = re.sub(r"[‘’]", "'", text.lower())
     words: list[str] = []
     for word in re.findall(r"[a-z]+(?:'[a-z]+)*|[0-9]+", bare):

@@ -1,8 +1,8 @@
 """Packs made from recordings of people: each turn is cut from its file, with its pauses and notes on every doubt.
 
-The played sound must be the recorded one, so it is not cleaned: a turn is cut from its first to its last speech, converted to one
-channel and 16 kHz, and stored with the room's own sound in its pauses. A fault that only a guess could correct stops the import
-with the file and the instant: a caller who still speaks at the end of the recording has no known end, clipping has lost
+The played sound must be the recorded one, so it is not cleaned: a turn is cut from its first to its last speech, converted to
+one channel and 16 kHz, and stored with the room's own sound in its pauses. A fault that only a guess could correct stops the
+import with the file and the instant: a caller who still speaks at the end of the recording has no known end, clipping has lost
 the tops of the signal, and a span outside a file belongs to another file.
 """
 
