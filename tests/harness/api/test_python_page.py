@@ -82,5 +82,5 @@ def test_a_run_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     path.write_text(programs()[3], encoding="utf-8")
     done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("cannot go on: ")
+    assert done.stderr.startswith("cannot open the run: ")
     assert "Traceback" not in done.stderr
