@@ -5,12 +5,14 @@ an agent in real time that decides by what it hears, or have seconds to end in: 
 """
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import hypothesis
 import pytest
+
+from harness.models.store import CACHE_VARIABLE, cache_folder
 
 HERE: Final = Path(__file__).parent
 ALONE: Final = (
@@ -38,6 +40,18 @@ def pytest_configure() -> None:
     """Workers that run tests side by side ignore Ctrl-C, and what they start would inherit that: some tests send one."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_calibrations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A cache for the tests: their calibrations, some of them made in virtual time, must not be quoted by anybody's runs."""
+    users, mine = cache_folder(), tmp_path_factory.mktemp("cache")
+    for name in ("models", "speech"):
+        (users / name).mkdir(parents=True, exist_ok=True)
+        (mine / name).symlink_to(users / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE_VARIABLE, str(mine))
+        yield
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
