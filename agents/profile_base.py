@@ -56,7 +56,7 @@ class ProcessSettings(ProfileSettings):
     command: tuple[str, ...] = ()
     """The command; empty only with `also` alone, for a running agent."""
     also: tuple[Port | ProgramName, ...] = ()
-    """What works for the agent and is not started by it (`"ollama"`, or the port that it serves): its work on this machine is
+    """Programs that work for the agent but are not started by it (`"ollama"`, or its port): their work on this machine is
     the agent's own, and not that of others."""
     cwd: str = "."
     """Working folder, relative to the profile's own."""

@@ -86,7 +86,7 @@ class TextProfile(AgentProfile):
     """Left out: 120, or 4,096 for a model that thinks, because its thoughts count."""
     timeout_s: Seconds = 60.0
     tries: Annotated[int, Field(ge=1, le=10)] = 3
-    """How often it is asked in all, where the trouble may pass: a line that does not come up, 429, 5xx."""
+    """Number of tries in total, for temporary failures: no connection, 429, 5xx."""
     prompt: Literal["spoken", "heart"] = "spoken"
     """`spoken`: the rules that the cascades get, so that both are judged on the same task; `heart`: no more than HEART's
     section 9.4 tells a model."""

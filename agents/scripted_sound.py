@@ -28,7 +28,7 @@ class Piece(BaseModel):
     kind: Literal["silence", "tone", "noise", "click", "voice", "file"]
     ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
     hz: Annotated[float, Field(gt=0, le=20_000)] = 160.0
-    """Of a tone, or the mean pitch of a voice (see `harness.agents.scripted_voice` for why 160)."""
+    """Frequency of a tone, or the mean pitch of a voice (see `harness.agents.scripted_voice` for why 160)."""
     level_db: Annotated[float, Field(ge=-90, le=-3)] = -20.0
     path: Path | None = None
 

@@ -17,9 +17,9 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 LEAST_CHARACTERS: Final = 6
-"""Of a value that a user put where secrets stand."""
+"""Least length of a value that a user put in a place for secrets."""
 LEAST_IN_ENVIRONMENT: Final = 8
-"""Of a variable that only looks secret by its name."""
+"""Least length of the value of a variable whose name suggests a secret."""
 PLAIN_WORD_CHARACTERS: Final = 15
 """Letters, dashes and underscores up to this length are a word (`english`), and no key, but under a name of a password."""
 
@@ -36,7 +36,7 @@ _NO_SECRETS: Final = frozenset(
     ("anonymous", "changeme", "default", "disabled", "enabled", "false", "language", "none", "not-needed", "null", "optional",
      "password", "postgres", "required", "secret", "true", "undefined", "unset")
 )  # fmt: skip
-"""What stands under a secret's name where there is none, or one that everybody knows."""
+"""Values under a secret's name that are not secrets, or that everybody knows."""
 _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers", "additional_headers", "parameters"))
 _NOT_THE_VALUE: Final = ("env", "file", "path", "argument")
 """Last words of names that say where a secret is, and hold none (`api_key_env`)."""
@@ -55,7 +55,7 @@ _AFTER_FLAG: Final = re.compile(
 )
 """`--pin 4711`, and `'--pin', '4711'` as a list of words prints."""
 _USER_FLAGS: Final = frozenset(("-u", "--user", "--proxy-user", "-U"))
-"""Of curl, wget and their kind: a name, a colon, a password."""
+"""Flags of curl, wget and similar programs with a name, a colon and a password."""
 _FLAG: Final = re.compile(r"--?([A-Za-z][\w-]*)(?:=(.*))?$", re.DOTALL)
 _KEY_LIKE: Final = re.compile(r"(?=.*[A-Za-z])(?=.*\d)|.*[^A-Z\W][A-Z]", re.DOTALL)
 """Letters and digits, or capitals inside: neither a word nor a number."""
@@ -104,7 +104,7 @@ def mask_assigned(text: str, mask: str) -> str:
 
 
 def _assigned(text: str) -> Iterator[tuple[int, int]]:
-    """Where values stand that are secret by the name before them. `pin = 4711` and `"pin": "4711"` are written as settings
+    """The places of values that are secret by the name before them. `pin = 4711` and `"pin": "4711"` are written as settings
     are; `password: required` is a sentence, and only a value that is no word counts there."""
     if "=" not in text and ":" not in text:
         return

@@ -35,7 +35,7 @@ from harness.agents.secret_shapes import mask_shapes
 
 MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024
-"""Of a line that has not ended yet."""
+"""Longest part of an unfinished line to buffer."""
 MOST_ESCAPED: Final = 10
 """Characters that one byte can become (`\\\\\\\\u002f`): as many are held back of a line that has not ended yet."""
 LEAST_IN_BASE64: Final = 8

@@ -47,7 +47,7 @@ TextFailure = Literal[
 ]
 _MAY_PASS: Final = ("unreachable", "rate_limited", "server_error")
 MOST_BYTES: Final = 8 * 1024 * 1024
-"""Of one answer: thirty thousand tokens, each in a message of its own with all its wrapping."""
+"""Most bytes of one answer: thirty thousand tokens, each in a separate message with all its wrapping."""
 ANSWER_TOKENS: Final = 120
 """Three times the forty words of a reply."""
 THINKING_TOKENS: Final = 4_096
@@ -292,7 +292,7 @@ class _Answer:
     first_s: float | None = None
     _pieces: list[str] = field(default_factory=list)
     _open: str = ""
-    """What has come since the last thought ended: looked at anew with every piece, and so kept short."""
+    """The text since the end of the last thought, which is scanned again with every piece and therefore short."""
     _thinking: bool = False
 
     @property

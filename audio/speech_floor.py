@@ -106,15 +106,15 @@ class Stretch:
 
 
 HESITATION_LENGTHENING = 1.7
-"""On the last syllable before a pause inside a phrase: "and" lasts 305 ms before a silence and 180 ms in running speech
+"""Factor on the last syllable before a pause inside a phrase: "and" lasts 305 ms before a silence and 180 ms in running speech
 (Switchboard, 14,837 and 84,092 of them; M. Liberman, "Pre-filled-pause lengthening", Language Log 2014)."""
 
 NO_FINAL_LENGTHENING = 0.85
-"""Takes back about what English lengthens a phrase's last syllable beside the same one inside a phrase, in the synthesisers
-used here too: a speaker who goes on rushes through (Local and Walker 2004)."""
+"""Factor that cancels about the English lengthening of a phrase's last syllable against the same one inside a phrase, in the
+synthesisers used here too: a speaker who goes on rushes through (Local and Walker 2004)."""
 
 YIELD_FADE_DB = -3.0
-"""Over the last half second: phrases before a turn change are quieter by about this much (Gravano and Hirschberg 2011, figure
+"""Gain over the last half second: phrases before a turn change are quieter by about this much (Gravano and Hirschberg 2011, figure
 on intensity: a fifth to a quarter of a standard deviation over the whole phrase, more at its end)."""
 
 

@@ -191,7 +191,7 @@ class TurnView:
     started_s: float | None = None
     """Seconds since the run's first session."""
     length_ms: float | None = None
-    """Of the audio file."""
+    """Duration of the audio file."""
     envelope: tuple[str, str] | None = None
     """Loudness of caller and agent along the file, one base-36 digit per step."""
     repeat: int = 0
@@ -262,7 +262,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StrategiesView:
-    """How often each support strategy appears in each system's replies, as shares of its conversations."""
+    """The shares of each system's replies with each support strategy."""
 
     strategies: tuple[str, ...]
     rates: Mapping[str, Mapping[str, float]]

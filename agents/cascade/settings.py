@@ -190,10 +190,10 @@ class LlmSettings(_Settings):
     """A llama.cpp setting; only sent to a server that the agent started itself."""
     context_tokens: Annotated[int, Field(ge=256, le=1_048_576)] = 4096
     threads: Threads = 2
-    """Of the embedded server, for decoding. On two idle cores two take 14 ms a token and one takes 25; beside one busy program
+    """Threads of the embedded server for decoding. On two idle cores two take 14 ms a token, one 25; beside one busy program
     41 and 25: with other work on the machine, one is the safe choice."""
     prompt_threads: Threads = 2
-    """Of the embedded server, for evaluating prompts."""
+    """Threads of the embedded server for evaluating prompts."""
     gpu_layers: Annotated[int, Field(ge=0)] = 0
     slots: Annotated[int, Field(ge=1, le=64)] = 1
     """Separate conversations of the embedded server; they share `context_tokens`."""
@@ -233,7 +233,7 @@ class TtsSettings(_Settings):
     in_parts: bool = False
     """Give out the beginning of a piece while the rest of it is decoded, all at one loudness."""
     send_ahead_ms: Milliseconds = 0
-    """How far sent audio may be ahead of heard audio, to hide a stall; 0 leaves the clock to pipecat."""
+    """Time by which sent audio may be ahead of heard audio, to hide a stall; 0 leaves the clock to pipecat."""
     use_cuda: bool = False
 
 
@@ -247,7 +247,7 @@ class ReplySettings(_Settings):
     end_loops: bool = False
     """End a reply at its first repetition."""
     revisions: Annotated[int, Field(ge=0, le=4)] = 0
-    """How many times a draft is revised before it is spoken; only the last version is spoken."""
+    """Number of revisions of a draft; only the last version is spoken."""
 
 
 class TestDelays(_Settings):

@@ -36,7 +36,7 @@ _AT_ONCE: Final = 2
 """Transcriptions that may run side by side: what is heard again, and what a caller waits for. Beside 24 s that took 1.5 s, four
 seconds of speech took 0.27 s, as they do alone (two cores, AVX2)."""
 _GUARD_S: Final = 0.4
-"""What the guard may cost in all: no longer window is begun after it. A caller waits for this transcript, and in one call of a
+"""Total time for the guard: no longer window is begun after it. A caller waits for this transcript, and in one call of a
 first run the guard alone took five seconds."""
 
 

@@ -29,7 +29,7 @@ FIRST_FRAMES: Final = 24
 """The first part: 280 ms of sound at 22,050 Hz. Voices begin with 30 to 60 ms of near-silence; the rest is time enough for the
 next part, which is twice as long and takes 40 ms to make, 80 beside a busy language model."""
 MARGIN_FRAMES: Final = 10
-"""How far the decoder of Piper's medium voices looks to either side: with 10 frames joined parts differ by 1e-6 from one
+"""Context of the decoder of Piper's medium voices on either side: with 10 frames joined parts differ by 1e-6 from one
 decoding, with 8 by 1e-3. A voice that looks farther is refused."""
 _DECODER_INPUT: Final = "dec.conv_pre.weight"
 """The weights of the decoder's first layer; what else goes into that layer are the frames."""
@@ -37,7 +37,8 @@ _SAME: Final = 1e-4
 """Parts that differ by less than this from one decoding are the same: 16-bit samples are 3e-5 apart."""
 _SENTENCE: Final = "I am here, and I am listening to you."
 _LOUDER: Final = 1.15
-"""Of 60 pieces of replies the loudest was 1.17 times as loud as that sentence said without the voice's random variation."""
+"""Factor for loudness: of 60 pieces of replies the loudest was 1.17 times as loud as that sentence said without the voice's
+random variation."""
 
 
 class VoiceInParts(PiperVoice):

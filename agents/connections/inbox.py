@@ -14,7 +14,7 @@ from harness.agents.connection import AudioChunk, Closed, Event, FailureKind
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one session may take. The defaults are far above any honest agent and far below the machine's memory."""
+    """The limits of one session. The defaults are far above any honest agent and far below the machine's memory."""
 
     message_bytes: int = 4 * 1024 * 1024
     """One message: over a minute of 24 kHz audio. Pipecat sends 40 ms a message; some bots send a whole reply at once."""

@@ -144,7 +144,7 @@ class PipecatEvalProfile(PcmBot):
     kind: Literal["pipecat-eval"]
     accepts_history: bool = True
     system_messages: tuple[str, ...] = ()
-    """What the bot keeps in the context itself, as messages of the role `system`: the history replaces all of that."""
+    """The bot's own context, as messages of the role `system`, because the history replaces all of it."""
 
     def connection(self, url: str) -> ConnectionSpec:
         options = {**self._options(), "system_messages": list(self.system_messages)}

@@ -133,7 +133,7 @@ class PipecatProfile(PcmBot):
 
     kind: Literal["pipecat"]
     rtvi: bool = True
-    """Whether the bot answers RTVI's `client-ready`; without, audio starts as soon as the line is open."""
+    """True if the bot answers RTVI's `client-ready`; otherwise audio starts as soon as the connection is open."""
 
     def connection(self, url: str) -> ConnectionSpec:
         return ConnectionSpec(kind="pipecat", url=url, options={**self._options(), "rtvi": self.rtvi})

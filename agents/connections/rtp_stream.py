@@ -11,7 +11,7 @@ from typing import Final
 
 NS_PER_S: Final = 1_000_000_000
 HOLD_NS: Final = 60_000_000
-"""How long packets wait for a missing one before them: three of the usual 20 ms, about what adaptive jitter buffers begin
+"""Longest wait of packets for a missing one before them: three of the usual 20 ms, about what adaptive jitter buffers begin
 with (NetEQ starts at 80 ms and shrinks)."""
 JUMP_S: Final = 5.0
 """Largest jump of a media clock; after a larger one it was restarted (a new source, a transfer)."""

@@ -70,7 +70,7 @@ class ScriptedReply(_Settings):
     marks: tuple[ScriptedMark, ...] = ()
     chunk_ms: Annotated[float, Field(gt=0, le=60_000)] = 40.0
     pace: Annotated[float, Field(ge=0, le=100)] = 2.0
-    """How fast chunks follow, as a multiple of real time (pipecat's transport: 2); 0 gives them out at once."""
+    """Speed of chunks as a multiple of real time (pipecat's transport: 2); 0 gives them out at once."""
 
 
 class Script(_Settings):
@@ -115,7 +115,7 @@ class Truth:
     """The true times of a scripted session."""
 
     t0_ns: int | None = None
-    """When the caller's sample before the first was spoken; sample n was spoken at `t0_ns + (n + 1) / rate`."""
+    """Time of the (virtual) caller sample before the first; sample n was spoken at `t0_ns + (n + 1) / rate`."""
     history: list[tuple[str, str]] = field(default_factory=list)
     replies: list[ReplyTruth] = field(default_factory=list)
 

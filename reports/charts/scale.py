@@ -34,7 +34,7 @@ class LogScale:
     end_px: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value in pixels."""
         share = math.log(value / self.low) / math.log(self.high / self.low)
         return self.start_px + share * (self.end_px - self.start_px)
 
@@ -67,7 +67,7 @@ class LinearScale:
     end_px: float
 
     def at(self, value: float) -> float:
-        """Where a value stands."""
+        """The position of a value in pixels."""
         return self.start_px + (value - self.low) / (self.high - self.low) * (self.end_px - self.start_px)
 
     def ticks(self, apart_px: float = 44.0) -> tuple[float, ...]:
