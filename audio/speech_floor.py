@@ -114,8 +114,8 @@ NO_FINAL_LENGTHENING = 0.85
 synthesisers used here too: a speaker who goes on rushes through (Local and Walker 2004)."""
 
 YIELD_FADE_DB = -3.0
-"""Gain over the last half second: phrases before a turn change are quieter by about this much (Gravano and Hirschberg 2011, figure
-on intensity: a fifth to a quarter of a standard deviation over the whole phrase, more at its end)."""
+"""Gain over the last half second: phrases before a turn change are quieter by about this much (Gravano and Hirschberg 2011,
+figure on intensity: a fifth to a quarter of a standard deviation over the whole phrase, more at its end)."""
 
 
 def plan_turn(segments: Sequence[Segment], settings: FloorSettings) -> tuple[Stretch, ...]:
