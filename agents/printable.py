@@ -1,7 +1,7 @@
 """Untrusted text made safe for a terminal: an escape sequence in an endpoint's error must not move the cursor, colour a line,
 ring the bell or set a window's title, and half a character of UTF-16 must not prevent output.
 
-The one place that says what may be shown; used wherever words of an agent, an endpoint or another program are printed or kept
+The only rule for what may be shown; used for all words of an agent, an endpoint or another program that are printed or stored
 to be printed. The standard library alone, because secrets are masked with it in the supervisor of an agent.
 """
 

@@ -3,8 +3,8 @@
 The agent under test shares nothing with the harness: not the interpreter's path (the names of our packages can never meet
 those of a user's bot), not the terminal's Ctrl-C, not a pipe that would block it. Its output goes into a file,
 which the harness reads until the agent is ready and then leaves alone, so that a chatty agent costs a call nothing and
-its last words survive any crash. `harness.agents.supervise` stands between the two: it keeps keys out of that file and sees
-to it that no orphan is left.
+its last words survive any crash. `harness.agents.supervise` is between the two: it keeps keys out of that file and ensures
+that no orphan is left.
 """
 
 import asyncio

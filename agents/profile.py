@@ -2,7 +2,7 @@
 
 A rating belongs to one exact configuration, so a profile is closed (an unknown key is an error, not a silent no-op) and
 hashed, and runs keep what of it is plain. Errors are one line that names file, line and field, because profiles are written
-by hand. Keys and tokens never stand in a profile: it names environment variables.
+by hand. Keys and tokens are never in a profile: it names environment variables.
 """
 
 import difflib

@@ -1,6 +1,6 @@
 """The kinds of agent that a profile can describe, each with exactly its own settings.
 
-Those with a wire of their own stand in `harness.agents.connections`, one file a wire.
+Those with their own wire format are in `harness.agents.connections`, one file per format.
 """
 
 import importlib
@@ -68,7 +68,7 @@ class PluginProfile(PcmBot):
 
 class TextProfile(AgentProfile):
     """An OpenAI-compatible endpoint asked for the next turn in writing, streamed: at temperature 0 and top-p 1 (HEART,
-    section 9.4) where the model lets itself be told so."""
+    section 9.4) if the model accepts these settings."""
 
     kind: Literal["text"]
     model: Annotated[str, StringConstraints(min_length=1)]
@@ -77,7 +77,7 @@ class TextProfile(AgentProfile):
     api_key_env: str | None = None
     """Name of the environment variable that holds the endpoint's key."""
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["model"] | None = None
-    """`model` says nothing of it, so that the model's own holds. Left out: 0, or `model` for one that is known to refuse it."""
+    """`model`: not sent, so that the model's own applies. Default: 0, or `model` for a model that is known to refuse it."""
     top_p: Annotated[float, Field(gt=0, le=1)] | Literal["model"] | None = None
     """As `temperature`; left out: 1."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None

@@ -1,13 +1,13 @@
 """The plain settings of a profile, which may be stored in clear: a typed list. All others are stored as a short hash.
 
-Runs are passed around, and a profile can hold a secret anywhere: in a word of the command, in a parameter, in a comment. So
-it is not asked what is secret but what cannot be: a setting is kept as it is when it is on this list and of the form given
-there. A setting that a new wire brings is hidden until somebody puts it on the list. Comments are left out.
+Runs are shared, and a profile can contain a secret anywhere: in a word of the command, in a parameter, in a comment. So
+the list names what cannot be secret: a setting is stored in clear if it is on this list and of the form given
+there. A setting of a new wire format is hidden until it is added to the list. Comments are left out.
 
-The hash says whether two runs had the same value, and must not give the value away to who tries all short passwords. A
-longer hash would: with the settings around it known, each guess can be checked, however the hash is made, and a secret that
+The hash shows if two runs had the same value, and must not reveal the value to someone who tries all short passwords. A
+longer hash would: with the other settings known, each guess can be checked, however the hash is made, and a secret that
 belongs to the machine could not be compared between machines. So it is short: two digits are 8 bits (for each different
-string that holds it), whatever is hidden and however long somebody computes. A million common passwords leave 3,900 that fit,
+string that contains it), for any hidden value and any computing time. A million common passwords leave 3,900 that fit,
 10,000 PINs leave 39. The price is that one change in 256 of a hidden setting goes unseen by `--resume`; changes of plain
 settings are all seen.
 """

@@ -1,6 +1,6 @@
 """The common settings of users' own bots with any wire format: their address, and the audio sent to them.
 
-Each wire's own profile stands with its connection (`harness.agents.connections`), so that a wire format is one file.
+The profile of each wire format is in its connection's file (`harness.agents.connections`), so that a format is one file.
 """
 
 from typing import Annotated, Any, Self

@@ -1,10 +1,10 @@
 """The places of secrets: variables, fields, flags, headers and parts of an address that contain one.
 
-Few keys show by their looks (`harness.agents.secret_shapes`), so they are known by their place: by the name beside them, or
+Few keys are recognisable by form (`harness.agents.secret_shapes`), so they are known by place: by the name beside them, or
 because a whole place is private (the user and query of a URL, headers, a call's parameters). A short or plain word in such a
 place is taken for a setting (`language = "english"`): masking it wherever it occurs would falsify what agents say. Under a
-name that holds nothing but secrets (`DB_PASS`, `--password`) a word from 8 letters is looked for everywhere, too, and a
-shorter one is masked where it stands.
+name for secrets only (`DB_PASS`, `--password`) a word from 8 letters is masked everywhere too, and a
+shorter one is masked in its place.
 
 Pure functions of the standard library alone, so that the supervisor of an agent can use them.
 """
@@ -29,7 +29,7 @@ _WORDS: Final = frozenset(
 _ENDINGS: Final = ("key", "token", "secret", "password", "passphrase", "passwd", "passcode", "pwd")
 _PASSWORDS: Final = ("password", "passphrase", "passwd", "passcode", "pwd", "secret")
 _PASSWORD_WORDS: Final = frozenset(("pass", "pat", "jwt", "pin", "dsn"))
-"""Names that hold nothing but secrets, so that even a plain word behind them is one; a `key` may be of a table, a `token` one
+"""Names for secrets only, so that even a plain word behind them is one; a `key` may be of a table, a `token` one
 that was counted."""
 _WORKING_FOLDERS: Final = frozenset(("PWD", "OLDPWD", "INIT_CWD"))
 _NO_SECRETS: Final = frozenset(
@@ -39,7 +39,7 @@ _NO_SECRETS: Final = frozenset(
 """Values under a secret's name that are not secrets, or that everybody knows."""
 _PRIVATE_TABLES: Final = frozenset(("headers", "extra_headers", "default_headers", "additional_headers", "parameters"))
 _NOT_THE_VALUE: Final = ("env", "file", "path", "argument")
-"""Last words of names that say where a secret is, and hold none (`api_key_env`)."""
+"""Last words of names that say where a secret is, but do not contain it (`api_key_env`)."""
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>\\]+")
 _SCHEME: Final = re.compile(r"\b(?:Bearer|Basic)\s+([^\s\"',;\\]{8,})", re.IGNORECASE)
@@ -86,7 +86,7 @@ def holds_only_secrets(name: str) -> bool:
 
 
 def assigned(text: str) -> Iterator[str]:
-    """Values in free text that stand behind a secret's name (`api_key=…`, `X-Api-Key: …`) and are no mere word or number."""
+    """The values in free text after a secret's name (`api_key=…`, `X-Api-Key: …`), without plain words and numbers."""
     for start, end in _assigned(text):
         if end - start >= LEAST_IN_ENVIRONMENT and _KEY_LIKE.match(text, start, end):
             yield text[start:end]
@@ -131,7 +131,7 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
 
 
 def mask_behind_scheme(text: str, mask: str) -> str:
-    """The text with what stands behind `Bearer` or `Basic` masked, unless it is a word (`a basic understanding`)."""
+    """The text with the value after `Bearer` or `Basic` masked, unless it is a word (`a basic understanding`)."""
     return _SCHEME.sub(lambda found: _without(found, 1, mask), text)
 
 
@@ -168,7 +168,7 @@ def _without(found: re.Match[str], group: int, mask: str) -> str:
 
 
 def in_environment(environment: Mapping[str, str]) -> Iterator[str]:
-    """Values of variables with a secret's name, and what stands before the host in any variable that is an address."""
+    """The values of variables with a secret's name, and the part before the host in any variable that is an address."""
     for name, value in environment.items():
         if "://" in value:
             yield from in_text(value)

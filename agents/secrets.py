@@ -1,9 +1,9 @@
 """The masking of keys in everything that is stored, logged and shown.
 
-Runs are passed around: folders are zipped and reports mailed. A key reaches them by many doors (a profile that is kept as
+Runs are shared: folders are zipped and reports mailed. A key gets into them in many ways (a profile that is stored as
 written, an agent that prints its environment, an endpoint that repeats the key it refused), so it is not enough to be
-careful at each. As build servers do, every process learns the secrets it is given, at the moment it is given them, and
-whatever leaves it passes `redact`. Where secrets stand is said in `harness.agents.secret_places`.
+careful at each. As on build servers, every process learns its secrets at the moment it gets them, and
+all its output passes `redact`. The places of secrets are in `harness.agents.secret_places`.
 
 The standard library alone, because the supervisor of an agent imports it.
 """
@@ -37,7 +37,7 @@ MASK: Final = "***"
 MOST_HELD_BYTES: Final = 64 * 1024
 """Longest part of an unfinished line to buffer."""
 MOST_ESCAPED: Final = 10
-"""Characters that one byte can become (`\\\\\\\\u002f`): as many are held back of a line that has not ended yet."""
+"""Characters that one byte can become (`\\\\\\\\u002f`): as many are delayed at the end of an unfinished line."""
 LEAST_IN_BASE64: Final = 8
 """Characters of a key amid other base64: a form that is looked for must not occur by chance, and 8 are 48 bits."""
 _USER: Final = re.compile(r"(://)[^/@\s\"'<>\\]+(@)")
@@ -85,7 +85,7 @@ class Redactor:
         return any(_needle(form) in text and _pattern(form).search(text) is not None for form in self.forms)
 
     def foreign(self, text: str) -> str:
-        """As a call, and also what stands behind a secret's name or shows by its shape: for words that others wrote (logs,
+        """The text masked as by a call, and also values after a secret's name or with a key's form: for words of others (logs,
         errors, profiles)."""
         return mask_shapes(mask_assigned(self(text), MASK), MASK)
 
@@ -126,7 +126,7 @@ def learn_file(text: str) -> None:
 
 
 def redact(text: str) -> str:
-    """A text fit to be stored or shown: no secret in it, and no half of a character that no file can hold."""
+    """A text that may be stored or shown: without secrets, and without half characters, which no file can store."""
     return _encodable(redactor()(text))
 
 
@@ -164,7 +164,7 @@ class RedactedLines:
 
 
 class RedactedOutput:
-    """Standard output or error that says no secret, whoever writes to it: progress, results, tracebacks, libraries."""
+    """Standard output or error with secrets masked in everything: progress, results, tracebacks, libraries."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -188,7 +188,7 @@ def _encodable(text: str) -> str:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it stands, without the escapes that it may itself have come with, and as base64 of either."""
+    """The forms of a value: unchanged, without its own escapes, and base64 of either."""
     for bare in {value, unquote(value)}:
         yield bare
         yield from _base64_forms(bare.encode("utf-8", "surrogateescape"))
@@ -203,7 +203,7 @@ def _needle(form: str) -> str:
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
     pattern = "".join(map(_written, form))
-    # A number may stand inside a longer one, which is a time and no secret.
+    # A number inside a longer one is a time and not a secret.
     return re.compile(rf"(?<![\d.]){pattern}(?![\d.])" if form.isdigit() else pattern)
 
 

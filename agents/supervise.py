@@ -118,7 +118,7 @@ class _Log:
                 return True
             if not piece:
                 return False
-            # First the log: whoever hears that the agent is ready finds there all that it said before.
+            # The log comes first, so that it is complete when the agent is reported as ready.
             self._write(self._lines.feed(piece))
             if not self._ready:
                 self._look_for_ready(piece)
@@ -137,7 +137,7 @@ class _Log:
                 self._tell({"url": url})
 
     def _write(self, text: bytes) -> None:
-        # A full disk must not stop the reading, or the agent would stand still in its next line.
+        # A full disk must not stop the reading, or the agent would block at its next line.
         with contextlib.suppress(OSError):
             if self._path.stat().st_size > LOG_LIMIT_BYTES:
                 # An agent that prints without end must not fill the disk; its last words are the ones that matter.

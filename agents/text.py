@@ -1,12 +1,12 @@
 """A text model that writes the next supporter turn, as the models in the paper.
 
 Temperature 0, top-p 1 (unless the profile says otherwise, or the model is known to refuse both), one completion, no tools,
-streamed so that its time to first token is measured and not read off somebody's index; the rules of the task are those that
+streamed so that its time to first token is measured and not taken from a published index; the rules of the task are those that
 the cascade gets, or HEART's own. TTFT counts from the request to the first *answer* token: what a reasoning model thinks first,
 in a field of its own or between `<think>` tags, is waiting time to the person. The line to the endpoint is opened before the
 clock starts, because a conversation pays for that once and not on every turn.
 
-An endpoint may answer anything, or without end: whatever it does is a named failure of the one question, within the
+An endpoint may answer anything, or without end: every fault is a named failure of the one question, within the
 profile's `timeout_s` for all tries together and a bound on bytes.
 """
 
@@ -241,7 +241,7 @@ async def _bounded(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _events(pieces: AsyncIterator[bytes]) -> AsyncIterator[str]:
-    """The data of server-sent events; whatever else stands in the stream is passed over, as the standard has it."""
+    """The data of server-sent events; everything else in the stream is ignored, as in the standard."""
     rest = bytearray()
     async for piece in pieces:
         rest += piece
@@ -270,7 +270,7 @@ def _words_of(event: str) -> str:
             raise TextFailed(f"an error in its stream: {_brief(_error_in(event))}", "server_error")
         words = chunk["choices"][0]["delta"].get("content") if chunk.get("choices") else None
         words = "" if words is None else words
-        words.encode()  # half a character can be told in JSON, and no file can hold it
+        words.encode()  # JSON can contain half a character, but no file can store it
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
         raise TextFailed(f"not a stream of chat completions ({type(error).__name__}: {_brief(event)})", "garbage") from error
     return str(words)

@@ -1,7 +1,7 @@
 """A local language model as the endpoint of a text profile, for machines without any other.
 
 The text system of a board and the cascade beside it must be able to run on the same weights, or their difference says
-nothing about speech. So the model is served by the very server that the cascade starts for itself.
+nothing about speech. So the model is served by the same server that the cascade starts for itself.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 An agent that is reached by an address shares the processor all the same where that address is this machine's own:
 `localhost`, its name, or an address of one of its network interfaces. What a tunnel or a port-forward serves here counts as
-here too; nothing in an address tells of what lies behind.
+here too, because an address does not show its real target.
 """
 
 import ipaddress

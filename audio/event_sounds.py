@@ -5,7 +5,7 @@ byte. A cough goes in phases, a burst first (Van Hirtum, The acoustics of coughi
 doi 10.1118/1.1525012, finds three in coughs generally, some of them voiced); this one is a burst of noise and a longer, duller
 tail, without the voiced part. A door is a dull thud that rings at a few low resonances, and the click of its latch. All
 lengths, bands and levels are choices of ours, not measurements: they stand for "short, loud and no voice". Neither sound has
-the pitch of a voice (`harness.audio.voicing`), which is the property that tells an agent that neither is speech.
+the pitch of a voice (`harness.audio.voicing`), by which an agent can recognise that neither is speech.
 """
 
 from typing import Final, Literal

@@ -5,7 +5,7 @@ loud one, 40–80 ms late. Speech gathers its power in a few places of the spect
 does. So the sound is split into bands, and every millisecond at which the voice may have begun is weighed by how much better
 all that follows is explained by speech in some of the bands than by the noise from before. What speech will look like is
 not known: in each band, and anew for each stretch of a syllable's length, all levels from −3 to 21 dB over the noise are
-held equally likely, and so is, for a share of them, that nothing is said there.
+taken as equally likely, and so is, for a share of them, silence.
 
 The noise is measured twice: on the first half of what comes before, then on everything up to just before the onset found.
 Constants were chosen on synthetic onsets of other seeds than the tests and the benchmark use; docs/decisions has the figures.

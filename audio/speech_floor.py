@@ -27,7 +27,7 @@ Tone = Literal["own", "plateau", "rise", "fall"]
 
 HOLD_COUNTS = {"plateau": 1680, "rise": 646, "fall": 1387, "high_rise": 513}
 """Phrases before a *hold* by boundary tone, those with none (pauses in mid-phrase, mostly) and "other" left out. Gravano and
-Hirschberg 2011; the counts stand in Gravano's thesis (Columbia University 2009), table 6.1."""
+Hirschberg 2011; the counts are in Gravano's thesis (Columbia University 2009), table 6.1."""
 YIELD_COUNTS = {"fall": 1032, "high_rise": 484, "rise": 309, "plateau": 289}
 """The same before a *smooth switch*."""
 
@@ -61,7 +61,7 @@ class FloorSettings:
     al. 2022, 295 pauses between utterances of one speaker) 22 % follow a filler, which is 40 % of those that are held here."""
     mid_filler_share: float = 0.41
     """Pauses in mid-sentence to which an "um" is added. By the law of places (`harness.scenarios.pause_places`) 48 % of
-    patients' pauses in mid-sentence stand at a hesitation, and 11 % do in the texts that ship. Counted between utterances
+    patients' pauses in mid-sentence are at a hesitation, and 11 % in the shipped texts. Counted between utterances
     alone, 28 of 62 such pauses of both speakers follow a filler (45 %, 95 % interval 33 to 58 %)."""
     conjunction_share: float = 0.5
     """Held pauses whose next sentence opens with "and", "so", "but" or "because": said before the pause instead (ours)."""
@@ -114,8 +114,8 @@ NO_FINAL_LENGTHENING = 0.85
 synthesisers used here too: a speaker who goes on rushes through (Local and Walker 2004)."""
 
 YIELD_FADE_DB = -3.0
-"""Gain over the last half second: phrases before a turn change are quieter by about this much (Gravano and Hirschberg 2011,
-figure on intensity: a fifth to a quarter of a standard deviation over the whole phrase, more at its end)."""
+"""Gain of the last half second: phrases before a turn change are quieter by about this (Gravano and Hirschberg 2011, figure
+on intensity: a fifth to a quarter of a standard deviation over the whole phrase, more at its end)."""
 
 
 def plan_turn(segments: Sequence[Segment], settings: FloorSettings) -> tuple[Stretch, ...]:

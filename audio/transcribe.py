@@ -58,7 +58,7 @@ class Transcription:
 class Transcriber:
     """A CTranslate2 Whisper model from its folder.
 
-    Raises `TranscriberError` if the package is missing or the folder holds no such model.
+    Raises `TranscriberError` if the package is missing or the folder has no such model.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 At the first silence of each pause a policy says how long the silence must become before the turn counts as over. It may
 take its time (the language model's opinion costs about 40 ms), since the answer is needed only hundreds of milliseconds
-later; until it is known, `longest_ms` holds. The evidence comes from a scorer (`turn_scorers`), which is a part of its own.
+later; until then `longest_ms` applies. The evidence comes from a scorer (`turn_scorers`), which is a separate part.
 """
 
 import math

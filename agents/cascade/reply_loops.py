@@ -34,7 +34,7 @@ class LoopStop:
         self.looped = repeats(_WORD.findall(self._said[:last].lower())) or self._said_before()
         if not self.looped:
             return delta
-        # The token that ends a repetition ends the reply: it only closes the word that stands already.
+        # The token that ends a repetition ends the reply: it only closes a word that is already complete.
         return self._said[len(before) : last] if last > len(before) else ""
 
     def _said_before(self) -> bool:

@@ -2,7 +2,7 @@
 
 RTVI's own metrics use wall time and arrive per service; the harness wants one monotonic clock and the name of the
 request that each effect belongs to. A stamp is taken at once and costs an append to a queue; the message leaves from a
-task of its own, so that reporting never stands in the way of audio.
+task of its own, so that reporting never delays audio.
 """
 
 import asyncio

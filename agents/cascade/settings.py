@@ -261,7 +261,7 @@ class TestDelays(_Settings):
 
 
 class CascadeSettings(_Settings):
-    """A whole cascade. `speculate` answers at the first silence and holds the audio until the turn is decided."""
+    """A whole cascade. `speculate` answers at the first silence and buffers the audio until the turn is decided."""
 
     vad: VadSettings = VadSettings()
     stt: Annotated[StockWhisper | StreamingWhisper, Field(discriminator="service")] = StockWhisper()

@@ -3,7 +3,7 @@
 Modelled on services that predict the end of a turn before they commit to it: at the first silence of a pause the words so
 far go out as an eager transcript, and the rest of the pipeline may begin to answer; if the caller goes on, it is
 withdrawn; once the silence has lasted as long as the endpoint policy asks, it is committed with the very same text, so
-that the answer prepared meanwhile holds. A long turn is transcribed in pieces (`turn_text`), each frozen at a pause, so that
+that the prepared answer is valid. A long turn is transcribed in pieces (`turn_text`), each frozen at a pause, so that
 the last transcription never costs more than the last few seconds; the frozen ones are heard again together once the
 caller speaks on.
 """
@@ -79,7 +79,7 @@ class _Pause:
 class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
     """Whisper with eager transcripts and an endpoint policy. Expects 16 kHz mono input.
 
-    `on_frozen` is told the words of this turn that have changed while the caller speaks on, so that a language model can
+    `on_frozen` gets the words of this turn that have changed while the caller speaks on, so that a language model can
     have them in its cache before they are asked about.
     """
 
@@ -109,7 +109,7 @@ class StreamingWhisperSTT(EagerEndOfTurnSTTServiceMixin, STTService):
         self._tracker = TurnTracker(speech_probability)
         self._worker = ThreadPoolExecutor(max_workers=2, thread_name_prefix="whisper")
         self._transcribing = asyncio.Lock()
-        # Words heard again must not stand before those that a caller waits for: in 3 of 24 calls these came after 0.8 to 2.3 s.
+        # A repeated transcription must not delay words that a caller waits for: in 3 of 24 calls these came after 0.8 to 2.3 s.
         self._hearing_again = asyncio.Lock()
         self._audio = np.zeros(0, np.int16)
         self._audio_start = 0

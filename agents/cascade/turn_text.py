@@ -1,6 +1,6 @@
 """A caller's words in this turn so far: final words, and the start of the audio that is still transcribed again.
 
-The last transcription of a turn stands between the caller and the answer, so it must be short; and Whisper hears better
+The answer waits for the last transcription of a turn, so it must be short; and Whisper hears better
 the more it hears at once. Both can be had: a turn is cut into pieces at its pauses, and only the last piece is transcribed
 when the caller falls silent, while the pieces before it are heard again as one stretch of sound once the caller speaks on and
 nobody waits. Over the 60 regular turns of heart-open as they were played, pieces alone misheard 11.1 % of the words.

@@ -2,7 +2,7 @@
 
 aiortc hands out decoded frames four packets late and without the time at which they arrived, and waits for a lost packet
 until its buffer of sixteen is full: right for a video call, useless for measuring one. Everything else of it (ICE, DTLS, SRTP,
-RTCP) is used as it is. The two names that are touched here are not public, so aiortc is held to one minor version.
+RTCP) is used unchanged. The two names that are changed here are not public, so aiortc is pinned to one minor version.
 """
 
 import time

@@ -21,7 +21,7 @@ class Limits:
     session_bytes: int = 64 * 1024 * 1024
     """All messages: over 20 minutes of 24 kHz audio, in sessions of at most two."""
     text_bytes: int = 8 * 1024 * 1024
-    """Messages that hold no audio: parsed JSON can take twenty times the memory of its text."""
+    """Bytes of messages without audio: parsed JSON can take twenty times the memory of its text."""
     events: int = 200_000
     """All events: an empty message costs nothing on the wire and memory here."""
     unsent_frames: int = 250

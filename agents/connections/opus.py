@@ -1,6 +1,6 @@
 """A decoder of Opus as used in calls (RFC 6716, RFC 7587): packets to samples.
 
-Decoded by libopus through PyAV. A lost packet is silence and not a guess of what it held, because what a listener's player
+Decoded by libopus through PyAV. A lost packet is silence and not a guess of its content, because what a listener's player
 would invent differs from player to player, and a measurement must not hear what was not sent.
 """
 

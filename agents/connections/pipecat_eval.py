@@ -4,7 +4,7 @@ Bots under pipecat's runner serve it at `/ws`, and those that its scaffold write
 client that pipecat's evaluations are: `eval-connect` first, then RTVI's `client-ready`; after `bot-ready` the conversation so
 far as `eval-context`, which replaces the messages of the bot's context. pipecat acknowledges none of this, so a message that
 no bot knows follows: its refusal shows that everything before it has been read, and no audio is sent before that. A
-greeting would stand in the context behind the history, so the history is given again when the greeting is over.
+greeting would be after the history in the context, so the history is given again when the greeting is over.
 
 The bot's audio is asked for (`capture_bot_audio`), and its detector's raw stamps (`vad_user_speaking`), which a bot keeps to
 itself otherwise.

@@ -1,4 +1,4 @@
-"""RTVI, the messages beside the audio that pipecat's bots and clients exchange, whatever carries them.
+"""RTVI: the messages of pipecat's bots and clients in addition to the audio, over any transport.
 
 Two things go beyond a stock bot, each as RTVI provides for: marks come as a `server-message` `{"type": "mark", "name",
 "at_ns", "detail"}`, and RTVI's own events become marks named `rtvi.<type>`. The latter carry no time of their own and are

@@ -5,7 +5,7 @@ and no second process. This one listens as an endpointer does, only exactly (it 
 and speaks by script. What it did, and when, stays readable as `truth` on the monotonic clock.
 
 Times are exact in intent and stamped in fact: a chunk is due at a programmed instant, its `arrival_ns` is when it was
-really given out, and the truth holds both.
+really given out, and the truth has both.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class _Settings(BaseModel):
 
 
 class ScriptedMark(_Settings):
-    """A mark `at_ms` from the start of its reply (negative: before it), told when the reply starts."""
+    """A mark `at_ms` from the start of its reply (negative: before it), sent when the reply starts."""
 
     name: str
     at_ms: float

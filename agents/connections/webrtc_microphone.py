@@ -1,6 +1,6 @@
 """The caller's side of a WebRTC call in aiortc's terms: a track that plays what it is given, and Opus as the one codec.
 
-Apart from `harness.agents.connections.webrtc` because it needs aiortc as it is imported, which whoever reads a profile may
+It is separate from `harness.agents.connections.webrtc` because its import needs aiortc, which a reader of a profile may
 not have.
 """
 

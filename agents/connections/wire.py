@@ -63,7 +63,7 @@ class Wire(Protocol):
         """
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        """One 20 ms frame of the caller as messages, and whatever else is due by now."""
+        """One 20 ms frame of the caller as messages, and all other messages that are due."""
 
     def goodbye(self) -> Sequence[Outgoing]:
         """The last messages of a session that the caller ends."""
@@ -107,10 +107,10 @@ def _finite(written: str) -> float | None:
 
 
 def from_base64(coded: object) -> bytes:
-    """The bytes that a field holds in base64.
+    """The bytes of a field in base64.
 
     Raises:
-        Garbage: it holds none.
+        Garbage: the field is not base64.
     """
     try:
         return base64.b64decode(coded if isinstance(coded, str) else "!", validate=True)
