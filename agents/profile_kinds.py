@@ -63,7 +63,10 @@ class PluginProfile(PcmBot):
         return self
 
     def connection(self, url: str) -> ConnectionSpec:
-        return ConnectionSpec(kind=self.connection_kind, url=url, options={**self._options(), **self.options})
+        return ConnectionSpec(kind=self.connection_kind, url=url, options=self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {**self.model_dump(include={"accepts_history", "input_rate_hz", "open_timeout_s"}), **self.options}
 
 
 class TextProfile(AgentProfile):

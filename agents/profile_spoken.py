@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
 
 SampleRate = Annotated[int, Field(ge=8_000, le=48_000)]
@@ -46,20 +47,21 @@ class SpokenElsewhere(AgentProfile):
     def speaks_first(self) -> bool | None:
         return self.greets
 
+    @property
+    def accepts_a_history(self) -> bool:
+        """As `accepts_history` says; false for a wire without that setting, which has no place for a history."""
+        return bool(getattr(self, "accepts_history", False))
+
+    def connection(self, url: str) -> ConnectionSpec:
+        return ConnectionSpec(kind=self.kind, url=url, options=self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """The settings that the connection reads: all but those of the agent's name, place and start."""
+        return self.model_dump(mode="json", exclude={*AgentProfile.model_fields, "url", "process", "greets"})
+
 
 class PcmBot(SpokenElsewhere):
     """A bot that receives PCM, and may be able to accept a history."""
 
     input_rate_hz: SampleRate = 16_000
     accepts_history: bool = False
-
-    @property
-    def accepts_a_history(self) -> bool:
-        return self.accepts_history
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            "accepts_history": self.accepts_history,
-            "input_rate_hz": self.input_rate_hz,
-            "open_timeout_s": self.open_timeout_s,
-        }

@@ -23,13 +23,13 @@ from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
 from harness.agents.connections.inbox import Limits
 from harness.agents.connections.playout_clock import PlayoutClock
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    Wire,
     from_base64,
     parse_object,
     refuse_history,
@@ -64,12 +64,12 @@ _BEGINNINGS: Final = MappingProxyType(
 _TEXT_KIND: Final = MappingProxyType({"user": "input_text", "assistant": "output_text"})
 
 
-class RealtimeWire:
+class RealtimeWire(Wire):
     """One session. `session` are the settings for `session.update`, in addition to the audio formats."""
 
     def __init__(self, session: Mapping[str, Any], accepts_history: bool = True) -> None:
         self._session = dict(session)
-        self._accepts_history = accepts_history
+        self.capabilities = Capabilities(accepts_history, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
         self._history: tuple[Message, ...] = ()
         self._updated = False
         self._items_awaited: set[str] = set()
@@ -80,10 +80,6 @@ class RealtimeWire:
         """The kinds of pieces that have begun in the latest response."""
 
     @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(self._accepts_history, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
-
-    @property
     def ready(self) -> bool:
         return self._updated and not self._items_awaited
 
@@ -92,7 +88,7 @@ class RealtimeWire:
         return "the acknowledgement of the history" if self._updated else "session.created and session.updated"
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
-        refuse_history(history, self._accepts_history, "set accepts_history = true if it does")
+        refuse_history(history, self.capabilities.accepts_history, "set accepts_history = true if it does")
         self._history = tuple(history)
         return ()
 
@@ -130,9 +126,6 @@ class RealtimeWire:
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns
         return (json.dumps({"type": "input_audio_buffer.append", "audio": base64.b64encode(frame).decode()}),)
-
-    def goodbye(self) -> Sequence[Outgoing]:
-        return ()
 
     def _beginning(self, data: Mapping[str, Any], arrival_ns: int) -> tuple[Mark, ...]:
         """A mark if this is the first piece of its kind in a response."""
@@ -243,23 +236,13 @@ class RealtimeProfile(SpokenElsewhere):
     def family(self) -> str | None:
         return self.stated_family or (family_of(self.model) if self.model else None)
 
-    @property
-    def accepts_a_history(self) -> bool:
-        return self.accepts_history
-
-    def connection(self, url: str) -> ConnectionSpec:
-        options = {
-            "model": self.model,
-            "api_key_env": self.api_key_env,
-            "voice": self.voice,
+    def _options(self) -> dict[str, Any]:
+        return {
+            **super()._options(),
             "instructions": self.instructions or system_instruction(ReplySettings()),
             "turn_detection": self.turn_detection.model_dump(exclude_none=True),
-            "transcription_model": self.transcription_model,
-            "accepts_history": self.accepts_history,
-            "input_rate_hz": 24_000,
-            "open_timeout_s": self.open_timeout_s,
+            "input_rate_hz": RATE_HZ,
         }
-        return ConnectionSpec(kind="openai-realtime", url=url, options=options)
 
 
 PROFILE: Final = RealtimeProfile

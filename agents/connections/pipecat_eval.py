@@ -16,22 +16,21 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Event
+from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Event
 from harness.agents.connections import rtvi
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    Wire,
+    audio_of,
     from_base64,
     parse_object,
     refuse_history,
-    sample_rate,
     shown,
-    whole_samples,
 )
 from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
@@ -43,21 +42,17 @@ _HINT: Final = (
 )
 
 
-class PipecatEvalWire:
+class PipecatEvalWire(Wire):
     """One session with a pipecat bot, as in pipecat's evaluations."""
 
     def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = True, system_messages: Sequence[str] = ()) -> None:
-        self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
+        self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._system_messages = tuple(system_messages)
         self._context: list[dict[str, str]] = []
         self._bot_ready = False
         self._history_read = False
         self._caller_heard = False
         self._frames = 0
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._capabilities
 
     @property
     def ready(self) -> bool:
@@ -68,7 +63,7 @@ class PipecatEvalWire:
         return "the sign that the history was read" if self._bot_ready else "the bot's answer to RTVI client-ready"
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
-        refuse_history(history, self._capabilities.accepts_history, "remove accepts_history = false")
+        refuse_history(history, self.capabilities.accepts_history, "remove accepts_history = false")
         if history:
             rules = [{"role": "system", "content": text} for text in self._system_messages]
             self._context = [*rules, *({"role": turn.role, "content": turn.text} for turn in history)]
@@ -85,7 +80,7 @@ class PipecatEvalWire:
             case None:
                 return NOTHING
             case "eval-bot-audio":
-                return _audio(fields, arrival_ns)
+                return audio_of(from_base64(fields.get("audio")), fields.get("sampleRate"), arrival_ns)
             case "bot-ready":
                 return self._on_bot_ready()
             case "error-response" if data.get("id") == _BARRIER:
@@ -106,7 +101,7 @@ class PipecatEvalWire:
         self._frames += 1
         sound = {
             "base64Audio": base64.b64encode(frame).decode(),
-            "sampleRate": self._capabilities.input_rate_hz,
+            "sampleRate": self.capabilities.input_rate_hz,
             "numChannels": 1,
         }
         return (rtvi.envelope("raw-audio", str(self._frames), sound),)
@@ -131,13 +126,6 @@ def _client_message(kind: str, data: Mapping[str, Any]) -> str:
     return rtvi.envelope("client-message", kind, {"t": kind, "d": data})
 
 
-def _audio(fields: Mapping[str, Any], arrival_ns: int) -> Received:
-    pcm = whole_samples(from_base64(fields.get("audio")))
-    if not pcm:
-        return NOTHING
-    return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(fields.get("sampleRate"))),))
-
-
 class PipecatEvalProfile(PcmBot):
     """A pipecat bot reached over pipecat's evaluation wire: unmodified, and given the conversation so far."""
 
@@ -145,10 +133,6 @@ class PipecatEvalProfile(PcmBot):
     accepts_history: bool = True
     system_messages: tuple[str, ...] = ()
     """The bot's own context, as messages of the role `system`, because the history replaces all of it."""
-
-    def connection(self, url: str) -> ConnectionSpec:
-        options = {**self._options(), "system_messages": list(self.system_messages)}
-        return ConnectionSpec(kind="pipecat-eval", url=url, options=options)
 
 
 PROFILE: Final = PipecatEvalProfile

@@ -14,20 +14,19 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Transcript
+from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Transcript
 from harness.agents.connections.inbox import Limits
 from harness.agents.connections.rtvi_session import RtviSession
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    Wire,
+    audio_of,
     parse_object,
-    sample_rate,
     shown,
-    whole_samples,
 )
 from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot
@@ -49,17 +48,13 @@ def _frames() -> Any:
     return module
 
 
-class PipecatWire:
+class PipecatWire(Wire):
     """One session with a pipecat bot."""
 
     def __init__(self, input_rate_hz: int = 16_000, accepts_history: bool = False, speaks_rtvi: bool = True) -> None:
-        self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
+        self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._session = RtviSession(accepts_history, speaks_rtvi)
         self._proto = _frames()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._capabilities
 
     @property
     def ready(self) -> bool:
@@ -99,20 +94,14 @@ class PipecatWire:
         del now_ns
         proto = self._proto.Frame()
         proto.audio.audio = frame
-        proto.audio.sample_rate = self._capabilities.input_rate_hz
+        proto.audio.sample_rate = self.capabilities.input_rate_hz
         proto.audio.num_channels = 1
         return (proto.SerializeToString(),)
-
-    def goodbye(self) -> Sequence[Outgoing]:
-        return ()
 
     def _audio(self, audio: Any, arrival_ns: int) -> Received:
         if audio.num_channels > 1:
             raise Garbage(f"audio of {audio.num_channels} channels; set audio_out_channels=1 in the bot's transport")
-        pcm = whole_samples(_without_wav_header(audio.audio))
-        if not pcm:
-            return NOTHING
-        return Received(events=(AudioChunk(arrival_ns, pcm, sample_rate(audio.sample_rate)),))
+        return audio_of(_without_wav_header(audio.audio), audio.sample_rate, arrival_ns)
 
     def _message(self, text: str) -> bytes:
         proto = self._proto.Frame()
@@ -134,9 +123,6 @@ class PipecatProfile(PcmBot):
     kind: Literal["pipecat"]
     rtvi: bool = True
     """True if the bot answers RTVI's `client-ready`; otherwise audio starts as soon as the connection is open."""
-
-    def connection(self, url: str) -> ConnectionSpec:
-        return ConnectionSpec(kind="pipecat", url=url, options={**self._options(), "rtvi": self.rtvi})
 
 
 PROFILE: Final = PipecatProfile

@@ -11,36 +11,32 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import NO_TIME_NS, AudioChunk, Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connection import NO_TIME_NS, Capabilities, Cleared, Connection, Event, Mark, Transcript
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    Wire,
+    audio_of,
     parse_object,
     refuse_history,
     sample_rate,
     shown,
-    whole_samples,
 )
 from harness.agents.message import Message
 from harness.agents.profile_spoken import PcmBot, SampleRate
 
 
-class RawPcmWire:
+class RawPcmWire(Wire):
     """One session of raw PCM."""
 
     def __init__(self, input_rate_hz: int = 16_000, output_rate_hz: int = 16_000, accepts_history: bool = False) -> None:
-        self._capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
+        self.capabilities = Capabilities(accepts_history=accepts_history, input_rate_hz=input_rate_hz, output_rate_hz=None)
         self._agent_rate_hz = output_rate_hz
         self._ready = True
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._capabilities
 
     @property
     def ready(self) -> bool:
@@ -51,18 +47,16 @@ class RawPcmWire:
         return 'the acknowledgement of the history ({"type": "ready"})'
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
-        refuse_history(history, self._capabilities.accepts_history, "set accepts_history = true if it does")
-        start: dict[str, Any] = {"type": "start", "sample_rate": self._capabilities.input_rate_hz}
-        if self._capabilities.accepts_history:
+        refuse_history(history, self.capabilities.accepts_history, "set accepts_history = true if it does")
+        start: dict[str, Any] = {"type": "start", "sample_rate": self.capabilities.input_rate_hz}
+        if self.capabilities.accepts_history:
             start["history"] = [{"role": turn.role, "text": turn.text} for turn in history]
             self._ready = False
         return (json.dumps(start, ensure_ascii=False),)
 
     def receive(self, message: str | bytes, arrival_ns: int) -> Received:
         if isinstance(message, bytes):
-            if not message:
-                return NOTHING
-            return Received(events=(AudioChunk(arrival_ns, whole_samples(message), self._agent_rate_hz),))
+            return audio_of(message, self._agent_rate_hz, arrival_ns)
         data = parse_object(message)
         match data.get("type"):
             case "start":
@@ -84,9 +78,6 @@ class RawPcmWire:
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
         del now_ns
         return (frame,)
-
-    def goodbye(self) -> Sequence[Outgoing]:
-        return ()
 
 
 def transcript_of(data: Mapping[str, Any], arrival_ns: int) -> Transcript:
@@ -124,9 +115,6 @@ class RawPcmProfile(PcmBot):
     kind: Literal["raw-pcm"]
     output_rate_hz: SampleRate = 16_000
     """Rate of the agent's audio until it states another in a `start` message."""
-
-    def connection(self, url: str) -> ConnectionSpec:
-        return ConnectionSpec(kind="raw-pcm", url=url, options={**self._options(), "output_rate_hz": self.output_rate_hz})
 
 
 PROFILE: Final = RawPcmProfile

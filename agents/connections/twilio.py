@@ -18,16 +18,17 @@ from typing import Any, Final, Literal
 import numpy as np
 from pydantic import Field
 
-from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, Mark
+from harness.agents.connection import Capabilities, Cleared, Connection, Mark
 from harness.agents.connections.inbox import Limits
 from harness.agents.connections.playout_clock import PlayoutClock
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
     Received,
+    Wire,
+    audio_of,
     from_base64,
     parse_object,
     refuse_history,
@@ -41,10 +42,11 @@ RATE_HZ: Final = 8_000
 FRAME_MS: Final = 20
 
 
-class TwilioWire:
+class TwilioWire(Wire):
     """One call over Media Streams. `parameters` are the `<Parameter>`s that a TwiML `<Stream>` would pass on."""
 
     def __init__(self, parameters: Mapping[str, str] | None = None) -> None:
+        self.capabilities = Capabilities(accepts_history=False, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
         self._parameters = dict(parameters or {})
         self._stream_sid = "MZ" + secrets.token_hex(16)
         self._account_sid = "AC" + secrets.token_hex(16)
@@ -53,18 +55,6 @@ class TwilioWire:
         self._chunks = 0
         self._playout = PlayoutClock()
         self._marks: deque[tuple[int, str]] = deque()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(accepts_history=False, input_rate_hz=RATE_HZ, output_rate_hz=RATE_HZ)
-
-    @property
-    def ready(self) -> bool:
-        return True
-
-    @property
-    def waits_for(self) -> str:
-        return "a connection"
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
         refuse_history(history, False, "reach the bot by a wire that has room for one")
@@ -118,11 +108,9 @@ class TwilioWire:
 
     def _media(self, payload: object, arrival_ns: int) -> Received:
         law = from_base64(payload)
-        if not law:
-            return NOTHING
-        self._playout.add(arrival_ns, len(law), RATE_HZ)
-        pcm = decode(law, "ulaw").astype("<i2").tobytes()
-        return Received(events=(AudioChunk(arrival_ns, pcm, RATE_HZ),))
+        if law:
+            self._playout.add(arrival_ns, len(law), RATE_HZ)
+        return audio_of(decode(law, "ulaw").astype("<i2").tobytes(), RATE_HZ, arrival_ns)
 
     def _mark(self, name: object, arrival_ns: int) -> Received:
         if not isinstance(name, str):
@@ -156,13 +144,8 @@ class TwilioProfile(SpokenElsewhere):
     parameters: dict[str, str] = Field(default_factory=dict)
     """The `<Parameter>`s of the TwiML `<Stream>` that would start it."""
 
-    @property
-    def accepts_a_history(self) -> bool:
-        return False
-
-    def connection(self, url: str) -> ConnectionSpec:
-        options = {"parameters": self.parameters, "input_rate_hz": 8_000, "open_timeout_s": self.open_timeout_s}
-        return ConnectionSpec(kind="twilio", url=url, options=options)
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "input_rate_hz": RATE_HZ}
 
 
 PROFILE: Final = TwilioProfile

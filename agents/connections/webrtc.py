@@ -34,7 +34,6 @@ from harness.agents.connections.aiortc_tap import tap
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi_session import RtviSession
-from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.wire import Garbage, parse_object, shown
@@ -282,20 +281,8 @@ class WebRtcProfile(SpokenElsewhere):
     ice_servers: tuple[Annotated[str, StringConstraints(pattern=r"^(stun|turns?):\S+$")], ...] = Field(default=())
     """STUN and TURN servers, for agents on other networks."""
 
-    @property
-    def accepts_a_history(self) -> bool:
-        return self.accepts_history
-
-    def connection(self, url: str) -> ConnectionSpec:
-        options = {
-            "accepts_history": self.accepts_history,
-            "input_rate_hz": opus.CLOCK_HZ,
-            "open_timeout_s": self.open_timeout_s,
-            "rtvi": self.rtvi,
-            "api_key_env": self.api_key_env,
-            "ice_servers": list(self.ice_servers),
-        }
-        return ConnectionSpec(kind="webrtc", url=url, options=options)
+    def _options(self) -> dict[str, Any]:
+        return {**super()._options(), "input_rate_hz": opus.CLOCK_HZ}
 
 
 PROFILE: Final = WebRtcProfile

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.agents.connection import Capabilities, ConnectionFailed, Event
+from harness.agents.connection import AudioChunk, Capabilities, ConnectionFailed, Event
 from harness.agents.message import Message
 from harness.agents.printable import printable
 
@@ -40,16 +40,17 @@ MAX_DEPTH = 16
 class Wire(Protocol):
     """One session in one wire format."""
 
-    @property
-    def capabilities(self) -> Capabilities: ...
+    capabilities: Capabilities
 
     @property
     def ready(self) -> bool:
         """True once the agent has acknowledged the history (or there is nothing to acknowledge): audio may start."""
+        return True
 
     @property
     def waits_for(self) -> str:
         """The event for which `ready` waits, in words, for the error message if it does not come."""
+        return "a connection"
 
     def hello(self, history: Sequence[Message]) -> Sequence[Outgoing]:
         """The first messages of a session."""
@@ -66,7 +67,8 @@ class Wire(Protocol):
         """One 20 ms frame of the caller as messages, and all other messages that are due."""
 
     def goodbye(self) -> Sequence[Outgoing]:
-        """The last messages of a session that the caller ends."""
+        """The last messages of a session that the caller ends; without any, it hangs up."""
+        return ()
 
 
 def parse_object(text: str | bytes) -> dict[str, Any]:
@@ -127,6 +129,15 @@ def whole_samples(pcm: bytes) -> bytes:
     if len(pcm) % 2:
         raise Garbage(f"audio of {len(pcm)} bytes: PCM16 has two bytes a sample")
     return pcm
+
+
+def audio_of(pcm: bytes, rate_hz: object, arrival_ns: int) -> Received:
+    """PCM16 as the audio of an agent; nothing for an empty message.
+
+    Raises:
+        Garbage: half a sample, or no sample rate.
+    """
+    return Received(events=(AudioChunk(arrival_ns, whole_samples(pcm), sample_rate(rate_hz)),)) if pcm else NOTHING
 
 
 def sample_rate(value: object) -> int:
