@@ -25,10 +25,10 @@ from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 from harness.agents import supervise
-from harness.agents.loopback import is_loopback
 from harness.agents.process_log import NewLines, last_lines
 from harness.agents.profile import AgentProfile, CascadeProfile, ProcessSettings, TextProfile
 from harness.agents.secrets import learn_environment, learn_settings, redact, redactor
+from harness.agents.this_machine import is_loopback
 
 AgentFailure = Literal["start_failed", "start_timeout", "unreachable", "died"]
 

@@ -6,16 +6,22 @@ by hand. Keys and tokens are never in a profile: it names environment variables.
 """
 
 import difflib
+import importlib
+import re
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import ValidationError
+from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from harness.agents.profile_base import AgentProfile, ProcessSettings
-from harness.agents.profile_kinds import CascadeProfile, PluginProfile, TextProfile, profile_class, profile_kinds
+from harness.agents.cascade.settings import CascadeSettings, LlmSettings
+from harness.agents.connections.spec import WIRES, ConnectionSpec, kinds
+from harness.agents.model_family import family_of, refuses_sampling
+from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
+from harness.agents.profile_spoken import PcmBot
 from harness.agents.secrets import learn_file
-from harness.agents.toml_lines import line_of, syntax_error
 
 __all__ = [
     "AgentProfile",
@@ -28,6 +34,127 @@ __all__ = [
     "parse_profile",
     "shipped_profiles",
 ]
+
+
+OWN_OPEN_TIMEOUT_S: Final = 60.0
+"""The cascade may warm its prompt cache with the history before it acknowledges: seconds on a busy pair of cores."""
+
+
+class CascadeProfile(AgentProfile):
+    """The shipped cascade, with its settings in `[cascade]`."""
+
+    kind: Literal["cascade"]
+    cascade: CascadeSettings = CascadeSettings()
+
+    @property
+    def family(self) -> str | None:
+        return self.stated_family or family_of(self.cascade.llm.model)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        return self.cascade.weight_names
+
+    @property
+    def threads(self) -> Mapping[str, int]:
+        return self.cascade.threads
+
+    def connection(self, url: str) -> ConnectionSpec:
+        options = {"accepts_history": True, "open_timeout_s": OWN_OPEN_TIMEOUT_S}
+        return ConnectionSpec(kind="pipecat", url=url, options=options)
+
+
+class PluginProfile(PcmBot):
+    """An agent behind a connection from another installed package."""
+
+    kind: Literal["plugin"]
+    connection_kind: Annotated[str, Field(alias="connection")]
+    """Its name in the entry-point group `heart_voice_harness.connections`."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options for the connection, passed unchanged."""
+
+    @property
+    def running_url(self) -> str | None:
+        return self.url or (None if self.process_settings else "")
+
+    @model_validator(mode="after")
+    def _is_installed(self) -> Self:
+        if self.connection_kind not in kinds():
+            raise ValueError(f'no connection "{self.connection_kind}" is installed; there are: {", ".join(kinds())}')
+        return self
+
+    def connection(self, url: str) -> ConnectionSpec:
+        return ConnectionSpec(kind=self.connection_kind, url=url, options=self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {**self.model_dump(include={"accepts_history", "input_rate_hz", "open_timeout_s"}), **self.options}
+
+
+class TextProfile(AgentProfile):
+    """An OpenAI-compatible endpoint asked for the next turn in writing, streamed: at temperature 0 and top-p 1 (HEART,
+    section 9.4) where the model lets itself be told so."""
+
+    kind: Literal["text"]
+    model: Annotated[str, StringConstraints(min_length=1)]
+    """The endpoint's model name; without `base_url`, a name of the model store or the path of a GGUF file."""
+    base_url: Annotated[str, StringConstraints(pattern=r"^https?://\S+$")] | None = None
+    api_key_env: str | None = None
+    """Name of the environment variable that holds the endpoint's key."""
+    temperature: Annotated[float, Field(ge=0, le=2)] | Literal["model"] | None = None
+    """`model` says nothing of it, so that the model's own holds. Left out: 0, or `model` for one that is known to refuse it."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | Literal["model"] | None = None
+    """As `temperature`; left out: 1."""
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    """Effort of reasoning before the answer; default: the endpoint's own."""
+    max_tokens: Annotated[int, Field(ge=1, le=32_768)] | None = None
+    """Left out: 120, or 4,096 for a model that thinks, because its thoughts count."""
+    timeout_s: Seconds = 60.0
+    tries: Annotated[int, Field(ge=1, le=10)] = 3
+    """How often it is asked in all, where the trouble may pass: a line that does not come up, 429, 5xx."""
+    prompt: Literal["spoken", "heart"] = "spoken"
+    """`spoken`: the rules that the cascades get, so that both are judged on the same task; `heart`: no more than HEART's
+    section 9.4 tells a model."""
+    system_prompt: str | None = None
+    """Replaces either."""
+
+    @property
+    def thinks(self) -> bool:
+        """True if it reasons before it answers, by its name and its profile."""
+        return refuses_sampling(self.model) or self.reasoning_effort not in (None, "none")
+
+    @property
+    def family(self) -> str | None:
+        return self.stated_family or family_of(self.model)
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        embedded = self.base_url is None and "/" not in self.model and not self.model.endswith(".gguf")
+        return (self.model,) if embedded else ()
+
+    @property
+    def threads(self) -> Mapping[str, int]:
+        return LlmSettings().local_threads if self.base_url is None else {}
+
+    @property
+    def running_url(self) -> str | None:
+        return self.base_url
+
+
+_NO_WIRE: Final = MappingProxyType[str, type[AgentProfile]](
+    {"cascade": CascadeProfile, "plugin": PluginProfile, "text": TextProfile}
+)
+
+
+def profile_kinds() -> tuple[str, ...]:
+    """All kinds of profiles: those of shipped wire formats, and those without one."""
+    return (*_NO_WIRE, *(kind for kind in WIRES if kind != "scripted"))
+
+
+def profile_class(kind: str) -> type[AgentProfile]:
+    """The class of a profile of this kind. That of a wire format is in the module of its connection, which is loaded."""
+    if kind in _NO_WIRE:
+        return _NO_WIRE[kind]
+    return cast(type[AgentProfile], importlib.import_module(WIRES[kind]).PROFILE)
+
 
 SHIPPED: Final = Path(__file__).parent / "profiles"
 
@@ -125,3 +252,53 @@ def _keys(data: Any, place: tuple[str | int, ...]) -> list[str | int]:
             continue
         keys.append(part)
     return keys
+
+
+_POSITION = re.compile(r" \(at (?:line (?P<line>\d+), column \d+|end of document)\)$")
+
+
+def line_of(text: str, path: Sequence[str | int]) -> int:
+    """The line (from 1) of the statement that brings the deepest part of `path` that the file has; 1 if it has none.
+
+    The standard parser keeps no positions. Rather than writing a second, lesser parser, the file is parsed again in growing
+    prefixes: the statement that brings a key is the one whose end makes the key appear. Profiles are tens of lines, so the
+    quadratic cost is a few milliseconds, and only paid when something is wrong.
+
+    `text` must be valid TOML. A key inside a multi-line value is placed on the first line of that value.
+    """
+    lines = text.splitlines()
+    target = _depth(tomllib.loads(text), path)
+    if target == 0:
+        return 1
+    whole_until = 0
+    for count in range(1, len(lines) + 1):
+        try:
+            parsed = tomllib.loads("\n".join(lines[:count]) + "\n")
+        except tomllib.TOMLDecodeError:
+            continue
+        if _depth(parsed, path) >= target:
+            return whole_until + 1
+        whole_until = count
+    return whole_until + 1
+
+
+def syntax_error(text: str, error: tomllib.TOMLDecodeError) -> tuple[int, str]:
+    """The line (from 1) of a syntax error, and the parser's words without the position."""
+    message = str(error)
+    found = _POSITION.search(message)
+    if found is None:
+        return 1, message
+    words = message[: found.start()]
+    return int(found["line"] or max(len(text.splitlines()), 1)), words
+
+
+def _depth(parsed: Any, path: Sequence[str | int]) -> int:
+    depth = 0
+    for part in path:
+        in_table = isinstance(parsed, dict) and part in parsed
+        in_list = isinstance(parsed, list) and isinstance(part, int) and part < len(parsed)
+        if not (in_table or in_list):
+            break
+        parsed = parsed[part]
+        depth += 1
+    return depth

@@ -1,6 +1,6 @@
 """The common part of all profiles: a name, a hash, and how the agent is started and reached.
 
-The kinds are in `harness.agents.profile_kinds`; `harness.agents.profile` reads them from files.
+The kinds are in `harness.agents.profile`, which reads them from files.
 """
 
 import hashlib

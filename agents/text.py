@@ -14,24 +14,34 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
+from harness.agents.cascade.answer_text import AnswerFilter
 from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
-from harness.agents.heart_prompt import HEART_PROMPT
-from harness.agents.loopback import is_loopback
 from harness.agents.message import Message
 from harness.agents.model_family import refuses_sampling
 from harness.agents.profile import TextProfile
 from harness.agents.secrets import learn, learn_settings, redact_foreign
+from harness.agents.this_machine import is_loopback
 
 if TYPE_CHECKING:
     import httpx
+
+
+HEART_PROMPT: Final = (
+    "You are a supportive listener in a conversation with someone who is going through a hard time. "
+    "Answer what they said last in one to three sentences, and acknowledge how they feel."
+)
+"""HEART's instructions to text models: their content (section 9.4), in this project's own words.
+
+The paper names three things and no more: be a supportive listener, answer in one to three sentences, acknowledge feelings. It
+gives no length in words and no rules of safety, so a figure that is to stand beside the paper's is made with this and not with
+the rules that spoken agents get."""
 
 TextFailure = Literal[
     "no_key",  # the key is not in the environment, or is none
@@ -56,8 +66,6 @@ _BACKOFF_S: Final = 1.0
 _LEAST_TRY_S: Final = 0.5
 _LINE_S: Final = 5.0
 """For opening the line: an endpoint that is slow to list its models is not held up for it."""
-_THOUGHT: Final = re.compile(r"<think>.*?(</think>|$)", re.DOTALL)
-_BEGIN, _END = "<think>", "</think>"
 
 
 class TextFailed(Exception):
@@ -291,31 +299,17 @@ class _Answer:
 
     first_s: float | None = None
     _pieces: list[str] = field(default_factory=list)
-    _open: str = ""
-    """The text since the end of the last thought, which is scanned again with every piece and therefore short."""
-    _thinking: bool = False
+    _thoughts: AnswerFilter = field(default_factory=AnswerFilter)
 
     @property
     def text(self) -> str:
-        return _THOUGHT.sub("", "".join(self._pieces)).strip()
+        self._pieces.append(self._thoughts.flush())
+        return "".join(self._pieces).strip()
 
     def add(self, piece: str) -> None:
-        self._pieces.append(piece)
-        if self.first_s is not None:
-            return
-        self._open += piece
-        while True:
-            if self._thinking:
-                _, ended, after = self._open.partition(_END)
-                if not ended:
-                    self._open = self._open[-len(_END) :]
-                    return
-                self._open, self._thinking = after, False
-            said = self._open.lstrip()
-            if not said.startswith(_BEGIN):
-                break
-            self._open, self._thinking = said.removeprefix(_BEGIN), True
-        if not _BEGIN.startswith(said.rstrip()):
+        said = self._thoughts.push(piece)
+        self._pieces.append(said)
+        if self.first_s is None and said.strip():
             self.first_s = time.monotonic()
 
 

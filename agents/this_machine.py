@@ -92,3 +92,13 @@ def _texts(settings: Any) -> Iterator[str]:
     elif isinstance(settings, list | tuple):
         for value in settings:
             yield from _texts(value)
+
+
+def is_loopback(url: str) -> bool:
+    """True for `localhost` and the loopback addresses, with any scheme.
+
+    Proxies cannot reach these, and they can be probed before a run. Machines behind a company's proxy name it in the
+    environment, and HTTP libraries obey, even for `localhost`.
+    """
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

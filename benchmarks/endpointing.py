@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from harness.agents.cascade import spoken_completeness
-from harness.agents.cascade.endpoint_choice import make_policy
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 from harness.agents.cascade.hazard import HazardSilence, Head, load_head, log_odds
+from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES
 

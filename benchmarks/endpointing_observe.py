@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from benchmarks.endpointing import SeenPause, spoken
 from harness.agents.cascade.endpoint_policies import PauseEvidence
-from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.spoken_completeness import WEIGHTS
+from harness.agents.cascade.streaming_whisper import LevelGate
 from harness.agents.cascade.turn_text import TurnText
 from harness.agents.cascade.turn_tracker import WINDOW_SAMPLES, SpeechEvent, TurnTracker
 from harness.audio.conditions import parse_condition

@@ -131,3 +131,10 @@ class Context(_Model):
     def timing_alone(self) -> bool:
         """True if the spoken turn is a recording without text: it cannot be judged, and only times are measured."""
         return any(not turn.text for turn in self.turns)
+
+
+def spoken_indices(context: Context, mode: str) -> tuple[int, ...]:
+    """The indices of the turns that the caller speaks: the last, or in replay every seeker turn."""
+    if mode == "seeded":
+        return (len(context.turns) - 1,)
+    return tuple(k for k, turn in enumerate(context.turns) if turn.role == "seeker")

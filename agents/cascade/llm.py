@@ -14,7 +14,7 @@ import numpy as np
 from openai import AsyncOpenAI, AsyncStream, DefaultAsyncHttpxClient
 from openai.types.chat import ChatCompletionChunk
 from pipecat.frames.frames import EagerEndOfTurnCancelFrame, Frame, LLMContextFrame, LLMFullResponseStartFrame
-from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_context import LLMContext, LLMContextMessage
 from pipecat.processors.frame_processor import FrameDirection
 from pipecat.services.openai.llm import OpenAILLMService
 from pipecat.utils.http import connection_limits
@@ -22,6 +22,7 @@ from pipecat.utils.http import connection_limits
 from harness.agents import marks
 from harness.agents.cascade.answer_text import AnswerFilter, ReplyLimiter
 from harness.agents.cascade.held_audio import SPECULATIVE, OpenGate
+from harness.agents.cascade.prompt import revision_request
 from harness.agents.cascade.reply_loops import LoopStop
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import CascadeSettings
@@ -185,3 +186,26 @@ class CascadeLLM(OpenAILLMService):
             inter_token_gap_p95_ms=float(np.percentile(gaps_ms, 95)) if len(gaps_ms) else None,
             looped=True if self._loops is not None and self._loops.looped else None,
         )
+
+
+class DeliberateLLM(CascadeLLM):
+    """A language model with one draft and `reply.revisions` revisions before the reply streams.
+
+    The opposite corner from speculation: quality is bought with time, openly. The draft is a request of its own with its own
+    marks (`purpose: "draft"`), and TTFT is that of the final revision, whose words are the ones that are spoken.
+    """
+
+    async def get_chat_completions(self, context: LLMContext) -> AsyncStream[ChatCompletionChunk]:
+        reply = self._cascade.reply
+        messages = list(context.messages)
+        for round_number in range(1, reply.revisions + 1):
+            request = f"{self.request}-draft-{round_number}"
+            self._session.stamp(marks.LLM_REQUESTED, request=request, purpose="draft")
+            draft = await self.run_inference(LLMContext(messages=messages)) or ""
+            self._session.stamp(marks.LLM_DONE, request=request, purpose="draft", text=draft)
+            messages = [
+                *context.messages,
+                cast(LLMContextMessage, {"role": "assistant", "content": draft}),
+                cast(LLMContextMessage, {"role": "user", "content": revision_request(reply)}),
+            ]
+        return await super().get_chat_completions(LLMContext(messages=messages))

@@ -1,8 +1,10 @@
 """One session of the cascade: the pipeline that a profile's settings describe, around one WebSocket connection."""
 
 import asyncio
+import math
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import httpx
 from fastapi import WebSocket
@@ -17,31 +19,39 @@ from pipecat.processors.frameworks.rtvi import RTVIObserverParams
 from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
 from pipecat.turns.user_turn_strategies import UserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from harness.agents.cascade.deliberate import DeliberateLLM
-from harness.agents.cascade.endpoint_choice import make_policy
-from harness.agents.cascade.endpoint_policies import TurnScorer
+from harness.agents.cascade.endpoint_policies import (
+    AdaptiveSilence,
+    BlendedScorer,
+    EndpointPolicy,
+    FixedSilence,
+    ScoredSilence,
+    TurnScorer,
+)
+from harness.agents.cascade.hazard import HazardSilence, load_head
 from harness.agents.cascade.held_audio import HeldAudio
-from harness.agents.cascade.history import parse_history
 from harness.agents.cascade.llama_prompt import LlamaPrompt
-from harness.agents.cascade.llm import CascadeLLM
+from harness.agents.cascade.llm import CascadeLLM, DeliberateLLM
 from harness.agents.cascade.models import Models
 from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.session_marks import SessionMarks
 from harness.agents.cascade.settings import (
     CascadeSettings,
+    FixedEndpoint,
+    GradedEndpoint,
+    HazardEndpoint,
     ScorerName,
     SpeechTimeoutEndpoint,
     StreamingEndpoint,
     StreamingWhisper,
+    TwoSpeedEndpoint,
 )
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer
 from harness.agents.cascade.stock import MarkedPiper, MarkedSilero, MarkedWhisper, aggregators
 from harness.agents.cascade.streaming_whisper import StreamingWhisperSTT
-from harness.agents.cascade.turn_scorers import LastWordScorer, LlmTurnScorer, SmartTurnScorer
-from harness.agents.cascade.wire import MarkedTransport
-from harness.agents.cascade.wire_eval import EvalTransport
+from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer, LlmTurnScorer, SmartTurnScorer
+from harness.agents.cascade.wire import EvalTransport, MarkedTransport
 
 _PIPECAT_OUTPUT_HZ: Final = 24_000
 
@@ -177,3 +187,77 @@ class Session:
                 return
         logger.info("history of {} messages taken", len(history))
         await rtvi.send_server_response(message, {"accepted": len(history)})
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class _History(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    messages: list[_Message]
+
+
+def parse_history(data: Any) -> list[dict[str, str]]:
+    """The `data` of an RTVI `client-message` of type `history` as messages for a chat model.
+
+    Raises:
+        pydantic.ValidationError: `data` is not `{"messages": [{"role": "user" | "assistant", "text": …}, …]}`.
+    """
+    given = TypeAdapter(_History).validate_python(data)
+    return [{"role": message.role, "content": message.text} for message in given.messages]
+
+
+_SLOW: Final[frozenset[ScorerName]] = frozenset(("llm", "smart-turn"))
+"""Scorers that run a model: asked last, and only if they can change the result."""
+_BY_VOICE: Final[frozenset[ScorerName]] = frozenset(("smart-turn",))
+
+MakeScorer = Callable[[ScorerName], TurnScorer]
+
+
+def make_policy(settings: StreamingEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
+    """The policy of a profile. `make_scorer` is called only for the scorers that it uses and that need more than words."""
+    if isinstance(settings, HazardEndpoint):
+        return _hazard(settings, make_scorer)
+    policy = _without_adaption(settings, make_scorer)
+    if settings.adapt is None:
+        return policy
+    return AdaptiveSilence(policy, settings.adapt.quantile, settings.adapt.factor, settings.adapt.most_ms)
+
+
+def _hazard(settings: HazardEndpoint, make_scorer: MakeScorer) -> HazardSilence:
+    head = load_head(settings.without)
+    used: list[ScorerName] = [name for name in get_args(ScorerName) if name in head.weights]
+    return HazardSilence(
+        words={name: make_scorer(name) for name in used if name not in _BY_VOICE},
+        voice={name: make_scorer(name) for name in used if name in _BY_VOICE},
+        head=head,
+        price=settings.price,
+        least_ms=settings.least_ms,
+        longest_ms=settings.longest_ms,
+        sure_from=math.inf if settings.sure_from is None else settings.sure_from,
+    )
+
+
+def _without_adaption(settings: FixedEndpoint | TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer) -> EndpointPolicy:
+    if isinstance(settings, FixedEndpoint):
+        return FixedSilence(settings.silence_ms)
+    low = settings.complete_from if isinstance(settings, TwoSpeedEndpoint) else settings.incomplete_below
+    scorer = _scorer(settings, make_scorer, (low, settings.complete_from))
+    if settings.hesitation_veto:
+        scorer = HesitationVeto(scorer)
+    return ScoredSilence(scorer, settings.short_ms, settings.long_ms, low, settings.complete_from)
+
+
+def _scorer(settings: TwoSpeedEndpoint | GradedEndpoint, make_scorer: MakeScorer, settled: tuple[float, float]) -> TurnScorer:
+    def made(name: ScorerName) -> TurnScorer:
+        length = settings.length
+        return LengthScorer(length.words_at_half, length.spread_words) if name == "length" else make_scorer(name)
+
+    slow_last = sorted(settings.scorers.items(), key=lambda item: item[0] in _SLOW)
+    asked = [(made(name), weight) for name, weight in slow_last]
+    return asked[0][0] if len(asked) == 1 else BlendedScorer(asked, settled)

@@ -19,7 +19,7 @@ from loguru import logger
 from harness.agents.cascade.models import Models
 from harness.agents.cascade.pipeline import Session
 from harness.agents.cascade.settings import CascadeSettings
-from harness.agents.cascade.wire_eval import asked_for
+from harness.agents.cascade.wire import asked_for
 
 _PATH = "/ws"
 _EVAL_PATH = "/eval"

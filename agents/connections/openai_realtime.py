@@ -22,12 +22,12 @@ from harness.agents.cascade.prompt import system_instruction
 from harness.agents.cascade.settings import ReplySettings
 from harness.agents.connection import AudioChunk, Capabilities, Cleared, Connection, ConnectionFailed, Mark, Transcript
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.playout_clock import PlayoutClock
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
+    PlayoutClock,
     Received,
     Wire,
     from_base64,

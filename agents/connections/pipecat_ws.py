@@ -1,7 +1,7 @@
 """pipecat's own WebSocket wire: protobuf frames for audio, RTVI messages for everything else.
 
 The harness plays the client that pipecat's SDKs are. How a session is opened and given its history is in
-`harness.agents.connections.rtvi_session`, what else RTVI carries in `harness.agents.connections.rtvi`.
+`harness.agents.connections.rtvi`, what else RTVI carries in `harness.agents.connections.rtvi`.
 
 pipecat's generated protobuf module is loaded from its file, because importing the package prints a banner and replaces
 `asyncio.wait_for`, neither of which belongs in the process that paces the call.
@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.agents.connection import Capabilities, Cleared, Connection, ConnectionFailed, Transcript
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.rtvi_session import RtviSession
+from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,

@@ -20,12 +20,12 @@ from pydantic import Field
 
 from harness.agents.connection import Capabilities, Cleared, Connection, Mark
 from harness.agents.connections.inbox import Limits
-from harness.agents.connections.playout_clock import PlayoutClock
 from harness.agents.connections.websocket import WebSocketConnection
 from harness.agents.connections.wire import (
     NOTHING,
     Garbage,
     Outgoing,
+    PlayoutClock,
     Received,
     Wire,
     audio_of,

@@ -33,7 +33,7 @@ from harness.agents.connections import opus
 from harness.agents.connections.aiortc_tap import tap
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
-from harness.agents.connections.rtvi_session import RtviSession
+from harness.agents.connections.rtvi import RtviSession
 from harness.agents.connections.webrtc_offer import exchange
 from harness.agents.connections.websocket import place_of
 from harness.agents.connections.wire import Garbage, parse_object, shown

@@ -13,7 +13,7 @@ import httpx
 
 from harness.agents.connection import ConnectionFailed
 from harness.agents.connections.wire import shown
-from harness.agents.loopback import is_loopback
+from harness.agents.this_machine import is_loopback
 
 MOST_BYTES: Final = 1 << 20
 """Most bytes of an answer: an SDP with a hundred candidates takes 20 kB."""

@@ -24,8 +24,8 @@ from harness.agents.connection import (
 )
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.wire import Garbage, Outgoing, Wire, shown
-from harness.agents.loopback import is_loopback
 from harness.agents.message import Message
+from harness.agents.this_machine import is_loopback
 
 
 class _StampedConnection(ClientConnection):

@@ -58,7 +58,7 @@ def export_traces(
 def _send(to: str, message: bytes) -> None:
     import httpx
 
-    from harness.agents.loopback import is_loopback
+    from harness.agents.this_machine import is_loopback
 
     address = to.rstrip("/") if to.rstrip("/").endswith("/v1/traces") else f"{to.rstrip('/')}/v1/traces"
     try:

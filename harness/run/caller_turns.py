@@ -22,8 +22,7 @@ from harness.progress import RunProgress
 from harness.recording.record import Pause
 from harness.run.plan import RunPlan
 from harness.run.text_agents import as_message
-from harness.scenarios.context import Context, Turn
-from harness.scenarios.spoken import spoken_indices
+from harness.scenarios.context import Context, Turn, spoken_indices
 from harness.store.session import SessionKey
 from harness.voices.choice import open_voices
 from harness.voices.event_turns import WORDS, EventTurns, render_events

@@ -5,9 +5,8 @@ from typing import Final
 
 import soundfile
 
-from harness.scenarios.context import Context
+from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack
-from harness.scenarios.spoken import spoken_indices
 
 WORD_S: Final = 0.4
 """Seconds per word: people in distress speak about 150 words a minute, pauses included."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.errors import UserError
-from harness.scenarios.context import Context
-from harness.scenarios.spoken import spoken_indices
+from harness.scenarios.context import Context, spoken_indices
 
 MOST_EXCHANGES: Final = 10_000
 """Most exchanges. Each brings two shards closer, so they end by themselves; the shipped packs need under fifty."""

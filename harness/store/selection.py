@@ -24,8 +24,7 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
-from harness.scenarios.context import Context
-from harness.scenarios.spoken import spoken_indices
+from harness.scenarios.context import Context, spoken_indices
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import stored_table
 from harness.store.judgment_table import JudgmentTable

@@ -6,8 +6,7 @@ the real conversation would seem a bad one. So each side is judged with the hist
 
 from itertools import pairwise
 
-from harness.scenarios.context import Context, Turn
-from harness.scenarios.spoken import spoken_indices
+from harness.scenarios.context import Context, Turn, spoken_indices
 from harness.store.session import Session
 
 NOTHING_HEARD = "…"

@@ -4,18 +4,25 @@ The order matters only for the counts: cheap steps first. Removals are listed wi
 the rules remove too much rather than too little, and a person should be able to review them.
 """
 
+import hashlib
+import math
+import random
+import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict
 
 from harness.scenarios.context import Context, Reference, SpeechDirections, Turn
-from harness.scenarios.esconv.allocate import chosen
+from harness.scenarios.emotions import EMOTIONS
 from harness.scenarios.esconv.couplets import Couplet, couplets
 from harness.scenarios.esconv.potential import potential
 from harness.scenarios.esconv.read import Dialogue
-from harness.scenarios.esconv.readable import fault_in_talk
-from harness.scenarios.esconv.reviewed import reason_for_removal
-from harness.scenarios.esconv.same_story import copies
 from harness.scenarios.screens import Finding, screen_text
 
 LICENCE = "CC BY-NC 4.0 (ESConv); research use, not to be passed on"
@@ -163,3 +170,169 @@ def _removed_by(second: SecondScreen, couplet: Couplet, report: BuildReport) -> 
         report.removals.append(Removal(couplet.id, "second screen", finding.reason, finding.words))
         return True
     return False
+
+
+LONG_RUN, SHORT_RUN, SHORT_RUNS = 9, 6, 3
+
+
+def copies(couplets: Iterable[Couplet]) -> dict[str, str]:
+    """The key of each dialogue that repeats an earlier one, with the key of the earlier one.
+
+    Two dialogues are the same story when their seekers share a run of nine words, or three runs of six: people who meet by
+    chance share "I don't know what to do", not a dozen words of one story. The first of them stays: a worker pasted one
+    opening into many chats, and the copies are not new items.
+    """
+    first_with: dict[tuple[str, ...], str] = {}
+    found: dict[str, str] = {}
+    for key, said in _said_by_dialogue(couplets).items():
+        words = re.findall(r"[a-z0-9']+", said.lower())
+        shared: Counter[str] = Counter()
+        for length, weight in ((LONG_RUN, SHORT_RUNS), (SHORT_RUN, 1)):
+            for run in {tuple(words[k : k + length]) for k in range(len(words) - length + 1)}:
+                if run in first_with:
+                    shared[first_with[run]] += weight
+        near = sorted((key_before for key_before, n in shared.items() if n >= SHORT_RUNS), key=lambda k: (-shared[k], k))
+        if near:
+            found[key] = near[0]
+            continue
+        for length in (LONG_RUN, SHORT_RUN):
+            for k in range(len(words) - length + 1):
+                first_with.setdefault(tuple(words[k : k + length]), key)
+    return found
+
+
+def _said_by_dialogue(couplets: Iterable[Couplet]) -> dict[str, str]:
+    said: dict[str, list[str]] = defaultdict(list)
+    for couplet in couplets:
+        if couplet.dialogue.key not in said:
+            talk = couplet.dialogue
+            said[talk.key] = [talk.situation, *(u.text for u in talk.utterances if u.role == "seeker")]
+    return {key: " . ".join(texts) for key, texts in said.items()}
+
+
+FINGERPRINT_LETTERS = 12
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    talk: str
+    turn: int | None = None
+    why: str
+
+
+def fingerprint(dialogue: Dialogue) -> str:
+    """The fingerprint of a dialogue: twelve hex digits over the letters and digits of all its messages.
+
+    The list of removed talks names them by it, so that it fits both layouts and quotes nothing. It belongs to ESConv as
+    published; on other data no fingerprint matches and nothing happens.
+    """
+    said = re.sub(r"[^a-z0-9]", "", "".join(u.text for u in dialogue.utterances).lower())
+    return hashlib.sha256(said.encode()).hexdigest()[:FINGERPRINT_LETTERS]
+
+
+def reason_for_removal(couplet: Couplet) -> str | None:
+    """The reader's reason to remove this couplet (or the whole dialogue); None if it was not removed.
+
+    Some turns pass all rules but not a careful person who read the built items.
+    """
+    listed = _listed()
+    talk = fingerprint(couplet.dialogue)
+    return listed.get((talk, couplet.turn)) or listed.get((talk, None))
+
+
+@cache
+def _listed() -> dict[tuple[str, int | None], str]:
+    raw = yaml.load((Path(__file__).parent / "reviewed.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return {(e.talk, e.turn): e.why for e in map(_Entry.model_validate, raw)}
+
+
+_LETTERS = re.compile(r"[A-Za-z]")
+_WORD = re.compile(r"[A-Za-z']+")
+_NUMBERED = re.compile(r"[.!?a-z] ?\(?\d{1,2}\)?\.?$")
+MOST_NUMBERED = 3
+"""Numbered messages of a writer: one turn may end in a number by chance, three do not."""
+MOST_CHARACTERS = 2_000
+"""Longest turn in characters: some two minutes of speech, also the limit of a reference."""
+LEAST_ANSWER_WORDS = 6
+"""Least words of an original completion: "ok" or "I see" cannot be ranked."""
+LEAST_SEEKER_WORDS = 20
+"""Least words of the seeker in total, so that a judge can decide if a reply is attuned to them."""
+
+
+def fault_in_talk(couplet: Couplet) -> str | None:
+    """The first fault of the conversation up to this turn, or None.
+
+    Response potential is about one turn; these rules are about the conversation around it, which a careful person would not
+    show to a rater: swapped roles, an absent side, text that is not language, an empty answer.
+    """
+    text = couplet.seeker.text
+    seeker_before = " ".join(t.text for t in couplet.history if t.role == "seeker")
+    if couplet.dialogue.emotion not in EMOTIONS:
+        return "a label of emotion that is not known here"
+    if max(len(t.text) for t in (*couplet.history, couplet.seeker, couplet.answer)) > MOST_CHARACTERS:
+        return "a turn is longer than anybody speaks"
+    if couplet.turns_after == 0:
+        return "the talk ends at this turn"
+    if len(_LETTERS.findall(text)) < 0.7 * len(text.replace(" ", "")):
+        return "not plain language"
+    words = _WORD.findall(text)
+    if sum(word.isupper() and len(word) > 1 for word in words) > max(3, len(words) // 4):
+        return "written in capitals"
+    if len(_WORD.findall(couplet.answer.text)) < LEAST_ANSWER_WORDS:
+        return "the original completion is too short"
+    if len(_WORD.findall(seeker_before)) + len(words) < LEAST_SEEKER_WORDS:
+        return "the seeker has said too little"
+    if any(potential(t.text).request >= 4 and "i " in t.text.lower()[:3] for t in couplet.history if t.role == "supporter"):
+        return "the supporter seeks help"
+    if sum(bool(_NUMBERED.search(t.text)) for t in (*couplet.history, couplet.seeker)) >= MOST_NUMBERED:
+        return "the messages are numbered"
+    if len({t.text.lower() for t in couplet.history}) < len(couplet.history):
+        return "a turn is repeated"
+    return None
+
+
+T = TypeVar("T")
+Cell = tuple[str, str]
+
+CELL_CAP_SHARE = 0.12
+"""Largest share of the set in one cell: without it the largest (anxiety × job crisis) would approach a fifth."""
+
+
+def places(available: Mapping[Cell, int], total: int, cap: int) -> dict[Cell, int]:
+    """The places of each cell; their sum is `total`, or less if the cap requires. Largest remainders; ties by cell name.
+
+    Square-root allocation: a cell gets places in proportion to the square root of its candidates, so that the common cells do
+    not dominate the rare ones and the rare ones do not seem common. No cell gets more than its cap or than it has.
+    """
+    room = {cell: min(n, cap) for cell, n in available.items() if n > 0}
+    given = dict.fromkeys(room, 0)
+    left = min(total, sum(room.values()))
+    while left > 0:
+        open_cells = [cell for cell in room if given[cell] < room[cell]]
+        weights = {cell: math.sqrt(available[cell]) for cell in open_cells}
+        share = left / sum(weights.values())
+        exact = {cell: min(weights[cell] * share, room[cell] - given[cell]) for cell in open_cells}
+        whole = {cell: math.floor(exact[cell]) for cell in open_cells}
+        if sum(whole.values()) == 0:
+            for cell in sorted(open_cells, key=lambda c: (-(exact[c] - whole[c]), c))[:left]:
+                given[cell] += 1
+            return given
+        for cell, n in whole.items():
+            given[cell] += n
+        left -= sum(whole.values())
+    return given
+
+
+def chosen(
+    candidates: Sequence[T], cell_of: Mapping[int, Cell], score_of: Mapping[int, float], total: int, seed: int
+) -> list[T]:
+    """The candidates that fill the places, by index into `candidates`: best score first, equals in seeded order."""
+    order = list(range(len(candidates)))
+    random.Random(seed).shuffle(order)
+    cells: dict[Cell, list[int]] = defaultdict(list)
+    for k in sorted(order, key=lambda k: -score_of[k]):
+        cells[cell_of[k]].append(k)
+    given = places({cell: len(ks) for cell, ks in cells.items()}, total, max(1, math.floor(total * CELL_CAP_SHARE)))
+    kept = sorted(k for cell, ks in cells.items() for k in ks[: given.get(cell, 0)])
+    return [candidates[k] for k in kept]

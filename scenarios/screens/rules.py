@@ -15,8 +15,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from harness.scenarios.context import Context
-from harness.scenarios.screens.finding import Finding
 from harness.scenarios.screens.spelling import one_spelling
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. `screen` is safety, identity, clinical or frame; `reason` one of that screen's; `words` matched it.
+
+    It has the words so that a person can review every removal.
+    """
+
+    screen: str
+    reason: str
+    words: str
+
 
 _FOLDER = Path(__file__).parent / "rules"
 MOST_WORDS_SHOWN = 60

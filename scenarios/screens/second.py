@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.scenarios.context import Context
 from harness.scenarios.llm import Complete, LlmError, LlmUnreachable, as_json, ask
-from harness.scenarios.screens.finding import Finding
+from harness.scenarios.screens.rules import Finding
 
 ATTEMPTS = 2
 

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import ProfileError, load_profile
-from harness.agents.profile_kinds import profile_kinds
+from harness.agents.profile import ProfileError, load_profile, profile_kinds
 
 _SCHEMES = {"webrtc": "https://"}
 KINDS = [kind for kind in kinds_to_write() if kind != "plugin"]

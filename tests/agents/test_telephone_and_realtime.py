@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark, Transcript
 from harness.agents.connections import make
 from harness.agents.connections.openai_realtime import RealtimeWire
-from harness.agents.connections.playout_clock import PlayoutClock
 from harness.agents.connections.twilio import TwilioWire
-from harness.agents.connections.wire import Garbage
+from harness.agents.connections.wire import Garbage, PlayoutClock
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile

@@ -5,12 +5,20 @@ import pytest
 from harness.audio.caller_voices import caller_voice
 from harness.audio.prosody_emotions import RENDERED_AS
 from harness.scenarios import Pack, load_pack, shipped_packs
-from harness.scenarios.check import check_pack, history_length, list_packs, picked_by_length, show_context
+from harness.scenarios.check import (
+    check_pack,
+    history_length,
+    list_packs,
+    nearest_pair,
+    picked_by_length,
+    repeated_phrases,
+    shared_openings,
+    show_context,
+)
 from harness.scenarios.context import Context
 from harness.scenarios.emotions import EMOTIONS
 from harness.scenarios.pause_law import PER_TURN
 from harness.scenarios.pauses import PAUSE, pauses_ms
-from harness.scenarios.phrases import nearest_pair, repeated_phrases, shared_openings
 
 OPEN = load_pack("heart-open")
 

@@ -18,11 +18,10 @@ import pytest
 from harness.scenarios import load_pack
 from harness.scenarios.adversarial import faults
 from harness.scenarios.esconv import EsconvError, build, build_to, read_esconv
-from harness.scenarios.esconv.allocate import CELL_CAP_SHARE, places
+from harness.scenarios.esconv.build import CELL_CAP_SHARE, copies, places
 from harness.scenarios.esconv.couplets import couplets, merged
 from harness.scenarios.esconv.potential import potential
 from harness.scenarios.esconv.read import Dialogue, Role, Utterance
-from harness.scenarios.esconv.same_story import copies
 from harness.scenarios.screens import screen_text
 from harness.scenarios.screens.second import Verdict
 

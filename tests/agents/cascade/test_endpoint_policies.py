@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from harness.agents.cascade.endpoint_choice import make_policy
 from harness.agents.cascade.endpoint_policies import (
     AdaptiveSilence,
     BlendedScorer,
@@ -14,6 +13,7 @@ from harness.agents.cascade.endpoint_policies import (
     ScoredSilence,
     TurnScorer,
 )
+from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, ScorerName
 from harness.agents.cascade.turn_scorers import HesitationVeto, LastWordScorer, LengthScorer
 

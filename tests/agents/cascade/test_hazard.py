@@ -6,9 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from harness.agents.cascade.endpoint_choice import make_policy
 from harness.agents.cascade.endpoint_policies import PauseEvidence, TurnScorer
 from harness.agents.cascade.hazard import HazardSilence, Head, ListeningPolicy, load_head
+from harness.agents.cascade.pipeline import make_policy
 from harness.agents.cascade.settings import CascadeSettings, HazardEndpoint, ScorerName
 from harness.agents.cascade.spoken_completeness import SpokenCompletenessScorer, features, log_odds, words_of
 from harness.agents.profile import load_profile

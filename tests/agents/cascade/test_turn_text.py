@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.agents.cascade.level_gate import LevelGate
 from harness.agents.cascade.short_context_whisper import RATE_HZ, Heard, ShortContextWhisper
-from harness.agents.cascade.streaming_whisper import TAIL_SAMPLES
+from harness.agents.cascade.streaming_whisper import TAIL_SAMPLES, LevelGate
 from harness.agents.cascade.turn_text import FREEZE_FROM_SAMPLES, STRETCH_MOST_SAMPLES, TurnText
 from tests.agents.cascade.test_pauses_of_a_turn import Alone, Waiting
 

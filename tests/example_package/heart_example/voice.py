@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.agents.scripted_voice import voice
+from harness.agents.scripted_sound import voice
 
 
 class Hummer:
