@@ -17,17 +17,16 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from scipy.signal import butter, sosfilt
 
-from harness.audio.pcm import Float32, Int16, to_int16
-from harness.audio.prosody import Prosody, Speaker
+from harness.audio.pcm import Float32, Int16, resample_float, to_int16
+from harness.audio.prosody import PhraseEnd, Prosody, Speaker, reshape
 from harness.audio.prosody_emotions import prosody_for
-from harness.audio.speech_breath import breath
 from harness.audio.speech_cache import KeptRendering, StretchEnd, load_rendering, save_rendering
-from harness.audio.speech_delivery import Delivery, deliver
 from harness.audio.speech_edges import MOST_UNMARKED_MS, faded, level_db, scale_silences, trim
-from harness.audio.speech_floor import FloorSettings, Stretch, plan_turn
+from harness.audio.speech_floor import SENTENCE_END, FloorSettings, Stretch, plan_turn
 from harness.audio.speech_text import SpeechTextError, parse_marked
-from harness.audio.synthesis import Voice
+from harness.audio.synthesis import AlignedVoice, Passage, ShapingVoice, Synthesiser, Voice
 
 RENDERER_VERSION = "8"
 """Part of every key, so that renderings of another version are not used."""
@@ -196,3 +195,109 @@ def _joined(segments: Sequence[Sequence[Float32]], prosody: Prosody) -> list[Flo
                 pieces += [sound, gap]
         joined.append(np.concatenate(pieces[:-1]) if pieces else np.zeros(0, dtype=np.float32))
     return joined
+
+
+DURATION_S = 0.3
+BELOW_SPEECH_DB = 22.0
+"""Level below speech: audible in a quiet room, and within the 40 dB that count as sound."""
+BAND_HZ = (700.0, 4_000.0)
+
+
+def breath(rate_hz: int, speech_dbfs: float, seed: int) -> Float32:
+    """A breath `BELOW_SPEECH_DB` below a speech level of `speech_dbfs`; the same seed gives the same samples.
+
+    As heard on a telephone: soft noise through an open mouth, rising and falling within a third of a second. Breaths before
+    speech carry most of their energy around and above the second formant of a neutral tract (1 to 4 kHz) and lie far below
+    the voice. It ends at the start of the marked pause, which stays true silence.
+    """
+    size = round(DURATION_S * rate_hz)
+    noise = np.random.default_rng(seed).standard_normal(size)
+    shaped = sosfilt(butter(2, BAND_HZ, "bandpass", fs=rate_hz, output="sos"), noise)
+    time = np.linspace(0, 1, size)
+    shaped *= np.sin(np.pi * time**0.8) ** 2
+    level = np.sqrt(np.mean(shaped**2))
+    return np.asarray(shaped / level * 10 ** ((speech_dbfs - BELOW_SPEECH_DB) / 20), dtype=np.float32)
+
+
+EVEN_DBFS = -26.0
+"""Sentences of one turn are made equally loud, because voices normalise each one to its own peak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """The speaker and the manner for all stretches of a turn; `seed` is for the voice's own randomness."""
+
+    speaker: Speaker
+    prosody: Prosody
+    rate: float
+    seed: int
+
+
+def deliver(voice: Voice, stretches: Sequence[Stretch], delivery: Delivery, rate_hz: int) -> list[list[Float32]]:
+    """The sentences of each stretch as signals at `rate_hz`.
+
+    They are made in the way that the voice allows: shaped by the voice, or spoken whole and then vocoded. The result is the
+    same for all: for each stretch between two pauses its sentences, spoken by the speaker with the emotion's prosody, each
+    phrase ending on its planned tone. A voice that cannot speak a turn whole speaks each stretch separately, with a comma
+    where the speaker means to go on.
+
+    Raises `harness.audio.synthesis.VoiceError` if the voice or the vocoder fails.
+    """
+    if isinstance(voice, ShapingVoice):
+        made = voice.perform(stretches, delivery.speaker, delivery.prosody, delivery.rate, delivery.seed)
+        return _even([[resample_float(sound, voice.rate_hz, rate_hz) for sound in sounds] for sounds in made], rate_hz)
+    if isinstance(voice, AlignedVoice):
+        passages = voice.speak_turn(stretches, delivery.seed)
+    else:
+        passages = _one_by_one(voice, stretches, delivery.seed)
+    return _vocoded(passages, voice.rate_hz, stretches, delivery, rate_hz)
+
+
+def _one_by_one(voice: Synthesiser, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
+    spoken = voice.speak([_by_itself(stretch) for stretch in stretches], seed)
+    return [Passage(sound, ((k, sound.size),)) for k, sounds in enumerate(spoken) for sound in sounds]
+
+
+def _by_itself(stretch: Stretch) -> str:
+    """The text of a stretch; one that ends in mid-sentence gets a comma, so that the voice stays up as if it went on."""
+    open_end = stretch.text.rstrip(",;: ")
+    return stretch.text if not open_end or SENTENCE_END.search(open_end) else open_end + ","
+
+
+def _vocoded(
+    passages: Sequence[Passage], from_hz: int, stretches: Sequence[Stretch], delivery: Delivery, rate_hz: int
+) -> list[list[Float32]]:
+    """All sentences of a turn through the vocoder together, since the melody's centre is the turn's; then cut."""
+    at_rate = [resample_float(passage.samples, from_hz, rate_hz) for passage in passages]
+    last = {stretch: (k, end) for k, passage in enumerate(passages) for stretch, end in passage.pieces}
+    phrases = []
+    for k, passage in enumerate(passages):
+        start, ends = 0, []
+        for stretch, end in passage.pieces:
+            tone = stretches[stretch].ending.tone if last[stretch] == (k, end) else "own"
+            ends.append(PhraseEnd(start / from_hz, end / from_hz, tone))
+            start = end
+        phrases.append(ends)
+    moved = reshape(at_rate, rate_hz, delivery.speaker, delivery.prosody, delivery.rate, phrases)
+    parted: list[list[Float32]] = [[] for _ in stretches]
+    for passage, sound in zip(passages, moved, strict=True):
+        even = sound * np.float32(_gain_to_even(sound, rate_hz))
+        scale = sound.size / max(passage.samples.size, 1)
+        start = 0
+        for stretch, end in passage.pieces:
+            cut = round(end * scale)
+            parted[stretch].append(even[start:cut])
+            start = cut
+    return parted
+
+
+def _even(spoken: Sequence[Sequence[Float32]], rate_hz: int) -> list[list[Float32]]:
+    """The whole turn at one level, because differences between sentences come from the voice only."""
+    everything = [sound for sounds in spoken for sound in sounds]
+    gain = np.float32(_gain_to_even(np.concatenate(everything), rate_hz)) if everything else np.float32(1)
+    return [[sound * gain for sound in sounds] for sounds in spoken]
+
+
+def _gain_to_even(sound: Float32, rate_hz: int) -> float:
+    level = level_db(sound, rate_hz)
+    return float(10 ** ((EVEN_DBFS - level) / 20)) if np.isfinite(level) else 1.0

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -24,8 +24,59 @@ import numpy as np
 from harness.audio.pcm import Float32
 from harness.audio.prosody import Prosody, Speaker
 from harness.audio.speech_floor import Stretch
-from harness.audio.synthesis_sentences import Piece
 from harness.audio.voice_error import VoiceError
+
+VOWELS = frozenset("aeiouyæɐɑɒɔəɚɛɜɝɪʊʌᵻɨʉøœɯɤAIOQWY")
+"""IPA as Piper's espeak writes it, and the one-letter diphthongs of hibari's alphabet."""
+_MARKS = frozenset(" ,.;:!?—…\"“”'()-")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The phonemes of one stretch inside one sentence; `lengthening` is a factor on those of its last syllable."""
+
+    stretch: int
+    phonemes: tuple[str, ...]
+    lengthening: float = 1.0
+
+    @property
+    def last_syllable(self) -> range:
+        """The indices of the phonemes from the last vowel to the last sound; empty without a vowel."""
+        vowels = [k for k, symbol in enumerate(self.phonemes) if symbol in VOWELS]
+        if not vowels:
+            return range(0)
+        sounds = [k for k, symbol in enumerate(self.phonemes) if symbol not in _MARKS]
+        return range(vowels[-1], sounds[-1] + 1)
+
+
+def sentences_of(
+    stretches: Sequence[Stretch], phonemes: Callable[[str], Sequence[Sequence[str]]], most_phonemes: int | None = None
+) -> list[list[Piece]]:
+    """The pieces of each sentence of a turn. `phonemes` gives a text's sentences as phonemes.
+
+    The network gets whole sentences, which may contain several stretches: a sentence with a pause inside is spoken in one
+    pass and cut afterwards, so its first half sounds like the first half of a sentence. Stretches are converted to phonemes
+    one by one, so that the place of the cut among the phonemes is known.
+
+    A sentence longer than `most_phonemes` is divided between two stretches.
+    """
+    sentences: list[list[Piece]] = []
+    open_sentence = False
+    for k, stretch in enumerate(stretches):
+        said = [tuple(found) for found in phonemes(stretch.text) if found]
+        for j, found in enumerate(said):
+            last = j + 1 == len(said)
+            piece = Piece(k, found, stretch.ending.final_lengthening if last else 1.0)
+            fits = most_phonemes is None or (
+                bool(sentences) and sum(len(p.phonemes) + 1 for p in sentences[-1]) + len(found) <= most_phonemes
+            )
+            if j == 0 and open_sentence and fits:
+                sentences[-1].append(piece)
+            else:
+                sentences.append([piece])
+        if said:
+            open_sentence = not stretch.closes
+    return sentences
 
 
 class Synthesiser(Protocol):
@@ -134,15 +185,12 @@ class PiperSynthesiser:
         """See `AlignedVoice.speak_turn`. Sentences come at the network's own level, so levels are set afterwards."""
         from piper import PiperVoice
 
-        from harness.audio.synthesis_sentences import sentences_of
-
         session = self._session(seed)
         voice = PiperVoice(session=session, config=self._config)
         return [self._said(session, voice, pieces) for pieces in sentences_of(stretches, voice.phonemize)]
 
     def _said(self, session: Any, voice: Any, pieces: Sequence[Piece]) -> Passage:
         """One spoken sentence. Its pieces end with their last sound; a blank between two belongs to the later one."""
-        from harness.audio.synthesis_graph import DURATIONS, STRETCH
 
         phonemes: list[str] = []
         lengthened: dict[int, float] = {}
@@ -177,8 +225,6 @@ class PiperSynthesiser:
     def _session(self, seed: int) -> Any:
         import onnxruntime
 
-        from harness.audio.synthesis_graph import with_durations
-
         if self._network is None:
             self._network = with_durations(self._path, "Ceil", None, [1, 1, "phonemes"])
         options = onnxruntime.SessionOptions()
@@ -191,3 +237,48 @@ class PiperSynthesiser:
             return onnxruntime.InferenceSession(self._network, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # onnxruntime raises its own unexported kinds
             raise VoiceError(f"{self._path} cannot be loaded by onnxruntime: {str(error).splitlines()[0]}") from error
+
+
+DURATIONS = "phoneme_frames"
+STRETCH = "phoneme_stretch"
+
+
+def with_durations(model_path: Path, rounding: str, after: str | None, shape: list[int | str]) -> bytes:
+    """The network at `model_path` with one more input and one more output.
+
+    Networks of the VITS kind and hibari's predict a duration for each phoneme, round it to frames, and spread everything else
+    over those frames. The rounded durations are the exact alignment of the speech, better than any that is found afterwards;
+    and a factor put in before the rounding lengthens one syllable without touching the rest. Both are made on the network's
+    own graph when it is loaded; its weights stay as they are.
+
+    `STRETCH` (float, `shape`) multiplies the input of its one `rounding` operator; `DURATIONS` is that operator's output, or
+    that of the `after` operator that it feeds.
+
+    Raises `VoiceError` if the package is missing or the network is of another kind.
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise VoiceError('the package "onnx" is missing: pip install "heart-voice-harness[local]"') from error
+    try:
+        model = onnx.load(str(model_path))
+    except Exception as error:  # protobuf raises its own kinds
+        raise VoiceError(f"{model_path} cannot be read as an ONNX network") from error
+    graph = model.graph
+    found = [node for node in graph.node if node.op_type == rounding]
+    if len(found) != 1:
+        raise VoiceError(f"{model_path} does not round its durations once ({len(found)} {rounding} operators)")
+    node = found[0]
+    last = node
+    if after is not None:
+        followers = [other for other in graph.node if other.op_type == after and node.output[0] in other.input]
+        if len(followers) != 1:
+            raise VoiceError(f"{model_path} bounds its durations in a way that is not known here")
+        last = followers[0]
+    graph.input.append(onnx.helper.make_tensor_value_info(STRETCH, onnx.TensorProto.FLOAT, shape))
+    place = list(graph.node).index(node)
+    graph.node.insert(place, onnx.helper.make_node("Mul", [node.input[0], STRETCH], [f"{STRETCH}_ed"]))
+    graph.node[place + 1].input[0] = f"{STRETCH}_ed"
+    graph.node.append(onnx.helper.make_node("Identity", [last.output[0]], [DURATIONS]))
+    graph.output.append(onnx.helper.make_tensor_value_info(DURATIONS, onnx.TensorProto.FLOAT, None))
+    return bytes(model.SerializeToString())

@@ -24,11 +24,9 @@ from scipy.ndimage import gaussian_filter1d
 from scipy.special import logsumexp
 
 from harness.audio.pcm import Float32
-from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker
-from harness.audio.prosody_tones import audibly_voiced, with_tone
+from harness.audio.prosody import MOST_TILT_DB, TILT_PIVOT_HZ, Prosody, Speaker, audibly_voiced, with_tone
 from harness.audio.speech_floor import Stretch
-from harness.audio.synthesis_graph import DURATIONS, STRETCH, with_durations
-from harness.audio.synthesis_sentences import Piece, sentences_of
+from harness.audio.synthesis import DURATIONS, STRETCH, Piece, sentences_of, with_durations
 from harness.audio.voice_error import VoiceError
 
 FRAME_S = 0.0125

@@ -30,7 +30,6 @@ from harness.agents.connection import (
     MediaStamp,
 )
 from harness.agents.connections import opus
-from harness.agents.connections.aiortc_tap import tap
 from harness.agents.connections.inbox import Inbox, Limits
 from harness.agents.connections.rtp_stream import RtpPacket, RtpStream
 from harness.agents.connections.rtvi import RtviSession
@@ -120,7 +119,7 @@ class WebRtcConnection:
             raise ConnectionFailed("WebRTC needs the extra 'webrtc': pip install 'heart-voice-harness[webrtc]'", "defect")
         from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
 
-        from harness.agents.connections.webrtc_microphone import Microphone, opus_alone, opus_of
+        from harness.agents.connections.aiortc_media import Microphone, opus_alone, opus_of, tap
 
         servers = [RTCIceServer(urls=server) for server in self._ice_servers]
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE))

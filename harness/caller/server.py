@@ -12,23 +12,90 @@ Out: {"event": "ready", "priority": "SCHED_FIFO 20"}
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import json
 import os
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
+
+import numpy as np
+import soxr
+from numpy.typing import NDArray
 
 from harness.agents.connections import ConnectionSpec, make
 from harness.agents.secrets import RedactedOutput, learn
 from harness.caller.exchange import read_plan, write_raw
 from harness.caller.pacer import Pacer, precise_loop
-from harness.caller.plan import NOT_WRITTEN, SessionOutcome
-from harness.caller.priority import raise_priority
-from harness.caller.rates import at_rate
+from harness.caller.plan import NOT_WRITTEN, CallerTurn, SessionOutcome, SessionPlan
 from harness.caller.session import play_session
-from harness.recording.record import Recording
+from harness.recording.record import Pause, Recording
+
+
+def at_rate(plan: SessionPlan, rate_hz: int) -> SessionPlan:
+    """The same plan with its audio at `rate_hz`.
+
+    Agents differ in their input rate (8 kHz telephony, 16 kHz pipecat, 24 kHz realtime APIs). The recording keeps the signal
+    at the line's rate, the one that was really sent. A marked pause stays true silence: the resampler's ringing, a few
+    milliseconds at each edge, is set to zero.
+    """
+    if plan.rate_hz == rate_hz:
+        return plan
+    turns = tuple(_turn(turn, plan.rate_hz, rate_hz) for turn in plan.turns)
+    noise = None if plan.line_noise is None else _resampled(plan.line_noise, plan.rate_hz, rate_hz)
+    return replace(plan, turns=turns, rate_hz=rate_hz, line_noise=noise)
+
+
+def _turn(turn: CallerTurn, from_hz: int, to_hz: int) -> CallerTurn:
+    pauses = tuple(Pause(p.start_sample * to_hz // from_hz, p.end_sample * to_hz // from_hz) for p in turn.pauses)
+    played = _resampled(turn.played, from_hz, to_hz)
+    dry = played.copy() if turn.dry is None else _resampled(turn.dry, from_hz, to_hz)
+    for pause in pauses:
+        dry[pause.start_sample : pause.end_sample] = 0
+        if turn.dry is None:
+            played[pause.start_sample : pause.end_sample] = 0
+    return replace(turn, played=played, dry=None if turn.dry is None else dry, pauses=pauses)
+
+
+def _resampled(samples: NDArray[np.int16], from_hz: int, to_hz: int) -> NDArray[np.int16]:
+    out: NDArray[np.int16] = soxr.resample(samples, from_hz, to_hz, quality="VHQ").astype(np.int16)
+    return out
+
+
+FIFO_PRIORITY = 20
+"""Above every ordinary process, below the kernel's own threads (interrupt threads run at 50)."""
+NICE = -10
+TIMER_SLACK_NS = 1
+"""Linux lets an ordinary thread's timers fire up to 50 µs late unless set otherwise."""
+_PR_SET_TIMERSLACK = 29
+
+
+def raise_priority() -> str:
+    """Take the best priority that this system grants; returns its name for the manifest.
+
+    The caller runs before everything else on the machine, as a sound card would. The agent under test often occupies every
+    core. A microphone does not slow down because of that, so the pacer must not either: a real-time scheduling class where
+    the system allows it, else a negative nice value, else a statement that neither was allowed (the run's measured pacing
+    error then shows the cost).
+    """
+    _prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NS)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
+    except (AttributeError, OSError):
+        try:
+            return f"nice {os.nice(NICE)}"
+        except OSError:
+            return "ordinary (no permission for real-time scheduling or a negative nice value)"
+    return f"SCHED_FIFO {FIFO_PRIORITY}"
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
+
 
 SWITCH_INTERVAL_S = 0.0005
 """Python's default of 5 ms is a quarter of a frame: too long for the pacer to wait for another thread."""

@@ -193,7 +193,7 @@ class _Session:
 async def play_session(plan: SessionPlan, connection: Connection, pacer: Pacer) -> tuple[Recording, SessionOutcome]:
     """Play one plan over an unopened connection and close it. Nothing that the agent does raises an error.
 
-    The plan's audio must be at the connection's input rate (`harness.caller.rates.at_rate`).
+    The plan's audio must be at the connection's input rate (`harness.caller.server.at_rate`).
     """
     try:
         async with asyncio.timeout(plan.limits.open_s):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import UserError
-from harness.models import made_files
+from harness.models.assembly import are_whole, seal
 
 LAYOUT_VERSION = 1
 DIMENSIONS = 384
@@ -61,7 +61,7 @@ class SentenceEncoder:
         if not zip_path.is_file():
             raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
         folder = zip_path.with_name(f"{zip_path.stem}.ct2-int8-v{LAYOUT_VERSION}")
-        if not made_files.are_whole(folder):
+        if not are_whole(folder):
             shutil.rmtree(folder, ignore_errors=True)
             _lay_out(zip_path, folder)
         return cls(folder, threads)
@@ -114,13 +114,13 @@ def _lay_out(zip_path: Path, folder: Path) -> None:
     try:
         try:
             _convert(zip_path, scratch)
-            made_files.seal(scratch)
+            seal(scratch)
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise UserError(f"{zip_path}: not the encoder's weights ({error}); delete it and fetch it again") from error
         try:
             os.rename(scratch, folder)
         except OSError:
-            if not made_files.are_whole(folder):
+            if not are_whole(folder):
                 raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -14,6 +14,7 @@ media clock gives them, and a lost packet is silence. `benchmarks/wires.py` meas
 Pieces that join without a gap are resampled as one, so that message borders leave no trace in the heard track.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -22,8 +23,7 @@ import numpy as np
 import soxr
 from numpy.typing import NDArray
 
-from harness.recording.media_clock import leaps
-from harness.recording.record import Recording
+from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS, NS_PER_S, samples_to_ns
 
 METHOD: Final = "playout-1"
@@ -211,3 +211,29 @@ def _underruns(runs: list[list[Piece]], rate_hz: int, recording: Recording) -> t
         if UNDERRUN_MS < gap_ms < SEPARATE_MS and not cleared and not unheard:
             found.append(Underrun((ended_ns - recording.caller.t0_ns) / NS_PER_MS, gap_ms))
     return tuple(found)
+
+
+AHEAD_S: Final = 10.0
+"""Most that a packet may be ahead of its arrival, compared with the first. Chrome's jitter buffer takes 200 packets, 4 s
+(NetEq, `max_packets_in_buffer`), so that such a packet would be lost before its time."""
+
+
+def leaps(arrivals: Sequence[Arrival]) -> list[bool]:
+    """For each packet, True where the media clock cannot be true; all False without a clock.
+
+    A media clock that goes back, or runs ahead by more than any player would buffer, does not show when a packet should play:
+    the next one is then heard as it arrives, and no figure is made of that clock.
+    """
+    found: list[bool] = []
+    first: int | None = None
+    before: int | None = None
+    for arrival in arrivals:
+        if arrival.media is None:
+            found.append(False)
+            continue
+        ahead_ns = arrival.media.at_ns - arrival.arrival_ns
+        first = ahead_ns if first is None else first
+        back = before is not None and arrival.media.at_ns < before
+        found.append(back or ahead_ns - first > AHEAD_S * NS_PER_S)
+        before = arrival.media.at_ns
+    return found

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import UserError
 from harness.recording.spans import Span
@@ -15,16 +15,7 @@ from harness.recording.spans import Span
 SPANS_FILE: Final = "spans.json"
 
 
-class _Span(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    name: str
-    start_ns: int
-    end_ns: int
-    attributes: dict[str, str | float] = {}
-
-
-_FILE: Final = TypeAdapter(list[_Span])
+_FILE: Final = TypeAdapter(tuple[Span, ...])
 
 
 def save_spans(spans: Sequence[Span], folder: Path) -> None:
@@ -45,7 +36,6 @@ def load_spans(folder: Path) -> tuple[Span, ...]:
     if not path.exists():
         return ()
     try:
-        found = _FILE.validate_json(path.read_bytes())
+        return _FILE.validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise UserError(f"{path}: the spans cannot be read ({str(error).splitlines()[0]})") from error
-    return tuple(Span(s.name, s.start_ns, s.end_ns, s.attributes) for s in found)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pydantic import ConfigDict
+
 from harness.agents.connection import Mark
 
 PREFIX: Final = "span."
@@ -27,6 +29,8 @@ KEPT_ATTRIBUTES: Final = frozenset({*TTFT_ATTRIBUTES, OPERATION})
 @dataclass(frozen=True, slots=True)
 class Span:
     """One span on the machine's monotonic clock, with the stored attributes."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     name: str
     start_ns: int

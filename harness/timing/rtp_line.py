@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.recording.media_clock import leaps
+from harness.recording.playout import leaps
 from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS, NS_PER_S
 from harness.timing.figures import LineQuality

@@ -9,13 +9,11 @@ import pytest
 from harness.audio.caller_voices import CALLER_VOICES
 from harness.audio.pcm import Float32, to_float
 from harness.audio.prosody import Prosody, Speaker, ceiling_hz, f0_track
-from harness.audio.speech import PlainDirections, render_turn
-from harness.audio.speech_delivery import Delivery, deliver
+from harness.audio.speech import Delivery, PlainDirections, deliver, render_turn
 from harness.audio.speech_floor import FloorSettings, Stretch, plan_turn
 from harness.audio.speech_text import parse_marked
-from harness.audio.synthesis import AlignedVoice, Passage, PiperSynthesiser, ShapingVoice
+from harness.audio.synthesis import AlignedVoice, Passage, PiperSynthesiser, ShapingVoice, sentences_of
 from harness.audio.synthesis_hibari import HibariSynthesiser
-from harness.audio.synthesis_sentences import sentences_of
 
 TURN = "I had two good hours on Sunday, <pause 600> and I can't remember any of it now. <pause 900> It was late."
 VOICED_TO_THE_END = "I had two good hours on Sunday, <pause 600> and then I stayed with my mother all morning."

@@ -24,7 +24,7 @@ from aiortc.mediastreams import MediaStreamTrack
 from av import AudioFrame
 
 from harness.calibrate.program import AGENT_HZ, draw, render
-from harness.caller.priority import raise_priority
+from harness.caller.server import raise_priority
 
 RATE_HZ = 48_000
 FRAME = RATE_HZ // 50

@@ -8,10 +8,10 @@ import pytest
 
 from harness import models
 from harness.judging.sentence_encoder import LAYOUT_VERSION, SentenceEncoder
-from harness.models import made_files
+from harness.models.assembly import SEAL
 
 
-@pytest.mark.parametrize("damaged", ["model.bin", "tokenizer.json", made_files.SEAL])
+@pytest.mark.parametrize("damaged", ["model.bin", "tokenizer.json", SEAL])
 def test_a_damaged_file_that_was_made_from_a_weight_is_made_again(damaged: str, tmp_path: Path) -> None:
     weight = tmp_path / "minilm.zip"
     shutil.copy(models.resolve("minilm-l6"), weight)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from harness.models import catalogue, resolve
-from harness.models.assembly import sha256_of
-from harness.models.requantise import requantise
+from harness.models.assembly import requantise, sha256_of
 
 
 @pytest.mark.models

@@ -10,8 +10,7 @@ import pytest
 import soundfile
 
 from harness.audio.pcm import Float32, resample_float, to_float
-from harness.audio.speech import RATE_HZ, RenderedTurn
-from harness.audio.speech_breath import breath
+from harness.audio.speech import RATE_HZ, RenderedTurn, breath
 from harness.audio.speech_edges import level_db
 from harness.audio.vocal import silero
 from harness.errors import UserError

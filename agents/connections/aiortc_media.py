@@ -1,12 +1,15 @@
-"""The caller's side of a WebRTC call in aiortc's terms: a track that plays what it is given, and Opus as the one codec.
+"""The caller's side of a WebRTC call in aiortc's terms: a track that plays what it is given, Opus as the one codec, and
+packets as they arrive.
 
 It is separate from `harness.agents.connections.webrtc` because its import needs aiortc, which a reader of a profile may
 not have.
 """
 
 import asyncio
+import time
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from aiortc import RTCRtpSender
@@ -16,6 +19,7 @@ from av import AudioFrame
 
 from harness.agents.connection import ConnectionFailed
 from harness.agents.connections.opus import CLOCK_HZ
+from harness.agents.connections.rtp_stream import RtpPacket
 
 
 class Microphone(MediaStreamTrack):
@@ -68,3 +72,42 @@ def opus_of(answer: str) -> int:
             return codec.payloadType
     named = ", ".join(sorted({codec.name for codec in media[0].rtp.codecs})) or "none"
     raise ConnectionFailed(f"no codec in common: Opus was offered, and it answers with {named}", "codec")
+
+
+_HANDLER: Final = "_handle_rtp_packet"
+_BUFFER: Final = "_RTCRtpReceiver__jitter_buffer"
+
+OnPacket = Callable[[int, RtpPacket], None]
+"""Called with the payload type and the packet."""
+
+
+class _NoBuffer:
+    """A buffer that accepts aiortc's packets but returns no frames, so that nothing is decoded twice."""
+
+    def add(self, _: object) -> tuple[bool, None]:
+        return False, None
+
+
+def tap(receiver: Any, on_packet: OnPacket) -> None:
+    """Give every packet of a receiver to `on_packet`, stamped on the monotonic clock.
+
+    They are taken before aiortc's own jitter buffer. aiortc hands out decoded frames four packets late and without the time
+    at which they arrived, and waits for a lost packet until its buffer of sixteen is full: right for a video call, useless
+    for measuring one. Everything else of it (ICE, DTLS, SRTP, RTCP) is used as it is. The two names that are touched here are
+    not public, so aiortc is held to one minor version.
+
+    Raises:
+        ConnectionFailed: this aiortc is not built as the one that was tested.
+    """
+    received = getattr(receiver, _HANDLER, None)
+    if received is None or not hasattr(receiver, _BUFFER):
+        raise ConnectionFailed("this version of aiortc is not known: pip install 'heart-voice-harness[webrtc]'", "defect")
+
+    async def handle(packet: Any, arrival_time_ms: int) -> None:
+        arrival_ns = time.monotonic_ns()
+        read = RtpPacket(packet.sequence_number, packet.timestamp, arrival_ns, bytes(packet.payload), packet.ssrc)
+        on_packet(packet.payload_type, read)
+        await received(packet, arrival_time_ms=arrival_time_ms)
+
+    setattr(receiver, _HANDLER, handle)
+    setattr(receiver, _BUFFER, _NoBuffer())
