@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from pydantic import ConfigDict
+
 from harness.agents.message import Message
 
 FailureKind = Literal[
@@ -52,6 +54,8 @@ class AudioChunk:
 class LineReport:
     """The far end's report on the connection (RTCP): round-trip time, and losses of the caller's packets."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     arrival_ns: int
     round_trip_ms: float | None = None
     sent_lost: int | None = None
@@ -80,6 +84,8 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """Text that the agent reports: the words that it understood (`user`) or speaks (`assistant`)."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     arrival_ns: int
     role: Literal["user", "assistant"]

@@ -63,14 +63,8 @@ def quiet_spans(samples: Samples, rate_hz: int, least_s: float, below_db: float 
     A gap begins after the last sample of the speech before it (by `last_sample`), and ends at the first sample of the speech
     after it (by `first_sample`). Silence before the first speech and after the last is not a gap.
     """
-    level = speech_power(samples, rate_hz)
-    if level <= 0:
-        return []
+    loud = _loud(samples, rate_hz, below_db)
     window = max(1, round(rate_hz * WINDOW_S))
-    total = np.concatenate([[0.0], np.cumsum(power(samples))])
-    ends = np.arange(1, len(samples) + 1)
-    mean = (total[ends] - total[np.maximum(ends - window, 0)]) / window
-    loud = np.flatnonzero(mean >= level * 10 ** (-below_db / 10))
     breaks = np.flatnonzero(np.diff(loud) > 1)
     # The window before a gap reaches `window` samples back from where it was last loud.
     spans = [(int(loud[k]) - window + 2, int(loud[k + 1])) for k in breaks]
@@ -85,12 +79,17 @@ def last_sample(samples: Samples, rate_hz: int, below_db: float = EDGE_DB) -> in
 
 def first_sample(samples: Samples, rate_hz: int, below_db: float = EDGE_DB) -> int | None:
     """Index of the first sample whose 8 ms RMS lies within `below_db` of the speech level; None for silence."""
+    loud = _loud(samples, rate_hz, below_db)
+    return int(loud[0]) if len(loud) else None
+
+
+def _loud(samples: Samples, rate_hz: int, below_db: float) -> NDArray[np.intp]:
+    """The samples that end a window of 8 ms whose RMS lies within `below_db` of the speech level; none in silence."""
     level = speech_power(samples, rate_hz)
     if level <= 0:
-        return None
+        return np.zeros(0, np.intp)
     window = max(1, round(rate_hz * WINDOW_S))
     total = np.concatenate([[0.0], np.cumsum(power(samples))])
     ends = np.arange(1, len(samples) + 1)
     mean = (total[ends] - total[np.maximum(ends - window, 0)]) / window
-    loud = np.flatnonzero(mean >= level * 10 ** (-below_db / 10))
-    return int(loud[0]) if len(loud) else None
+    return np.flatnonzero(mean >= level * 10 ** (-below_db / 10))

@@ -79,8 +79,18 @@ def sentences_of(
     return sentences
 
 
-class Synthesiser(Protocol):
-    """A voice. `identity` names its bytes and version, and is part of the cache key of renderings.
+class AnyVoice(Protocol):
+    """What every voice says of itself: `identity` names its bytes and version, and is part of the cache key of renderings."""
+
+    @property
+    def identity(self) -> str: ...
+
+    @property
+    def rate_hz(self) -> int: ...
+
+
+class Synthesiser(AnyVoice, Protocol):
+    """A voice that speaks each stretch alone.
 
     >>> import harness
     >>> import numpy as np
@@ -94,12 +104,6 @@ class Synthesiser(Protocol):
     >>> render_turn("It is tomorrow already.", None, voice, None).duration_s
     1.0
     """
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def rate_hz(self) -> int: ...
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """The sentences of each text as signals at `rate_hz`, as the voice makes them, silence at their edges included.
@@ -118,14 +122,8 @@ class Passage:
 
 
 @runtime_checkable
-class AlignedVoice(Protocol):
+class AlignedVoice(AnyVoice, Protocol):
     """A voice that speaks a turn whole and knows where in it each stretch ends."""
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def rate_hz(self) -> int: ...
 
     def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
         """The sentences of a turn at `rate_hz`. The same arguments give the same samples."""
@@ -133,14 +131,8 @@ class AlignedVoice(Protocol):
 
 
 @runtime_checkable
-class ShapingVoice(Protocol):
+class ShapingVoice(AnyVoice, Protocol):
     """A voice that sets pitch, melody, timbre and rate while it makes the sound, so that no vocoder need follow."""
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def rate_hz(self) -> int: ...
 
     def perform(
         self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int

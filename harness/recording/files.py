@@ -17,6 +17,7 @@ import soundfile
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from harness.agents.connection import LineReport, Transcript
 from harness.errors import UserError
 from harness.recording.parts import put_together, taken_apart
 from harness.recording.record import FRAME_MS, Recording
@@ -45,13 +46,6 @@ class _Mark(_Model):
     detail: dict[str, JsonValue] = {}
 
 
-class _Transcript(_Model):
-    arrival_ns: int
-    role: Literal["user", "assistant"]
-    text: str
-    final: bool
-
-
 class _Turn(_Model):
     start_sample: int
     end_sample: int
@@ -72,13 +66,6 @@ class _Caller(_Model):
     dry_is_played: bool
 
 
-class _LineReport(_Model):
-    arrival_ns: int
-    round_trip_ms: float | None
-    sent_lost: int | None
-    sent_jitter_ms: float | None
-
-
 class _File(_Model):
     schema_version: Literal[1] = 1
     caller: _Caller
@@ -86,14 +73,14 @@ class _File(_Model):
     arrivals: list[tuple[int, _Count, _Count]]
     clears_ns: list[int]
     marks: list[_Mark]
-    transcripts: list[_Transcript]
+    transcripts: list[Transcript]
     loop_lag_ms: list[float]
     ended: str
     detail: str
     conditions: list[str]
     media: list[tuple[int, _Count]] = []
     """For each arrival, on lines with a media clock: its time on that clock (ns), packets lost before it."""
-    line_reports: list[_LineReport] = []
+    line_reports: list[LineReport] = []
 
 
 def deadlines_ns(t0_ns: int, rate_hz: int, frames: int) -> NDArray[np.int64]:

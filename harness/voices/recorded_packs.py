@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 import soundfile
-from pydantic import ValidationError
 
 from harness.audio.onset import CLOSURE_S
 from harness.audio.pcm import Float32, to_int16
@@ -23,9 +22,9 @@ from harness.audio.recorded_turns import LEAST_PAUSE_S, FoundTurn, NoTurn, Span,
 from harness.audio.speech import RATE_HZ
 from harness.audio.vocal import VocalDetector
 from harness.errors import UserError
-from harness.scenarios.context import Context, Turn
+from harness.scenarios.context import Context
 from harness.scenarios.imports.eot_bench import EotRow, eot_rows
-from harness.scenarios.imports.imported import Imported, as_id, fault_in, write_imported
+from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context, write_imported
 from harness.scenarios.imports.pause_table import TABLE, Corrected, read_table, write_table
 from harness.scenarios.recorded import MOST_SECONDS
 from harness.voices.recorded_sound import Recorded, checked, read_sound
@@ -237,25 +236,12 @@ def _add(
         raise UserError(f"{place} at {turn.start_s:.2f} s: silent until {turn.end_s:.2f} s")
     sounds[audio] = cut
     pauses = tuple((round(a - turn.start_s, 3), round(b - turn.start_s, 3)) for a, b in turn.pauses)
+    spoken = {"role": "seeker", "text": text, "audio": audio, "pauses_s": pauses}
+    told = {**DEFAULTS, "id": name, "problem": "recorded", "turns": (*history, spoken), "source": about, "licence": licence}
     try:
-        context = Context(
-            id=name,
-            subset="regular",
-            emotion="neutral",
-            problem="recorded",
-            turns=(
-                *(Turn.model_validate(row) for row in history),
-                Turn(role="seeker", text=text, audio=audio, pauses_s=pauses),
-            ),
-            source=about,
-            licence=licence,
-        )
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise UserError(f"{place}: {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from None
-    if wrong := fault_in(context):
-        raise UserError(f"{place}: {wrong}")
-    contexts.append(context)
+        contexts.append(valid_context(told, place))
+    except ImportFault as fault:
+        raise UserError(str(fault)) from None
 
 
 def _bytes_of(row: EotRow, folder: Path, place: str) -> bytes:

@@ -6,7 +6,6 @@ the turn and the others are pauses in it. Its hub keeps rows in Parquet; the sam
 beside them, are read without a further package. Nothing is downloaded: these are the user's own rows.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,8 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.scenarios.imports.imported import ImportFault
-from harness.scenarios.imports.jsonl import ROLES
-from harness.scenarios.marked_yaml import YamlFault, read_text
+from harness.scenarios.imports.jsonl import ROLES, json_lines
 
 COLUMNS = ("id", "language", "audio", "silence_spans", "words", "messages")
 BATCH_ROWS = 16
@@ -108,7 +106,10 @@ def eot_rows(path: Path) -> Iterator[tuple[str, Path, EotRow]]:
     if not files:
         raise ImportFault(f"{path}: no .parquet or .jsonl file of rows is there")
     for file in files:
-        rows = _parquet(file) if file.suffix == ".parquet" else _lines(file)
+        if file.suffix == ".parquet":
+            rows = _parquet(file)
+        else:
+            rows = ((f"{file}:{number}", line) for number, line in json_lines(file))
         for where, raw in rows:
             yield where, file.parent, _row(raw, where)
 
@@ -128,21 +129,6 @@ def _row(raw: Any, where: str) -> EotRow:
             raise ImportFault(f"{where}: {row.id[:80]!r} at {span.start:.3f} s: silence_spans must follow each other")
         at = span.end
     return row
-
-
-def _lines(file: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        text = read_text(file)
-    except YamlFault as fault:
-        raise ImportFault(f"{file}: {fault}") from None
-    except OSError as error:
-        raise ImportFault(f"{file}: cannot be read ({error.strerror})") from None
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            try:
-                yield f"{file}:{number}", json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
-                raise ImportFault(f"{file}:{number}: not JSON ({getattr(error, 'msg', 'nested too deep')})") from None
 
 
 def _parquet(file: Path) -> Iterator[tuple[str, Any]]:

@@ -4,8 +4,12 @@ A benchmark imported with unreported omissions is another benchmark; so each imp
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
 
 from harness.scenarios.context import Context
 from harness.scenarios.emotions import unknown_emotion
@@ -30,7 +34,24 @@ def as_id(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80].strip("-") or "item"
 
 
-def fault_in(context: Context) -> str | None:
+DEFAULTS = {"subset": "regular", "emotion": "neutral", "problem": "imported", "licence": "not stated"}
+"""What a context says of itself where its source says nothing."""
+
+
+def valid_context(data: Mapping[str, Any], where: str) -> Context:
+    """The context of an imported item. Raises `ImportFault` if it is none, or for what a pack would refuse."""
+    try:
+        context = Context.model_validate(data)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise ImportFault(f"{where}: {place + ': ' if place else ''}{fault['msg'].removeprefix('Value error, ')}") from None
+    if wrong := _fault_in(context):
+        raise ImportFault(f"{where}: {wrong}")
+    return context
+
+
+def _fault_in(context: Context) -> str | None:
     """The fault for which a pack would refuse this context (unknown emotion, malformed pause mark), or None."""
     if fault := unknown_emotion(context.emotion):
         return f"emotion: {fault}"

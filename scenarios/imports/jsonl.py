@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from harness.scenarios.context import Context, Turn
-from harness.scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
 from harness.scenarios.marked_yaml import YamlFault, read_text
 
 ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter"}
-DEFAULTS = {"subset": "regular", "emotion": "neutral", "problem": "imported", "licence": "not stated"}
 
 
 def line_schema() -> dict[str, Any]:
@@ -29,7 +26,7 @@ def import_jsonl(path: Path) -> Imported:
     contexts: list[Context] = []
     left: list[str] = []
     seen: dict[str, int] = {}
-    for number, line in _lines(path):
+    for number, line in json_lines(path):
         context, dropped = _context(line, path, number)
         if context.id in seen:
             raise ImportFault(f"{path}:{number}: id {context.id!r} is already used on line {seen[context.id]}")
@@ -41,7 +38,8 @@ def import_jsonl(path: Path) -> Imported:
     return Imported(tuple(contexts), tuple(left))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON Lines, with their line numbers. Raises `ImportFault` at the first line that is none."""
     try:
         text = read_text(path)
     except YamlFault as fault:
@@ -77,17 +75,7 @@ def _context(line: dict[str, Any], path: Path, number: int) -> tuple[Context, li
         **known,
         "turns": turns,
     }
-    try:
-        context = Context.model_validate(told)
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise ImportFault(
-            f"{path}:{number}: {where + ': ' if where else ''}{fault['msg'].removeprefix('Value error, ')}"
-        ) from None
-    if wrong := fault_in(context):
-        raise ImportFault(f"{path}:{number}: {wrong}")
-    return context, dropped
+    return valid_context(told, f"{path}:{number}"), dropped
 
 
 def _turn(raw: Any, k: int, dropped: list[str], where: str) -> dict[str, Any] | None:

@@ -8,13 +8,9 @@ the file, so includes and defaults have the same meaning; `pause_ms` becomes a p
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from harness.scenarios.context import Context
-from harness.scenarios.imports.imported import Imported, ImportFault, as_id, fault_in
+from harness.scenarios.imports.imported import DEFAULTS, Imported, ImportFault, as_id, valid_context
 from harness.scenarios.imports.jsonl import ROLES
-
-LICENCE = "not stated"
 
 
 def import_pipecat_eval(path: Path) -> Imported:
@@ -50,24 +46,9 @@ def _context(scenario: Any, path: Path, left: list[str]) -> Context | None:
     left += _left_behind(scenario, spoken[0])
     turns = _history(scenario, left)
     turns.append({"role": "seeker", "text": _text(spoken[0])})
-    try:
-        context = Context.model_validate(
-            {
-                "id": as_id(scenario.name),
-                "subset": "regular",
-                "emotion": "neutral",
-                "problem": "imported",
-                "turns": turns,
-                "source": f"pipecat eval scenario {scenario.name} in {path.name}",
-                "licence": LICENCE,
-            }
-        )
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        raise ImportFault(f"{path}: {scenario.name}: {fault['msg'].removeprefix('Value error, ')}") from None
-    if wrong := fault_in(context):
-        raise ImportFault(f"{path}: {scenario.name}: {wrong}")
-    return context
+    source = f"pipecat eval scenario {scenario.name} in {path.name}"
+    told = {**DEFAULTS, "id": as_id(scenario.name), "turns": turns, "source": source}
+    return valid_context(told, f"{path}: {scenario.name}")
 
 
 def _left_behind(scenario: Any, first: Any) -> list[str]:
