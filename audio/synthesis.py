@@ -163,15 +163,8 @@ class PiperSynthesiser:
             raise VoiceError('the package "piper-tts" is missing: pip install "heart-voice-harness[local]"') from error
         except (OSError, ValueError, KeyError) as error:
             raise VoiceError(f"{model_path} is not a Piper voice with its .onnx.json beside it ({error})") from error
-        self._identity = f"piper:{model_path.stem}:{digest[:16]}"
-
-    @property
-    def identity(self) -> str:
-        return self._identity
-
-    @property
-    def rate_hz(self) -> int:
-        return int(self._config.sample_rate)
+        self.identity = f"piper:{model_path.stem}:{digest[:16]}"
+        self.rate_hz = int(self._config.sample_rate)
 
     def speak_turn(self, stretches: Sequence[Stretch], seed: int) -> list[Passage]:
         """See `AlignedVoice.speak_turn`. Sentences come at the network's own level, so levels are set afterwards."""

@@ -45,6 +45,8 @@ class HibariSynthesiser:
     Raises `VoiceError` if a package is missing or the network is not the one known here.
     """
 
+    rate_hz = 24_000
+
     def __init__(self) -> None:
         try:
             import hibari
@@ -58,15 +60,7 @@ class HibariSynthesiser:
         self._g2p = G2P()
         self._split = hibari.Hibari.split_sentences
         digest = hashlib.sha256((assets / "hibari.onnx").read_bytes()).hexdigest()
-        self._identity = f"hibari:{version('hibari-tts')}:{digest[:16]}"
-
-    @property
-    def identity(self) -> str:
-        return self._identity
-
-    @property
-    def rate_hz(self) -> int:
-        return 24_000
+        self.identity = f"hibari:{version('hibari-tts')}:{digest[:16]}"
 
     def perform(
         self, stretches: Sequence[Stretch], speaker: Speaker, prosody: Prosody, rate: float, seed: int

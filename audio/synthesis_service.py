@@ -90,21 +90,15 @@ class PipecatSynthesiser:
     Raises `VoiceError` if the class cannot be imported or its key is not in the environment.
     """
 
+    rate_hz = SERVICE_RATE_HZ
+
     def __init__(self, voice: ServiceVoice) -> None:
         self._voice = voice
         self._class = _service_class(voice.service)
         said = json.dumps([voice.service, voice.arguments, voice.settings], sort_keys=True, default=str)
-        self._identity = f"pipecat:{self._class.__name__}:{hashlib.sha256(said.encode()).hexdigest()[:16]}"
+        self.identity = f"pipecat:{self._class.__name__}:{hashlib.sha256(said.encode()).hexdigest()[:16]}"
         if voice.key_env is not None and not os.environ.get(voice.key_env):
             raise VoiceError(f"{voice.service}: the environment variable {voice.key_env} (its key) is not set")
-
-    @property
-    def identity(self) -> str:
-        return self._identity
-
-    @property
-    def rate_hz(self) -> int:
-        return SERVICE_RATE_HZ
 
     def speak(self, texts: Sequence[str], seed: int) -> list[list[Float32]]:
         """See `Synthesiser.speak`. Each text is one stretch; services take no seed, so `seed` changes nothing."""

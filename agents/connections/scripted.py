@@ -125,6 +125,7 @@ class ScriptedConnection:
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self.capabilities = Capabilities(script.accepts_history, script.input_rate_hz, script.output_rate_hz)
         self._sounds = [render(reply.sound, script.output_rate_hz) for reply in script.replies]
         self._inbox = Inbox(Limits())
         self._tasks: list[asyncio.Task[None]] = []
@@ -133,11 +134,6 @@ class ScriptedConnection:
         self._last_loud_sample: int | None = None
         self._loud_starts: list[int] = []
         self.truth = Truth()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        script = self._script
-        return Capabilities(script.accepts_history, script.input_rate_hz, script.output_rate_hz)
 
     async def open(self, history: Sequence[Message]) -> None:
         await asyncio.sleep(self._script.open_delay_ms / 1e3)

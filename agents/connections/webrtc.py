@@ -54,8 +54,9 @@ class WebRtcConnection:
         self._limits = Limits(open_timeout_s=float(options.get("open_timeout_s", 15.0)))
         self._ice_servers = tuple(options.get("ice_servers", ()))
         self._key_env = options.get("api_key_env")
-        self._session = RtviSession(bool(options.get("accepts_history", False)), bool(options.get("rtvi", True)))
-        self._accepts_history = bool(options.get("accepts_history", False))
+        accepts_history = bool(options.get("accepts_history", False))
+        self.capabilities = Capabilities(accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
+        self._session = RtviSession(accepts_history, bool(options.get("rtvi", True)))
         self._inbox = Inbox(self._limits)
         self._peer: Any = None
         self._channel: Any = None
@@ -65,10 +66,6 @@ class WebRtcConnection:
         self._decoder: opus.OpusDecoder | None = None
         self._lost = 0
         self._tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(self._accepts_history, input_rate_hz=opus.CLOCK_HZ, output_rate_hz=opus.CLOCK_HZ)
 
     async def open(self, history: Sequence[Message]) -> None:
         step = ["an answer to the offer (is it still starting? open_timeout_s gives it longer)"]

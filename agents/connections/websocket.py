@@ -17,7 +17,6 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 
 from harness.agents.connection import (
     AudioChunk,
-    Capabilities,
     ConnectionFailed,
     Event,
     FailureKind,
@@ -52,6 +51,7 @@ class WebSocketConnection:
         """Make a connection. `hint` is advice for an agent that does not become ready."""
         self._url = url
         self._wire = wire
+        self.capabilities = wire.capabilities
         self._limits = limits or Limits()
         self._headers = headers
         self._hint = f" ({hint})" if hint else ""
@@ -59,10 +59,6 @@ class WebSocketConnection:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox = Inbox(self._limits)
         self._unsent: asyncio.Queue[Sequence[Outgoing]] = asyncio.Queue(self._limits.unsent_frames)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._wire.capabilities
 
     async def open(self, history: Sequence[Message]) -> None:
         try:

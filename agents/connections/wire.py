@@ -177,17 +177,13 @@ class PlayoutClock:
     """
 
     def __init__(self) -> None:
-        self._until_ns = 0
-
-    @property
-    def until_ns(self) -> int:
+        self.until_ns = 0
         """When everything that has arrived will have been played."""
-        return self._until_ns
 
     def add(self, arrival_ns: int, samples: int, rate_hz: int) -> None:
         """A piece of audio came."""
-        self._until_ns = max(self._until_ns, arrival_ns) + round(samples * 1e9 / rate_hz)
+        self.until_ns = max(self.until_ns, arrival_ns) + round(samples * 1e9 / rate_hz)
 
     def clear(self, now_ns: int) -> None:
         """What has not been played is dropped."""
-        self._until_ns = min(self._until_ns, now_ns)
+        self.until_ns = min(self.until_ns, now_ns)
