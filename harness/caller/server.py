@@ -18,7 +18,7 @@ import json
 import os
 import sys
 import traceback
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -139,14 +139,7 @@ class _Server:
             with contextlib.suppress(OSError):
                 traceback.print_exc()
             outcome = SessionOutcome("failed", "caller_error", f"{type(error).__name__}: {error}")
-        self.answer(
-            {
-                "id": request["id"],
-                "ended": outcome.ended,
-                "failure_kind": outcome.failure_kind,
-                "detail": outcome.detail,
-            }
-        )
+        self.answer({"id": request["id"], **asdict(outcome)})
 
 
 def _written(recording: Recording, folder: Path, outcome: SessionOutcome) -> SessionOutcome:

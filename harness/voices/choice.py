@@ -23,8 +23,7 @@ from harness.audio.speech import FLOOR, JUST_THE_VOICE, RenderedTurn, render_tur
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.speech_recording import RecordingError, load_turn
 from harness.audio.speech_text import SpeechTextError, without_marks
-from harness.audio.synthesis import Voice
-from harness.audio.synthesis_installed import InstalledVoice, installed_voices
+from harness.audio.synthesis import InstalledVoice, Voice, installed_voices
 from harness.audio.synthesis_service import ServiceVoice, load_service_voices
 from harness.audio.voice_error import VoiceError
 from harness.errors import UserError

@@ -15,9 +15,8 @@ from pathlib import Path
 from harness.audio.prosody import Speaker
 from harness.audio.speech import FLOOR, Directions, PlainDirections, render_turn
 from harness.audio.speech_floor import FloorSettings
-from harness.audio.synthesis import PiperSynthesiser, Voice
+from harness.audio.synthesis import InstalledVoice, PiperSynthesiser, Voice
 from harness.audio.synthesis_hibari import HibariSynthesiser
-from harness.audio.synthesis_installed import InstalledVoice
 from harness.audio.synthesis_service import PipecatSynthesiser, ServiceVoice
 
 WORTH_A_PROCESS = 3

@@ -20,9 +20,8 @@ from pydantic import BaseModel, ConfigDict
 
 from harness.scenarios.context import Context, Reference, SpeechDirections, Turn
 from harness.scenarios.emotions import EMOTIONS
-from harness.scenarios.esconv.couplets import Couplet, couplets
 from harness.scenarios.esconv.potential import potential
-from harness.scenarios.esconv.read import Dialogue
+from harness.scenarios.esconv.read import Couplet, Dialogue, couplets
 from harness.scenarios.screens import Finding, screen_text
 
 LICENCE = "CC BY-NC 4.0 (ESConv); research use, not to be passed on"

@@ -19,9 +19,8 @@ from harness.scenarios import load_pack
 from harness.scenarios.adversarial import faults
 from harness.scenarios.esconv import EsconvError, build, build_to, read_esconv
 from harness.scenarios.esconv.build import CELL_CAP_SHARE, copies, places
-from harness.scenarios.esconv.couplets import couplets, merged
 from harness.scenarios.esconv.potential import potential
-from harness.scenarios.esconv.read import Dialogue, Role, Utterance
+from harness.scenarios.esconv.read import Dialogue, Role, Utterance, couplets, merged
 from harness.scenarios.screens import screen_text
 from harness.scenarios.screens.second import Verdict
 

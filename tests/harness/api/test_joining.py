@@ -15,7 +15,7 @@ import pytest
 from packaging.version import Version
 
 from harness.audio.speech import render_turn
-from harness.audio.synthesis_installed import InstalledVoice, installed_voices
+from harness.audio.synthesis import InstalledVoice, installed_voices
 from harness.audio.voice_error import VoiceError
 from harness.errors import UserError
 from harness.judging import Completion, judge_pairs, load_judge_settings, open_judge
