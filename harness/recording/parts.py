@@ -5,14 +5,17 @@ stored on disk as FLAC and JSON. Both use this module, so that a field is never 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.agents.connection import LineReport, Mark, MediaStamp, Transcript
 from harness.recording.record import Arrival, CallerTrack, Pause, Recording, SpokenTurn
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 """`dry`, `played`, `agent_pcm`: int16; `departures_ns`, `arrivals` (n, 3) and `media` (n, 2): int64.
@@ -34,35 +37,21 @@ def taken_apart(recording: Recording) -> tuple[dict[str, NDArray[Any]], dict[str
         "media": np.array([(a.media.at_ns, a.media.lost_before) for a in recording.arrivals if a.media], np.int64),
     }
     facts = {
+        **_fields_of(recording, "agent_pcm", "arrivals"),
         "caller": {
-            "rate_hz": caller.rate_hz,
-            "t0_ns": caller.t0_ns,
-            "speech_start_sample": caller.speech_start_sample,
-            "speech_end_sample": caller.speech_end_sample,
+            **_fields_of(caller, "dry", "played", "departures_ns"),
             "pauses": pairs_of(caller.pauses),
-            "turns": [
-                {
-                    "start_sample": t.start_sample, "end_sample": t.end_sample, "pauses": pairs_of(t.pauses), "kind": t.kind,
-                    "event": t.event,
-                }
-                for t in caller.turns
-            ],
+            "turns": [{**_fields_of(turn), "pauses": pairs_of(turn.pauses)} for turn in caller.turns],
         },
-        "agent_rate_hz": recording.agent_rate_hz,
-        "clears_ns": list(recording.clears_ns),
-        "marks": [
-            {"name": m.name, "at_ns": m.at_ns, "arrival_ns": m.arrival_ns, "detail": dict(m.detail)} for m in recording.marks
-        ],
-        "transcripts": [
-            {"arrival_ns": t.arrival_ns, "role": t.role, "text": t.text, "final": t.final} for t in recording.transcripts
-        ],
-        "loop_lag_ms": list(recording.loop_lag_ms),
-        "ended": recording.ended,
-        "detail": recording.detail,
-        "conditions": list(recording.conditions),
-        "line_reports": [asdict(report) for report in recording.line_reports],
-    }  # fmt: skip
+        "marks": [{**_fields_of(mark), "detail": dict(mark.detail)} for mark in recording.marks],
+        "transcripts": [_fields_of(transcript) for transcript in recording.transcripts],
+        "line_reports": [_fields_of(report) for report in recording.line_reports],
+    }
     return arrays, facts
+
+
+def _fields_of(record: "DataclassInstance", *left_out: str) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name not in left_out}
 
 
 def put_together(arrays: Arrays, facts: Facts) -> Recording:
