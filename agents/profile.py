@@ -91,7 +91,7 @@ class PluginProfile(PcmBot):
 
 class TextProfile(AgentProfile):
     """An OpenAI-compatible endpoint asked for the next turn in writing, streamed: at temperature 0 and top-p 1 (HEART,
-    section 9.4) where the model lets itself be told so."""
+    section 9.4) if the model accepts these settings."""
 
     kind: Literal["text"]
     model: Annotated[str, StringConstraints(min_length=1)]
@@ -100,7 +100,7 @@ class TextProfile(AgentProfile):
     api_key_env: str | None = None
     """Name of the environment variable that holds the endpoint's key."""
     temperature: Annotated[float, Field(ge=0, le=2)] | Literal["model"] | None = None
-    """`model` says nothing of it, so that the model's own holds. Left out: 0, or `model` for one that is known to refuse it."""
+    """`model`: not sent, so that the model's own applies. Default: 0, or `model` for a model that is known to refuse it."""
     top_p: Annotated[float, Field(gt=0, le=1)] | Literal["model"] | None = None
     """As `temperature`; left out: 1."""
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
@@ -109,7 +109,7 @@ class TextProfile(AgentProfile):
     """Left out: 120, or 4,096 for a model that thinks, because its thoughts count."""
     timeout_s: Seconds = 60.0
     tries: Annotated[int, Field(ge=1, le=10)] = 3
-    """How often it is asked in all, where the trouble may pass: a line that does not come up, 429, 5xx."""
+    """Number of tries in total, for temporary failures: no connection, 429, 5xx."""
     prompt: Literal["spoken", "heart"] = "spoken"
     """`spoken`: the rules that the cascades get, so that both are judged on the same task; `heart`: no more than HEART's
     section 9.4 tells a model."""

@@ -40,7 +40,7 @@ HEART_PROMPT: Final = (
 """HEART's instructions to text models: their content (section 9.4), in this project's own words.
 
 The paper names three things and no more: be a supportive listener, answer in one to three sentences, acknowledge feelings. It
-gives no length in words and no rules of safety, so a figure that is to stand beside the paper's is made with this and not with
+gives no length in words and no rules of safety, so a figure to compare with the paper's is made with this and not with
 the rules that spoken agents get."""
 
 TextFailure = Literal[

@@ -52,7 +52,7 @@ _CALLER_PERCENTILE: Final = 90.0
 _CLEAR_SHARE: Final = 0.5
 _LEAST_CLEAR_DB: Final = 5.0
 _MOST_CLEAR_DB: Final = 8.0
-"""A window must stand half way between the line's floor and the caller's level, which follows how loud the talkers behind are.
+"""A window must be half way between the noise floor and the caller's level, which follows how loud the talkers behind are.
 Tried on the 60 turns of heart-open under `babble10`, with the waits of `polaris-like` and the language model's score held
 still: with 5 dB whatever the levels, 5 turns were open two seconds after their end, and the median wait was 521 ms; half
 way, but 5 to 8 dB, 1 turn and 413 ms, for 10 of 172 short pauses cut instead of 5. A share of 0.6 up to 10 dB took more gaps

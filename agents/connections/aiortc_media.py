@@ -93,8 +93,8 @@ def tap(receiver: Any, on_packet: OnPacket) -> None:
 
     They are taken before aiortc's own jitter buffer. aiortc hands out decoded frames four packets late and without the time
     at which they arrived, and waits for a lost packet until its buffer of sixteen is full: right for a video call, useless
-    for measuring one. Everything else of it (ICE, DTLS, SRTP, RTCP) is used as it is. The two names that are touched here are
-    not public, so aiortc is held to one minor version.
+    for measuring one. Everything else of it (ICE, DTLS, SRTP, RTCP) is used unchanged. The two names that are changed here are
+    not public, so aiortc is pinned to one minor version.
 
     Raises:
         ConnectionFailed: this aiortc is not built as the one that was tested.

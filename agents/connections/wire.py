@@ -169,21 +169,21 @@ def shown(text: str | bytes, limit: int = 60) -> str:
 
 
 class PlayoutClock:
-    """The far end of what has arrived, in ns of the monotonic clock.
+    """The playout end of the received audio, in ns of the monotonic clock.
 
-    For wire formats whose bots ask when their audio is played out: the client models the playout buffer. The same model as
-    the harness hears by: each piece plays on arrival, or when the one before has ended. It knows only durations, because a
-    wire needs instants (answer a mark, truncate a reply), not sound.
+    For wire formats whose bots ask for playout times. It is the model of the harness's measurements: each piece plays on
+    arrival, or when the one before has ended. It uses only durations, because a wire needs instants (answer a mark, truncate
+    a reply), not sound.
     """
 
     def __init__(self) -> None:
         self.until_ns = 0
-        """When everything that has arrived will have been played."""
+        """The time at which all received audio will have been played."""
 
     def add(self, arrival_ns: int, samples: int, rate_hz: int) -> None:
-        """A piece of audio came."""
+        """Add a received piece of audio."""
         self.until_ns = max(self.until_ns, arrival_ns) + round(samples * 1e9 / rate_hz)
 
     def clear(self, now_ns: int) -> None:
-        """What has not been played is dropped."""
+        """Drop the audio that has not been played."""
         self.until_ns = min(self.until_ns, now_ns)
