@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from harness.errors import UserError
 
@@ -49,6 +49,8 @@ class Part:
 class WeightFile:
     """One file of a weight: its name in the store, the SHA-256 of the whole, and the parts from which it is joined."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     name: str
     sha256: str
     parts: tuple[Part, ...] = ()
@@ -59,6 +61,8 @@ class WeightFile:
 @dataclass(frozen=True, slots=True)
 class Weight:
     """A weight by name. `entry` is the file whose path `resolve` gives; None gives the folder."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     name: str
     version: str
