@@ -22,6 +22,7 @@ from harness.agents.model_family import family_of, refuses_sampling
 from harness.agents.profile_base import AgentProfile, ProcessSettings, Seconds
 from harness.agents.profile_spoken import PcmBot
 from harness.agents.secrets import learn_file
+from harness.errors import UserError
 
 __all__ = [
     "AgentProfile",
@@ -159,7 +160,7 @@ def profile_class(kind: str) -> type[AgentProfile]:
 SHIPPED: Final = Path(__file__).parent / "profiles"
 
 
-class ProfileError(Exception):
+class ProfileError(UserError):
     """A profile that cannot be used; the message is one line with the file, the place and the remedy."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.speech_edges import silent_runs, speaking, window_samples
+from harness.errors import UserError
 
 WHISPER_RATE_HZ = 16_000
 BEAM_SIZE = 5
@@ -43,7 +44,7 @@ LEAST_PAUSE_S = 0.15
 """Shorter silences are closures of plosives inside a word."""
 
 
-class TranscriberError(RuntimeError):
+class TranscriberError(UserError):
     """The transcriber cannot be loaded; the message is one line."""
 
 

@@ -17,8 +17,9 @@ from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
 from harness.reports.sound import draw_sessions
 from harness.reports.view import BaselineView, PageView
-from harness.store.disk import storage_fault
+from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
+from harness.wording import command
 
 Run = tuple[RunStore, RunSummary]
 
@@ -30,19 +31,6 @@ class Written:
     page: Path
     summary: RunSummary
     exports: tuple[Path, ...] = ()
-
-
-def write_report(
-    store: RunStore,
-    summary: RunSummary,
-    out: Path,
-    *,
-    baseline: Run | None = None,
-    exports: Path | None = None,
-    bundle: bool = False,
-) -> Path:
-    """Write the report of one run; returns the page's path."""
-    return write_joint_report([(store, summary)], out, baseline=baseline, exports=exports, bundle=bundle).page
 
 
 def write_joint_report(
@@ -88,6 +76,21 @@ def write_joint_report(
     # With one run the figures have the agents' own names, as in the output of other steps.
     summary = page_runs.summary if page_runs.several else runs[0][1]
     return Written(page, summary.model_copy(update={"report": str(page)}), written)
+
+
+def write_played(store: RunStore, summary: RunSummary, *, page: bool = True) -> RunSummary:
+    """Write the figures of a run that was just played into its folder, with its page unless it is a shard; returns them.
+
+    Raises:
+        StorageError: the disk is full; every session is saved.
+    """
+    with storage_named(
+        store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
+    ):
+        if page:
+            summary = write_joint_report([(store, summary)], store.folder).summary
+        (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+    return summary
 
 
 def _put_together(runs: Sequence[Run]) -> ShownRuns:

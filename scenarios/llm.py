@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from harness.errors import AgentError
+
 MOST_TOKENS = 2_000
 """Most tokens: twelve rewritten turns are some 600; a small model that loops would otherwise write on to its limit."""
 
@@ -20,7 +22,7 @@ Complete = Callable[[Sequence[Message], type[BaseModel]], str]
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-class LlmError(RuntimeError):
+class LlmError(AgentError):
     """The model gave no usable answer; the message is one line."""
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from harness.errors import UserError
 from harness.scenarios.context import Context, Turn
 from harness.scenarios.emotions import unknown_emotion
 from harness.scenarios.marked_yaml import Marked, Place, YamlFault, parse, read_text
@@ -25,7 +26,7 @@ MOST_FILES = 200
 MOST_CONTEXTS = 5_000
 
 
-class PackError(ValueError):
+class PackError(UserError, ValueError):
     """A pack cannot be used; the message is one line: file, line, item, field, what is wrong."""
 
 

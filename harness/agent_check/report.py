@@ -6,9 +6,9 @@ spent, with the one line of profile or bot that would add it.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from harness.agent_check.call import WORDS_SPOKEN, Trial
 from harness.agents.profile import AgentProfile
@@ -81,15 +81,6 @@ class TrialReport:
     checks: tuple[Check, ...]
     figures: tuple[Measurable, ...]
     log: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The report as JSON."""
-        return {
-            "works": self.works,
-            "checks": [asdict(check) for check in self.checks],
-            "figures": [asdict(figure) for figure in self.figures],
-            "log": self.log,
-        }
 
 
 def report_of(profile: AgentProfile, trial: Trial) -> TrialReport:

@@ -17,10 +17,9 @@ from harness.progress import RunProgress
 from harness.ranking.bootstrap import DRAWS
 from harness.ranking.model import Method, RatingModel
 from harness.ranking.ranking import Ranking, rank
-from harness.reports.listening.results import human_rows
+from harness.reports.listening.results import human_rows_of
 from harness.scenarios.context import Context
 from harness.store.judgment import Judgment, Presentation
-from harness.store.run_store import RunStore
 from harness.verdicts.judge import weights_for
 
 
@@ -102,18 +101,7 @@ def rank_judgments(
     """
     options: dict[str, Any] = {"model": RatingModel(method), "draws": draws, **({} if seed is None else {"seed": seed})}
     if isinstance(judgments, str | Path):
-        votes = _votes(Path(judgments))
+        votes = human_rows_of(Path(judgments))
         return rank_target(Path(judgments), condition=condition, presentation=presentation, votes=votes, **options)
     rows = [row for row in judgments if condition in (None, row.condition)]
     return rank(rows, presentation=presentation, **options)
-
-
-def _votes(target: Path) -> list[Judgment]:
-    """People's votes from the listening tests of a run."""
-    if not target.is_dir():
-        return []
-    store = RunStore.open(target)
-    try:
-        return human_rows(store)
-    finally:
-        store.close()

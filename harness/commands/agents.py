@@ -4,6 +4,7 @@ import asyncio
 import json
 import shlex
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import AgentProfile, ProfileError, load_profile, shipped_profiles
+from harness.agents.profile import AgentProfile, load_profile, shipped_profiles
 from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.progress import RunProgress
@@ -45,10 +46,7 @@ def agents(
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="A shipped profile or a .toml file.")]) -> None:
     """Print a profile as a run stores it: possible secrets as hashes. A shipped profile is printed in full."""
-    try:
-        print(load_profile(name).shown_text, end="")
-    except ProfileError as error:
-        raise UserError(str(error)) from error
+    print(load_profile(name).shown_text, end="")
 
 
 @app.command("new")
@@ -94,14 +92,11 @@ def try_(
     from harness.agent_check.call import try_agent
     from harness.agent_check.report import report_of
 
-    try:
-        profile = load_profile(name)
-    except ProfileError as error:
-        raise UserError(str(error)) from error
+    profile = load_profile(name)
     with tempfile.TemporaryDirectory(prefix="agent-") as logs, RunProgress() as progress:
         found = report_of(profile, asyncio.run(try_agent(profile, Path(logs), progress)))
     if as_json:
-        print(json.dumps({"schema": 1, "agent": profile.name, **found.to_json()}, indent=2, ensure_ascii=False))
+        print(json.dumps({"schema": 1, "agent": profile.name, **asdict(found)}, indent=2, ensure_ascii=False))
     else:
         _show(profile, name, found)
     if not found.works:

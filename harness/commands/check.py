@@ -12,8 +12,6 @@ from harness.commands.screen import AsJson
 from harness.errors import UserError
 from harness.experiment import Experiment, flag
 from harness.progress import RunProgress
-from harness.store.disk import storage_named
-from harness.wording import command
 
 if TYPE_CHECKING:
     from harness.gate.budgets import Budgets
@@ -178,14 +176,10 @@ def _page(store: "RunStore", progress: RunProgress, *, again: bool) -> Path | No
     if again:
         from harness.figures.summarise import summarise
         from harness.reports.listening.results import human_rows
-        from harness.reports.write import write_joint_report
+        from harness.reports.write import write_played
 
         progress.phase("Writing the report")
-        with storage_named(
-            store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
-        ):
-            summary = write_joint_report([(store, summarise(store, human_rows(store)))], store.folder).summary
-            (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+        write_played(store, summarise(store, human_rows(store)))
     return page if page.exists() else None
 
 

@@ -304,14 +304,11 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
 
 def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
     from harness.judging.text_board import TextJudging, dry_run, judge_completions
-    from harness.scenarios.pack import PackError, load_pack
+    from harness.scenarios.pack import load_pack
     from harness.store.judgment_files import write
     from harness.verdicts.judge import CANARIES, weights_for
 
-    try:
-        contexts = load_pack(pack).contexts
-    except PackError as error:
-        raise UserError(str(error)) from error
+    contexts = load_pack(pack).contexts
     how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
     if asked.dry_run:
         return _Found(estimates=dry_run(path, contexts, how))

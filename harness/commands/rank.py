@@ -9,7 +9,7 @@ from rich.console import Console
 
 from harness.commands.screen import AsJson
 from harness.errors import UserError
-from harness.store.judgment import Judgment, Presentation
+from harness.store.judgment import Presentation
 
 _PRESENTATIONS = ("written", "heard_text", "audio", "audio_with_delay")
 _METHODS = ("ordinal", "strength", "plain", "rao-kupper")
@@ -54,17 +54,19 @@ def rank(
         raise UserError(f"--method {method}: unknown; choose one of {', '.join(_METHODS)}")
     if draws < 1:
         raise UserError(f"--draws {draws}: must be at least 1")
+    from harness.commands.check_files import write
     from harness.figures.rank import rank_target
     from harness.ranking.export import board_csv, board_markdown, extras
     from harness.ranking.model import Method, RatingModel
     from harness.ranking.ranking import as_object
     from harness.ranking.scores import read_scores
+    from harness.reports.listening.results import human_rows_of
 
     ranking = rank_target(
         target,
         condition=condition,
         presentation=cast(Presentation | None, presentation),
-        votes=_listened(target, keep_excluded),
+        votes=human_rows_of(target, keep_excluded=keep_excluded),
         keep_excluded=keep_excluded,
         scores=read_scores(scores) if scores is not None else None,
         model=RatingModel(cast(Method, method)),
@@ -73,30 +75,9 @@ def rank(
     )
     for path, text in ((as_csv, board_csv), (as_markdown, board_markdown)):
         if path is not None:
-            _write(path, text(ranking.board, ranking.joint))
+            write(path, text(ranking.board, ranking.joint).encode())
     if as_json:
         print(json.dumps(as_object(ranking), indent=2))
     else:
         told = board_markdown(ranking.board, ranking.joint) + extras(ranking)
         Console().print(told, markup=False, highlight=False, soft_wrap=True)
-
-
-def _listened(target: Path, keep_excluded: bool) -> list[Judgment]:
-    """People's votes from a run's listening tests; empty for a file of judgments."""
-    if not target.is_dir():
-        return []
-    from harness.reports.listening.results import human_rows
-    from harness.store.run_store import RunStore
-
-    store = RunStore.open(target)
-    try:
-        return human_rows(store, keep_excluded=keep_excluded)
-    finally:
-        store.close()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror})") from error

@@ -11,8 +11,6 @@ from harness.commands.screen import AsJson, screen
 from harness.errors import AgentError, UserError
 from harness.experiment import FREE, NO_JUDGE, Experiment, flag
 from harness.progress import RunProgress
-from harness.store.disk import storage_named
-from harness.wording import command
 
 if TYPE_CHECKING:
     from harness.figures.summary import RunSummary
@@ -64,6 +62,7 @@ def run(
     """Call agents, speak contexts to them, and report how fast and how kindly they answer."""
     from harness.commands.table import print_summary
     from harness.reports.listening.results import human_rows
+    from harness.reports.write import write_played
     from harness.run.phases import run as run_all
 
     where = asked.cluster(ray, ray_shards, ray_cpus, ray_gpus, ray_memory_gib)
@@ -80,15 +79,9 @@ def run(
             store, summary = run_on_cluster(request, where, progress, human_rows)
         else:
             store, summary = run_all(request, progress, human_rows)
-        with storage_named(
-            store.folder, lambda: f"every session is saved; free some space, then: {command('report', store.folder)}"
-        ):
-            if request.share.shard is None:
-                progress.phase("Writing the report")
-                from harness.reports.write import write_joint_report
-
-                summary = write_joint_report([(store, summary)], store.folder).summary
-            (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
+        if request.share.shard is None:
+            progress.phase("Writing the report")
+        summary = write_played(store, summary, page=request.share.shard is None)
     if as_json:
         print(summary.to_json())
         return 3 if summary.failures else 0

@@ -15,10 +15,10 @@ from harness.agents.secrets import learn
 from harness.commands.scenarios_hear import hear
 from harness.commands.scenarios_import import import_contexts
 from harness.commands.screen import AsJson, screen
-from harness.errors import AgentError, UserError
+from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
-from harness.scenarios.pack import Pack, PackError, load_pack, shipped_packs
+from harness.scenarios.pack import Pack, load_pack, shipped_packs
 from harness.scenarios.pauses import pauses_ms
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ def list_packs(as_json: AsJson = False) -> None:
     if as_json:
         from harness.scenarios.check import list_packs as rows_of
 
-        print(json.dumps({"schema": 1, "packs": list(rows_of(_load(name) for name in shipped_packs()))}, indent=2))
+        print(json.dumps({"schema": 1, "packs": list(rows_of(load_pack(name) for name in shipped_packs()))}, indent=2))
         return
     from harness.scenarios.check import list_packs as rows_of
 
     table = Table("pack", "contexts", "regular", "adversarial", "emotions", "problems", box=None, pad_edge=False)
-    for row in rows_of(_load(name) for name in shipped_packs()):
+    for row in rows_of(load_pack(name) for name in shipped_packs()):
         table.add_row(*(str(row[key]) for key in ("pack", "items", "regular", "adversarial", "emotions", "problems")))
     screen().print(table)
 
@@ -56,7 +56,7 @@ def show(
     """Show a pack's contexts, or one conversation in full."""
     from harness.scenarios.check import show_context
 
-    loaded = _load(pack)
+    loaded = load_pack(pack)
     if context is None:
         if as_json:
             rows = [c.model_dump(mode="json", exclude={"turns", "references"}) for c in loaded.contexts]
@@ -136,7 +136,7 @@ def check(
         raise UserError("--picture: draws the result of --turn-taking; add --turn-taking")
     if picture:
         tell_ends.refuse_picture(picture)
-    loaded = _load(pack)
+    loaded = load_pack(pack)
     report = check_pack(loaded)
     heard = _listen_to(loaded, every_turn) if listen else None
     ends = tell_ends.listen_for_ends(loaded, every_turn) if turn_taking else None
@@ -195,15 +195,12 @@ def _heard(heard: "PackAcoustics") -> Iterator[str]:
 
 def _listen_to(pack: Pack, every_turn: bool) -> "PackAcoustics":
     from harness import models
-    from harness.audio.transcribe import Transcriber, TranscriberError
+    from harness.audio.transcribe import Transcriber
     from harness.measuring.transcribe import TRANSCRIBER
     from harness.voices.choice import open_voices
     from harness.voices.pack_acoustics import measure_pack
 
-    try:
-        transcriber = Transcriber(models.resolve(TRANSCRIBER))
-    except TranscriberError as error:
-        raise UserError(str(error)) from error
+    transcriber = Transcriber(models.resolve(TRANSCRIBER))
     with RunProgress() as progress:
         return measure_pack(pack, open_voices(pack), transcriber, progress.phase, progress.step, every_turn)
 
@@ -219,11 +216,8 @@ def pauses(
 
     if seed < 0:
         raise UserError(f"--seed {seed}: must be 0 or more")
-    try:
-        written = write_people_pauses(_load(pack), out, seed)
-        marked = load_pack(written)
-    except PackError as error:
-        raise UserError(str(error)) from error
+    written = write_people_pauses(load_pack(pack), out, seed)
+    marked = load_pack(written)
     turns = [turn for c in marked.contexts for turn in c.turns if turn.role == "seeker"]
     print(f"{sum(len(pauses_ms(turn.text)) for turn in turns)} pauses in {len(turns)} turns, in {written}")
 
@@ -252,8 +246,8 @@ def build(
     as_json: AsJson = False,
 ) -> None:
     """Build the paper's set from your copy of ESConv."""
-    from harness.scenarios.esconv import EsconvError, build_to
-    from harness.scenarios.llm import LlmError, endpoint
+    from harness.scenarios.esconv import build_to
+    from harness.scenarios.llm import endpoint
 
     if source != "esconv":
         raise UserError(f"{source}: unknown data set; choose esconv")
@@ -265,23 +259,18 @@ def build(
     if key is None:
         raise UserError(f"--key-env {key_env}: that environment variable is not set")
     learn([key])
-    try:
-        complete = endpoint(llm, model, api_key=key) if llm else None
-        with RunProgress() as progress:
-            written, report = build_to(
-                path,
-                out,
-                regular=regular,
-                seed=seed,
-                complete=complete,
-                phase=progress.phase,
-                step=progress.step,
-                people_pauses=pauses == "people",
-            )
-    except EsconvError as error:
-        raise UserError(str(error)) from error
-    except LlmError as error:
-        raise AgentError(str(error)) from error
+    complete = endpoint(llm, model, api_key=key) if llm else None
+    with RunProgress() as progress:
+        written, report = build_to(
+            path,
+            out,
+            regular=regular,
+            seed=seed,
+            complete=complete,
+            phase=progress.phase,
+            step=progress.step,
+            people_pauses=pauses == "people",
+        )
     if as_json:
         print(json.dumps(report, indent=2))
         return
@@ -290,10 +279,3 @@ def build(
         print(f"removed {count}: {reason}")
     for problem in report["problems"]:
         print(problem)
-
-
-def _load(name: str) -> Pack:
-    try:
-        return load_pack(name)
-    except PackError as error:
-        raise UserError(str(error)) from error

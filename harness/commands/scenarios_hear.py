@@ -11,7 +11,7 @@ import typer
 from harness.errors import UserError
 from harness.progress import RunProgress
 from harness.scenarios.context import Context, Turn
-from harness.scenarios.pack import Pack, PackError, load_pack
+from harness.scenarios.pack import Pack, load_pack
 
 if TYPE_CHECKING:
     from harness.audio.speech import RenderedTurn
@@ -52,10 +52,7 @@ def hear(
         raise UserError(f"--turns {turns}: must be at least 1")
     if not out.parent.is_dir():
         raise UserError(f"--out {out}: there is no folder {out.parent}")
-    try:
-        loaded = load_pack(pack)
-    except PackError as error:
-        raise UserError(str(error)) from error
+    loaded = load_pack(pack)
     voices = open_voices(loaded)
     names = list(dict.fromkeys(voice or CALLER_VOICES))
     unknown = [name for name in names if not voices.knows(name)]

@@ -120,13 +120,10 @@ def _from_sound(
 def _ear(wanted: str) -> "Callable[[Float32], str | None]":
     """A check of a turn's language by the harness's own transcriber: the reason to refuse a turn, or None."""
     from harness import models
-    from harness.audio.transcribe import Transcriber, TranscriberError
+    from harness.audio.transcribe import Transcriber
     from harness.measuring.transcribe import TRANSCRIBER
 
-    try:
-        transcriber = Transcriber(models.resolve(TRANSCRIBER))
-    except TranscriberError as error:
-        raise UserError(str(error)) from error
+    transcriber = Transcriber(models.resolve(TRANSCRIBER))
 
     def why_not(turn: "Float32") -> str | None:
         heard, sure = transcriber.language_of(turn)

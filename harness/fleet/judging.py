@@ -37,7 +37,7 @@ class AnswersKept:
 
     def job(self, shard: int) -> JudgeJob:
         """See `harness.fleet.scheduler.Ledger`, as for all below."""
-        return JudgeJob(self.arguments, shard, len(self.answers), os.getcwd(), tuple(self.answers[shard].rows()))
+        return JudgeJob(shard, len(self.answers), os.getcwd(), self.arguments, tuple(self.answers[shard].rows()))
 
     def kept(self, shard: int) -> int:
         return len(self.answers[shard].keys())

@@ -1,19 +1,16 @@
 """Jobs and messages of tasks: plain data, because they travel between machines and Python processes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from harness.figures.cells import Failure
 
 
 @dataclass(frozen=True, slots=True)
-class ShardJob:
-    """One shard, to be played once by one worker. `plan`: the fixed plan as JSON."""
-
-    plan: str
+class _Job:
     shard: int
     of: int
     cwd: str
     """Folder to which the plan's paths are relative, if the node has it."""
-    elsewhere: tuple[str, ...] = ()
-    """Sessions that are already stored."""
 
     @property
     def name(self) -> str:
@@ -22,20 +19,21 @@ class ShardJob:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeJob:
+class ShardJob(_Job):
+    """One shard, to be played once by one worker. `plan`: the fixed plan as JSON."""
+
+    plan: str
+    elsewhere: tuple[str, ...] = ()
+    """Sessions that are already stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeJob(_Job):
     """One shard of a judging. `arguments`: options of `harness judge`, without the run; `known`: stored answers, as rows (key,
     verdict). The run itself is sent separately as a pack, because it is the same for all shards."""
 
     arguments: tuple[str, ...]
-    shard: int
-    of: int
-    cwd: str
     known: tuple[tuple[str, bytes], ...] = ()
-
-    @property
-    def name(self) -> str:
-        """`2/8`."""
-        return f"{self.shard}/{self.of}"
 
 
 Job = ShardJob | JudgeJob
@@ -64,24 +62,15 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class NotPlayedThere:
-    """A session that a shard left out, because its agent kept dying."""
-
-    context: str
-    agent: str
-    condition: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class Ended:
     """The end of a shard's process. `error`: its one-line message, empty if it played to the end; `pack`: everything but the
-    recordings sent before, None if it never began; `died`: it gave no reason, so another worker may play the rest."""
+    recordings sent before, None if it never began; `died`: it gave no reason, so another worker may play the rest;
+    `not_played`: sessions that it left out, because their agent kept dying."""
 
     error: str
     pack: bytes | None
     died: bool = False
-    not_played: tuple[NotPlayedThere, ...] = field(default=())
+    not_played: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

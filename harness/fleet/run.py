@@ -7,6 +7,7 @@ lost machine did not deliver are computed here.
 
 import asyncio
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,6 @@ from harness.audio.vocal import silero
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
-from harness.figures.cells import Failure
 from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
@@ -31,7 +31,7 @@ from harness.run.disk_space import refuse_without_room as refuse_without_disk
 from harness.run.fixed_plan import fixed, refuse_another_plan
 from harness.run.phases import RunRequest, Votes, no_votes
 from harness.run.plan import RunPlan, default_folder, make_plan
-from harness.run.sessions import measure_missing
+from harness.run.sessions import measure_missing, not_played
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.shards.merge_checks import sessions_of
 from harness.shards.split import deal
@@ -61,11 +61,8 @@ def asked_of_gathered(folder: Path) -> Experiment:
     Raises:
         UserError: there is none, or it was begun without a cluster.
     """
-    store = RunStore.open(folder, to_resume=True)
-    try:
+    with closing(RunStore.open(folder, to_resume=True)) as store:
         fleet = store.manifest.fleet
-    finally:
-        store.close()
     if fleet is None or fleet.shard is not None:
         raise UserError(f"--resume: {folder} was not begun on a cluster; resume it without --ray")
     return fleet.plan.experiment
@@ -125,12 +122,9 @@ def _dealt_before(folder: Path, resume: bool) -> int | None:
         return None
     if not resume:
         raise UserError(f"--out {folder}: holds another run; add --resume to continue it, or choose another path")
-    store = RunStore.open(folder, to_resume=True)
-    try:
+    with closing(RunStore.open(folder, to_resume=True)) as store:
         fleet = store.manifest.fleet
-        return fleet.of if fleet is not None else None
-    finally:
-        store.close()
+    return fleet.of if fleet is not None else None
 
 
 def _gather(
@@ -162,7 +156,7 @@ def _gather(
 
 
 def _job(plan: FixedPlan, of: int, shard: int, elsewhere: tuple[str, ...]) -> ShardJob:
-    return ShardJob(plan.model_dump_json(by_alias=True), shard, of, os.getcwd(), elsewhere)
+    return ShardJob(shard, of, os.getcwd(), plan.model_dump_json(by_alias=True), elsewhere)
 
 
 def _refuse_unfit(lines: dict[str, str]) -> None:
@@ -188,17 +182,11 @@ def _first(outcome: Outcome) -> str:
 
 def _with_unplayed(summary: RunSummary, plan: RunPlan, store: RunStore, outcome: Outcome, of: int) -> RunSummary:
     """The summary with the sessions that were not played, each with the reason from its shard."""
-    told = [
-        Failure(context=left.context, agent=left.agent, condition=left.condition, kind="not_played", detail=left.detail)
-        for left in outcome.not_played
-    ]
+    told = list(outcome.not_played)
     played = {session.id for session in store.sessions()}
     shard_of = {c.id: k + 1 for k, contexts in enumerate(deal(plan.whole, of, plan.options.mode)) for c in contexts}
     for key in plan.session_keys():
         line = outcome.errors.get(shard_of[key.context_id])
         if line is not None and key.session_id not in played:
-            detail = f"shard {shard_of[key.context_id]}: {line}"
-            told.append(
-                Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
-            )
+            told.append(not_played(key, f"shard {shard_of[key.context_id]}: {line}"))
     return summary.model_copy(update={"failures": [*summary.failures, *told]}) if told else summary

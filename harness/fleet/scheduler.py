@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from harness.figures.cells import Failure
 from harness.fleet.cluster import Needs, Stream
-from harness.fleet.messages import Answered, Ended, Job, Lost, Message, NotPlayedThere, Played, Said
+from harness.fleet.messages import Answered, Ended, Job, Lost, Message, Played, Said
 from harness.progress import RunProgress
 
 FRUITLESS: Final = 3
@@ -64,7 +65,7 @@ class Outcome:
     """The result of the shards. `errors`: shard → its one-line error; `lost`: number of lost tasks, repeated or given up."""
 
     errors: Mapping[int, str]
-    not_played: tuple[NotPlayedThere, ...]
+    not_played: tuple[Failure, ...]
     lost: int
 
 
@@ -88,7 +89,7 @@ class _GivingOut:
     shared: tuple[Any, ...] = ()
     under_way: dict[Stream, _Shard] = field(default_factory=dict)
     errors: dict[int, str] = field(default_factory=dict)
-    not_played: list[NotPlayedThere] = field(default_factory=list)
+    not_played: list[Failure] = field(default_factory=list)
     lost: int = 0
 
     def give(self, shard: _Shard) -> None:

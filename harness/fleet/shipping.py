@@ -10,6 +10,7 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Collection
+from contextlib import closing
 from pathlib import Path
 
 from harness.errors import UserError
@@ -25,11 +26,8 @@ def packed_session(store: RunStore, session_id: str) -> bytes:
     session = store.session(session_id)
     contexts = [context for context in store.contexts_as_played() if context.id == session.key.context_id]
     with tempfile.TemporaryDirectory(prefix="heart-pack-") as place:
-        pack = RunStore.create(Path(place) / RUN, store.manifest, contexts)
-        try:
+        with closing(RunStore.create(Path(place) / RUN, store.manifest, contexts)) as pack:
             pack.adopt(store, session, session.machine)
-        finally:
-            pack.close()
         return _as_bytes(pack.folder, frozenset())
 
 

@@ -20,7 +20,8 @@ from typing import Final
 import psutil
 
 from harness.errors import UserError
-from harness.fleet.messages import Answered, Ended, Job, JudgeJob, Message, NotPlayedThere, Played, ShardJob
+from harness.figures.cells import Failure
+from harness.fleet.messages import Answered, Ended, Job, JudgeJob, Message, Played, ShardJob
 from harness.fleet.process import HarnessProcess
 from harness.fleet.shipping import RUN, packed_rest, packed_session, unpacked
 from harness.judging import VerdictCache
@@ -56,8 +57,7 @@ def play_shard(job: ShardJob) -> Iterator[Message]:
             told, error = playing.told()
             pack = packed_rest(folder, sent) if (folder / DATABASE).exists() else None
             left = [f for f in (told or {}).get("failures", ()) if f["kind"] == "not_played"]
-            why = (NotPlayedThere(f["context"], f["agent"], f["condition"], f["detail"]) for f in left)
-            yield Ended(error, pack, died=told is None, not_played=tuple(why))
+            yield Ended(error, pack, died=told is None, not_played=tuple(Failure.model_validate(f) for f in left))
 
 
 def judge_shard(job: JudgeJob, run: bytes) -> Iterator[Message]:
@@ -113,13 +113,10 @@ def prepare(job: ShardJob) -> str:
 def _finished(folder: Path, sent: set[str]) -> Iterator[Played]:
     if not (folder / DATABASE).exists():
         return
-    store = RunStore.open(folder, to_resume=True)
-    try:
+    with contextlib.closing(RunStore.open(folder, to_resume=True)) as store:
         for session in sorted(store.finished_ids() - sent):
             sent.add(session)
             yield Played(session, packed_session(store, session))
-    finally:
-        store.close()
 
 
 @contextlib.contextmanager

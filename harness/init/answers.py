@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from harness.agents.new_profile import commented_profile, kinds_to_write
-from harness.agents.profile import AgentProfile, ProfileError, load_profile, parse_profile, shipped_profiles
+from harness.agents.profile import AgentProfile, load_profile, parse_profile, shipped_profiles
 from harness.errors import UserError
 
 Ci = Literal["github", "gitlab", "both", "none"]
@@ -70,9 +70,6 @@ class Answers:
         Raises:
             UserError: the answers give no valid profile, for example a URL that the kind does not accept.
         """
-        try:
-            if self.profile_text is None:
-                return load_profile(self.kind)
-            return parse_profile(self.profile_text, Path(self.agent))
-        except ProfileError as error:
-            raise UserError(str(error)) from error
+        if self.profile_text is None:
+            return load_profile(self.kind)
+        return parse_profile(self.profile_text, Path(self.agent))

@@ -1,6 +1,6 @@
 """All steps of a load test, with their result: the highest number of callers within bounds, and what limits it."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.load.limits import Limit, limit_of
@@ -45,7 +45,7 @@ class LoadResult:
             "schema": 1,
             "steps": [step.to_json() for step in self.steps],
             "ceiling": self.ceiling,
-            "limit": {"callers": limit[0], "of": limit[1].of, "detail": limit[1].detail} if limit is not None else None,
+            "limit": {"callers": limit[0], **asdict(limit[1])} if limit is not None else None,
             "budget_ms": self.budget_ms,
             "priority": self.priority,
         }

@@ -15,6 +15,7 @@ from typing import Final, Self
 import psutil
 
 from harness.load.result import Used
+from harness.machine.processes import memory_bytes, spent_s, summed
 
 LOOK_S: Final = 0.5
 _MIB: Final = 2**20
@@ -26,13 +27,13 @@ class Pressure:
     def __init__(self, pids: Sequence[int], callers: int) -> None:
         self._processes = [psutil.Process(pid) for pid in pids]
         self._callers = callers
-        self._most_bytes = 0
+        self._most_bytes = 0.0
         self._looking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._began_s = time.monotonic()
         self._idle_before, self._all_before = _machine_s()
-        self._before_s = [_spent_s(process) for process in self._processes]
+        self._before_s = self._spent_s()
         self._before_bytes = self._memory()
         self._most_bytes = self._before_bytes
         self._looking = asyncio.create_task(self._look())
@@ -45,9 +46,7 @@ class Pressure:
                 await self._looking
         wall_s = max(time.monotonic() - self._began_s, 1e-9)
         idle, every = _machine_s()
-        shares = [
-            (_spent_s(process) - before) / wall_s for process, before in zip(self._processes, self._before_s, strict=True)
-        ]
+        shares = [(after - before) / wall_s for before, after in zip(self._before_s, self._spent_s(), strict=True)]
         passed = every - self._all_before
         self.used = Used(
             processes=len(self._processes),
@@ -62,20 +61,12 @@ class Pressure:
             await asyncio.sleep(LOOK_S)
             self._most_bytes = max(self._most_bytes, self._memory())
 
-    def _memory(self) -> int:
-        found = 0
-        for process in self._processes:
-            with contextlib.suppress(psutil.Error):
-                found += process.memory_info().rss
-        return found
+    def _memory(self) -> float:
+        return summed(self._processes, memory_bytes)
 
-
-def _spent_s(process: psutil.Process) -> float:
-    try:
-        times = process.cpu_times()
-    except psutil.Error:  # it died in the step; its calls report that already
-        return 0.0
-    return float(times.user + times.system)
+    def _spent_s(self) -> list[float]:
+        # A process that died in the step counts nothing; its calls report that already.
+        return [summed([process], spent_s) for process in self._processes]
 
 
 def _machine_s() -> tuple[float, float]:

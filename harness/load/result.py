@@ -39,16 +39,4 @@ class LoadStep:
 
     def to_json(self) -> dict[str, Any]:
         """One entry of `steps`."""
-        return {
-            "callers": self.callers,
-            "pacing_p99_error_ms": self.pacing_p99_error_ms,
-            "realtime_ratio": self.realtime_ratio,
-            "ttfa_ms": {"p50": self.ttfa_ms.p50, "p95": self.ttfa_ms.p95},
-            "sessions": self.sessions,
-            "failed": self.failed,
-            "no_reply": self.no_reply,
-            "pacing_max_error_ms": self.pacing_max_error_ms,
-            "loop_lag_max_ms": self.loop_lag_max_ms,
-            "out_of_bounds": list(self.out_of_bounds),
-            "used": asdict(self.used) if self.used is not None else None,
-        }
+        return {**asdict(self), "ttfa_ms": {"p50": self.ttfa_ms.p50, "p95": self.ttfa_ms.p95}}

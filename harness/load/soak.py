@@ -8,15 +8,12 @@ is the slope over all waves by Theil and Sen (the median of the slopes between e
 """
 
 import asyncio
-import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
-
-import psutil
 
 from harness.agents.connections import ConnectionSpec
 from harness.audio.vocal import VocalDetector
@@ -25,6 +22,7 @@ from harness.clock import now_ns
 from harness.load.pressure import Pressure
 from harness.load.result import LoadStep
 from harness.load.steps import CALLERS_PER_PROCESS, measured_step, wave
+from harness.machine.processes import family, memory_bytes, summed
 
 FEWEST_WAVES: Final = 6
 """Fewest waves: with fewer, the interval of a slope between ranks is useless."""
@@ -93,10 +91,7 @@ class SoakResult:
                 }
                 for look in self.looks
             ],
-            "drifts": [
-                {"what": d.what, "unit": d.unit, "per_hour": d.per_hour, "interval": list(d.interval), "moves": d.moves}
-                for d in self.drifts
-            ],
+            "drifts": [{**asdict(drift), "moves": drift.moves} for drift in self.drifts],
             "priority": self.priority,
         }
 
@@ -168,8 +163,9 @@ async def soak(
                 async with Pressure(pids["caller"], callers) as pressure:
                     ended: list[tuple[SessionOutcome, Path]] = await wave(plans, processes, Path(parent), 0, callers, None)
                 step = await asyncio.to_thread(measured_step, callers, ended, vocal, pressure.used)
-            memory = {name: sum(_memory_mib(pid) for pid in each) for name, each in watched.items()}
-            descriptors = {name: sum(_descriptors(pid) for pid in each) for name, each in watched.items()}
+            families = {name: [process for pid in each for process in family(pid)] for name, each in watched.items()}
+            memory = {name: summed(each, memory_bytes) / _MIB for name, each in families.items()}
+            descriptors = {name: round(summed(each, lambda process: process.num_fds())) for name, each in families.items()}
             looks.append(Look(time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, step))
             progress(looks[-1])
     finally:
@@ -179,27 +175,3 @@ async def soak(
 
 def _clock_ms() -> float:
     return (time.time_ns() - now_ns()) / 1e6
-
-
-def _family(pid: int) -> list[psutil.Process]:
-    try:
-        process = psutil.Process(pid)
-        return [process, *process.children(recursive=True)]
-    except psutil.Error:
-        return []
-
-
-def _memory_mib(pid: int) -> float:
-    found = 0.0
-    for process in _family(pid):
-        with contextlib.suppress(psutil.Error):
-            found += process.memory_info().rss / _MIB
-    return found
-
-
-def _descriptors(pid: int) -> int:
-    found = 0
-    for process in _family(pid):
-        with contextlib.suppress(psutil.Error):
-            found += process.num_fds()
-    return found

@@ -20,6 +20,7 @@ from typing import Any, Final, Self
 import psutil
 
 from harness.clock import now_ns
+from harness.machine.processes import memory_bytes, summed
 
 PERIOD_S: Final = 0.1
 TREE_PERIOD_S: Final = 2.0
@@ -75,8 +76,8 @@ class Telemetry:
         for name, pid in list(self._roots.items()):
             tree = self._tree(pid)
             if tree:
-                sample[f"{name}.cpu_percent"] = sum(_cpu(p) for p in tree)
-                sample[f"{name}.memory_mib"] = sum(_memory(p) for p in tree) / _MIB
+                sample[f"{name}.cpu_percent"] = summed(tree, lambda process: process.cpu_percent())
+                sample[f"{name}.memory_mib"] = summed(tree, memory_bytes) / _MIB
         for gpu in self._gpus:
             sample |= gpu.sample()
         return sample
@@ -128,15 +129,3 @@ def _gpus() -> list[_Gpu]:
         return [_Gpu(pynvml, k) for k in range(pynvml.nvmlDeviceGetCount())]
     except pynvml.NVMLError:
         return []
-
-
-def _cpu(process: psutil.Process) -> float:
-    with suppress(psutil.Error):
-        return float(process.cpu_percent())
-    return 0.0
-
-
-def _memory(process: psutil.Process) -> float:
-    with suppress(psutil.Error):
-        return float(process.memory_info().rss)
-    return 0.0

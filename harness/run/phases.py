@@ -7,6 +7,7 @@ Only calls and judging run in an event loop, so that Ctrl-C takes effect immedia
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from harness.run.disk_space import calls_last_s, how_to_go_on, refuse_without_ro
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
 from harness.run.plan import RunPlan, asked_of, default_folder, make_plan, new_manifest, refuse_changes
 from harness.run.running_agents import RunningAgents
-from harness.run.sessions import NotPlayed, SessionPlayer, measure_missing
+from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.run.weights import bring_weights
 from harness.shards.split import WHOLE, Share
@@ -140,11 +141,8 @@ def asked_before(folder: Path) -> tuple[Experiment, Share]:
     Raises:
         UserError: there is no run to resume.
     """
-    store = RunStore.open(folder, to_resume=True)
-    try:
+    with closing(RunStore.open(folder, to_resume=True)) as store:
         return asked_of(store.manifest)
-    finally:
-        store.close()
 
 
 def _open(request: RunRequest, plan: RunPlan, folder: Path, fleet: FleetEntry | None) -> RunStore:
@@ -203,7 +201,7 @@ def _say_what_else_is_busy(plan: RunPlan, wait_s: float | None, progress: RunPro
 
 def _play(
     plan: RunPlan, store: RunStore, again: frozenset[str], weights: Mapping[str, Path], progress: RunProgress
-) -> Sequence[NotPlayed]:
+) -> Sequence[Failure]:
     if store.finished_ids() - again >= {key.session_id for key in plan.session_keys()}:
         asyncio.run(_calibrate_alone(plan, store, progress))
         return ()
@@ -218,7 +216,7 @@ async def _call(
     turns: CallerTurns,
     weights: Mapping[str, Path],
     progress: RunProgress,
-) -> Sequence[NotPlayed]:
+) -> Sequence[Failure]:
     vocal = silero()
     caller = CallerProcess(log_path=store.folder / "logs" / "caller.log")
     try:
@@ -266,15 +264,11 @@ def _with_voices(settings: EventSettings | None, voices: Mapping[str, str]) -> E
     return settings.model_copy(update={"voices": dict(voices)}) if settings is not None else None
 
 
-def _with_unplayed(summary: RunSummary, not_played: Sequence[NotPlayed]) -> RunSummary:
+def _with_unplayed(summary: RunSummary, not_played: Sequence[Failure]) -> RunSummary:
     told: set[str] = set()
     failures = []
     for left in not_played:
         # An agent's last log lines appear once, not with every session that it did not play.
-        detail = left.reason.splitlines()[0] if left.key.agent in told else left.reason
-        told.add(left.key.agent)
-        key = left.key
-        failures.append(
-            Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=detail)
-        )
+        failures.append(left.model_copy(update={"detail": left.detail.splitlines()[0]}) if left.agent in told else left)
+        told.add(left.agent)
     return summary.model_copy(update={"failures": [*summary.failures, *failures]})

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from harness.agents.profile import AgentProfile, ProfileError, load_profile
+from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.errors import UserError
@@ -19,7 +19,7 @@ from harness.experiment import Experiment, shown
 from harness.run.events_file import load_events
 from harness.run.lasting import lasting_s
 from harness.scenarios.context import Context
-from harness.scenarios.pack import Pack, PackError, context_hash, load_pack
+from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.fleet import LONG_AS_A_HASH
@@ -104,11 +104,8 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
     if options.events is not None and options.barge_in_ms is not None:
         raise UserError("--events: a call has one event, so leave out --barge-in; an event `interruption` has the same effect")
     events = load_events(options.events) if options.events is not None else None
-    try:
-        profiles = tuple(load_profile(agent) for agent in options.agents)
-        pack = load_pack(options.pack)
-    except (ProfileError, PackError) as error:
-        raise UserError(str(error)) from error
+    profiles = tuple(load_profile(agent) for agent in options.agents)
+    pack = load_pack(options.pack)
     conditions = tuple(_condition_name(condition) for condition in options.conditions)
     _refuse_repeated("--agent", [p.name for p in profiles])
     _refuse_repeated("--condition", list(conditions))

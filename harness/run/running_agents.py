@@ -12,12 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import psutil
-
 from harness.agents.connections import ConnectionSpec
 from harness.agents.process import AgentFailed, AgentProcess
 from harness.agents.profile import AgentProfile
 from harness.errors import AgentError
+from harness.machine.processes import family, spent_s, summed
 from harness.progress import RunProgress
 from harness.recording.spans import Span
 from harness.traces.receiver import SpanReceiver
@@ -127,12 +126,12 @@ class RunningAgents:
     def watching_idle(self, but: str | None) -> Iterator[None]:
         """Measure the load of every agent but one during the block."""
         waiting = {n: pid for n, pid in self.pids().items() if n != but}
-        before = {n: _group_cpu_s(pid) for n, pid in waiting.items()}
+        before = {n: summed(family(pid), spent_s) for n, pid in waiting.items()}
         began_s = time.monotonic()
         yield
         lasted_s = time.monotonic() - began_s
         for name, pid in waiting.items():
-            after = _group_cpu_s(pid)
+            after = summed(family(pid), spent_s)
             if lasted_s > 0 and after >= before[name]:
                 percent = 100 * (after - before[name]) / lasted_s
                 self.idle_cpu_percent[name] = round(max(self.idle_cpu_percent.get(name, 0.0), percent), 2)
@@ -166,14 +165,3 @@ class RunningAgents:
 def _is_a_stop(kind: type[BaseException] | None) -> bool:
     """True if a user asked for the end and waits for it."""
     return kind is not None and issubclass(kind, asyncio.CancelledError | KeyboardInterrupt)
-
-
-def _group_cpu_s(pid: int) -> float:
-    total = 0.0
-    with contextlib.suppress(psutil.Error):
-        root = psutil.Process(pid)
-        for process in (root, *root.children(recursive=True)):
-            with contextlib.suppress(psutil.Error):
-                times = process.cpu_times()
-                total += times.user + times.system
-    return total

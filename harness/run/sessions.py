@@ -22,6 +22,7 @@ from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.errors import UserError
+from harness.figures.cells import Failure
 from harness.machine.call_watch import CallWatch
 from harness.machine.companions import companions_of
 from harness.measuring.timings import Timings, keep_timings, timings_of
@@ -44,14 +45,6 @@ from harness.wording import of_it_others
 
 LOG_ON_ITS_WAY_S = 0.2
 """Wait for an agent's last line to pass through its supervisor into its log."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotPlayed:
-    """A session that was left out because its agent kept dying; `--resume` plays it."""
-
-    key: SessionKey
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ class SessionPlayer:
         self._progress = progress
         self._greetings = Greetings()
 
-    async def play_all(self, again: frozenset[str] = frozenset()) -> list[NotPlayed]:
+    async def play_all(self, again: frozenset[str] = frozenset()) -> list[Failure]:
         """Play each session that is unfinished or is to be played again; returns those that could not be played at all."""
         done = self._store.finished_ids() - again
         pending = [key for key in self._plan.session_keys() if key.session_id not in done]
@@ -94,24 +87,24 @@ class SessionPlayer:
         if done:
             self._progress.note(f"{len(done)} finished session(s) found, {len(pending)} to play")
         waiting = iter(pending)
-        not_played: list[NotPlayed] = []
+        left_out: list[Failure] = []
         try:
             async with asyncio.TaskGroup() as lanes:
                 for _ in range(min(self._plan.options.concurrency, len(pending))):
-                    lanes.create_task(self._lane(waiting, not_played))
+                    lanes.create_task(self._lane(waiting, left_out))
         except BaseExceptionGroup as stopped:
             # The other lanes were only cancelled: the first error is the cause.
             raise stopped.exceptions[0] from stopped
-        return not_played
+        return left_out
 
-    async def _lane(self, waiting: Iterator[SessionKey], not_played: list[NotPlayed]) -> None:
+    async def _lane(self, waiting: Iterator[SessionKey], left_out: list[Failure]) -> None:
         """Play one call after another; lanes share the waiting sessions."""
         for key in waiting:
             profile = self._plan.profile(key.agent)
             self._progress.status(f"{key.context_id} · {key.agent}")
             if not await self._running.revive(key.agent):
                 self._progress.step(f"{_place(key)}: agent does not run, not played", keep=True)
-                not_played.append(NotPlayed(key, self._running.why_given_up(key.agent)))
+                left_out.append(not_played(key, self._running.why_given_up(key.agent)))
             elif isinstance(profile, TextProfile):
                 await self._ask(key, profile)
             else:
@@ -218,6 +211,11 @@ class SessionPlayer:
         await asyncio.sleep(LOG_ON_ITS_WAY_S)
         words = self._running.words_since(agent, log_end)
         return f"{detail}; what it logged meanwhile:\n{words}" if words else detail
+
+
+def not_played(key: SessionKey, why: str) -> Failure:
+    """A session that was left out, with the reason; `--resume` plays it."""
+    return Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind="not_played", detail=why)
 
 
 def _read(folder: Path) -> Recording | None:

@@ -27,7 +27,7 @@ from harness.progress import RunProgress
 from harness.ranking.rationales import agreement_with_rules
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context
-from harness.scenarios.pack import PackError, load_pack
+from harness.scenarios.pack import load_pack
 from harness.store.judgment import Judgment, Presentation
 from harness.store.paths import plain_name
 from harness.store.run_store import RunStore
@@ -71,10 +71,7 @@ def material(target: Path, pack: str, presentation: Presentation, condition: str
         where = FOLDER if len(selection.conditions) == 1 else f"{FOLDER}/{plain_name(chosen)}"
         said = chosen if len(selection.conditions) > 1 else ""
         return Material(contexts, (*spoken, *reference_completions(contexts)), target / where, target, said)
-    try:
-        given = load_pack(pack).contexts
-    except PackError as error:
-        raise UserError(str(error)) from error
+    given = load_pack(pack).contexts
     return Material(tuple(given), read_completions(target, given).completions, target.with_suffix(".labels"), None)
 
 

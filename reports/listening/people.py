@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,9 +59,8 @@ def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
             samples, rate_hz = soundfile.read(waiting.audio, dtype="int16")
             heard = transcribe(samples, rate_hz).text.strip()
             if heard:
-                votes = VoteStore(folder)
-                votes.set_completion_text(waiting.id, heard)
-                votes.close()
+                with closing(VoteStore(folder)) as votes:
+                    votes.set_completion_text(waiting.id, heard)
     references = [(c.context, r) for _, c in _contributions(store) if (r := c.reference) is not None]
     store.add_people_references(references)
     return len(references)
@@ -91,11 +91,8 @@ def write_human_completions(store: RunStore, folder: Path) -> Path | None:
 def _contributions(store: RunStore) -> Iterator[tuple[Path, Contribution]]:
     """(the test's folder, one reply) for every reply of every test of the run."""
     for folder in vote_folders(store.folder):
-        votes = VoteStore(folder)
-        try:
+        with closing(VoteStore(folder)) as votes:
             rows, secret = votes.completions(), votes.media_secret
-        finally:
-            votes.close()
         for row in rows:
             yield (
                 folder,

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def human_rows(store: RunStore, *, keep_excluded: bool = False) -> list[Judgment
     return rows
 
 
+def human_rows_of(target: Path, *, keep_excluded: bool = False) -> list[Judgment]:
+    """The same for what a rating is made of: the folder of a run, or a file of judgments, which has no listening tests."""
+    if not target.is_dir():
+        return []
+    with closing(RunStore.open(target)) as store:
+        return human_rows(store, keep_excluded=keep_excluded)
+
+
 def _results(store: RunStore, folder: Path) -> ListeningResults | None:
     loaded = _load(folder)
     if loaded is None:
@@ -76,9 +85,8 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
     kept = [a for a in answers if a.rater in counted]
     rows = analysis.judgments(kept, design, _subsets(store))
     every = analysis.judgments(answers, design, _subsets(store))
-    votes = VoteStore(folder)
-    completions = len(votes.completions())
-    votes.close()
+    with closing(VoteStore(folder)) as votes:
+        completions = len(votes.completions())
     return ListeningResults(
         name=folder.name,
         design=design,
@@ -93,11 +101,8 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
 
 
 def _load(folder: Path) -> tuple[ListeningDesign, list[Answer]] | None:
-    votes = VoteStore(folder)
-    try:
+    with closing(VoteStore(folder)) as votes:
         answers, design = votes.answers(), votes.design()
-    finally:
-        votes.close()
     return None if design is None else (design, answers)
 
 

@@ -8,6 +8,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -162,13 +163,10 @@ def revoke(run: Path, which: str) -> int:
     ended = 0
     now_s = time.time()
     for folder in vote_folders(run):
-        votes = VoteStore(folder)
-        try:
+        with closing(VoteStore(folder)) as votes:
             for link in votes.links():
                 if which in ("all", link.id) and link.ended(now_s) is None:
                     ended += votes.revoke(link.id)
-        finally:
-            votes.close()
     if not ended and which != "all":
         raise UserError(f"--revoke {which}: {run} has no open link with this id; --links lists them")
     return ended
@@ -178,11 +176,8 @@ def links_shown(run: Path) -> list[str]:
     """All links of a run's tests, one line each, by id; the links themselves are not stored."""
     shown = []
     for folder in vote_folders(run):
-        votes = VoteStore(folder)
-        try:
+        with closing(VoteStore(folder)) as votes:
             shown += [f"{link.id}  {folder.name}  {link.role}  {_state(link)}" for link in votes.links()]
-        finally:
-            votes.close()
     return shown
 
 

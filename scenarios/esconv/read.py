@@ -12,6 +12,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
+from harness.errors import UserError
+
 Role = Literal["seeker", "supporter"]
 _ROLES: dict[str, Role] = {
     "seeker": "seeker",
@@ -31,7 +33,7 @@ MOST_BYTES = 256 * 1024 * 1024
 """Largest file: ESConv is 6 MB; the limit stops a wrong path, not a larger corpus."""
 
 
-class EsconvError(ValueError):
+class EsconvError(UserError, ValueError):
     """The path has no ESConv in a known layout; the message is one line with place and fault."""
 
 

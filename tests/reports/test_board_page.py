@@ -14,7 +14,7 @@ from harness.figures.summary import RunSummary
 from harness.reports.html import render
 from harness.reports.payload import disputes
 from harness.reports.view import ContextView, JudgmentView, PageView
-from harness.reports.write import write_report
+from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 from tests.reports.invented import invented_view
 from tests.reports.test_page import until
@@ -258,7 +258,7 @@ def test_the_table_of_systems_sorts_by_any_column_and_remembers_it(view: PageVie
 @pytest.fixture
 def turn(played: Played, open_page: Open, tmp_path: Path) -> Any:
     store, summary = played(contexts=1)
-    page = open_page(f"{write_report(store, summary, tmp_path / 'run').as_uri()}#context=talk-0&agent=quick")
+    page = open_page(f"{write_joint_report([(store, summary)], tmp_path / 'run').page.as_uri()}#context=talk-0&agent=quick")
     page.locator(".turn:visible .slider input").wait_for()
     return page
 

@@ -11,7 +11,7 @@ import soundfile
 
 from harness.figures.circumstances import Circumstances
 from harness.figures.summary import RunSummary
-from harness.reports.write import write_report
+from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
@@ -21,7 +21,7 @@ Open = Callable[..., Any]
 @pytest.fixture
 def page(played: Played, open_page: Open, tmp_path: Path) -> Any:
     store, summary = played()
-    return open_page(write_report(store, summary, tmp_path / "run").as_uri())
+    return open_page(write_joint_report([(store, summary)], tmp_path / "run").page.as_uri())
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -83,7 +83,7 @@ def test_a_conversation_shows_words_times_verdicts_and_plays(page: Any) -> None:
 
 def test_the_audio_beside_the_page_holds_caller_left_and_agent_right(played: Played, tmp_path: Path) -> None:
     store, summary = played(contexts=1)
-    write_report(store, summary, tmp_path / "out" / "page.html")
+    write_joint_report([(store, summary)], tmp_path / "out" / "page.html")
     files = sorted((tmp_path / "out" / "report-audio").glob("*.flac"))
     samples, rate = soundfile.read(files[0])
     loud = np.abs(samples) > 0.05
@@ -94,7 +94,7 @@ def test_the_audio_beside_the_page_holds_caller_left_and_agent_right(played: Pla
 
 def test_the_page_asks_for_nothing_from_the_network(played: Played, browser: Any, tmp_path: Path) -> None:
     store, summary = played(contexts=1)
-    address = write_report(store, summary, tmp_path / "run").as_uri()
+    address = write_joint_report([(store, summary)], tmp_path / "run").page.as_uri()
     context = browser.new_context(offline=True)
     asked: list[str] = []
     page = context.new_page()
@@ -110,7 +110,7 @@ def test_the_page_asks_for_nothing_from_the_network(played: Played, browser: Any
 def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path: Path, hostile: str) -> None:
     store, summary = played(contexts=1, text=hostile)
     summary.circumstances = Circumstances(ranking=(hostile,))
-    page = open_page(write_report(store, summary, tmp_path / "run").as_uri())
+    page = open_page(write_joint_report([(store, summary)], tmp_path / "run").page.as_uri())
     page.locator("#c-0 > summary").click()
     page.locator("#c-0 .turn").first.wait_for()
     shown = page.locator("#c-0 .dialogue li.spoken").inner_text()
@@ -123,7 +123,7 @@ def test_hostile_text_is_shown_as_text(played: Played, open_page: Open, tmp_path
 
 def test_a_link_opens_one_conversation_and_one_agent(played: Played, open_page: Open, tmp_path: Path) -> None:
     store, summary = played()
-    address = write_report(store, summary, tmp_path / "run").as_uri()
+    address = write_joint_report([(store, summary)], tmp_path / "run").page.as_uri()
     page = open_page(f"{address}#context=talk-1&agent=slow")
     page.locator("#c-1 .turn:visible").first.wait_for()
     assert page.locator("#c-1 .turn:visible").count() == 1
@@ -144,17 +144,17 @@ def test_filters_narrow_the_list(page: Any) -> None:
 
 def test_building_again_keeps_the_audio_that_is_there(played: Played, tmp_path: Path) -> None:
     store, summary = played(contexts=1)
-    page = write_report(store, summary, tmp_path / "run")
+    page = write_joint_report([(store, summary)], tmp_path / "run").page
     before = {f.name: f.stat().st_mtime_ns for f in (page.parent / "report-audio").iterdir()}
     first = page.read_text(encoding="utf-8")
-    write_report(store, summary, tmp_path / "run")
+    write_joint_report([(store, summary)], tmp_path / "run")
     assert {f.name: f.stat().st_mtime_ns for f in (page.parent / "report-audio").iterdir()} == before
     assert page.read_text(encoding="utf-8") == first
 
 
 def test_a_bundled_page_plays_without_any_file_beside_it(played: Played, open_page: Open, tmp_path: Path) -> None:
     store, summary = played(contexts=1)
-    page_file = write_report(store, summary, tmp_path / "out", bundle=True)
+    page_file = write_joint_report([(store, summary)], tmp_path / "out", bundle=True).page
     alone = tmp_path / "alone.html"
     alone.write_bytes(page_file.read_bytes())
     page = open_page(alone.as_uri())

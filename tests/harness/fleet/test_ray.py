@@ -78,12 +78,12 @@ def test_what_a_node_lacks_is_found_out_there_in_one_line(
 
     def line(**changes: object) -> str:
         plan = here.model_copy(update=changes)
-        return prepare(ShardJob(plan.model_dump_json(by_alias=True), 1, 1, os.getcwd()))
+        return prepare(ShardJob(1, 1, os.getcwd(), plan.model_dump_json(by_alias=True)))
 
     assert line() == ""
     assert "this machine would play something else: versions: numpy is" in line(versions={**here.versions, "numpy": "0.1"})
     spoken = fixed(make_plan(Experiment(agents=("polaris-like",), pack=str(pack))))
-    lacking = prepare(ShardJob(spoken.model_dump_json(by_alias=True), 1, 1, os.getcwd()))
+    lacking = prepare(ShardJob(1, 1, os.getcwd(), spoken.model_dump_json(by_alias=True)))
     assert lacking
     assert len(lacking.splitlines()) == 1
 

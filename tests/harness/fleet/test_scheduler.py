@@ -107,7 +107,7 @@ def run(fleet: Fleet, out: Path) -> tuple[Outcome, Gathering]:
     out.mkdir(exist_ok=True)
 
     def job(shard: int, elsewhere: tuple[str, ...]) -> ShardJob:
-        return ShardJob(FIXED.model_dump_json(by_alias=True), shard, OF, ".", elsewhere)
+        return ShardJob(shard, OF, ".", FIXED.model_dump_json(by_alias=True), elsewhere)
 
     def task(_: ShardJob) -> Iterator[Message]:
         raise AssertionError("the stand-in plays by itself")
@@ -211,7 +211,7 @@ def test_what_another_playing_finished_as_well_is_left_out(tmp_path: Path) -> No
     before = sessions(out)
     (tmp_path / "zombie").mkdir()
     zombie = Fleet(tmp_path / "zombie", attempts=50)
-    (pack,) = [m.pack for m in zombie._messages(ShardJob("", 1, OF, "."), 51) if isinstance(m, Ended)]
+    (pack,) = [m.pack for m in zombie._messages(ShardJob(1, OF, ".", ""), 51) if isinstance(m, Ended)]
     assert pack is not None
     with Gathering(out, FIXED, OF) as gathering:
         assert gathering.take(pack) == 0

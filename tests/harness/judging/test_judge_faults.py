@@ -16,7 +16,7 @@ from harness.judging.completion import Completion
 from harness.judging.judge import Question, Verdict
 from harness.judging.labelled import gold_pairs
 from harness.progress import RunProgress
-from harness.reports.write import write_report
+from harness.reports.write import write_joint_report
 from harness.scenarios.context import Context
 from harness.store.run_store import RunStore
 from harness.store.selection import Reply
@@ -138,7 +138,7 @@ async def test_a_session_that_a_judge_breaks_on_is_named_and_mended_by_judging_a
     assert told.detail.startswith("judging: rule@1: ZeroDivisionError")
     assert summary.agents["kind"]["failed"] == 0, "the agent is not to blame"
     assert any("through no fault of the agents" in warning for warning in summary.warnings)
-    assert "judging: rule@1: ZeroDivisionError" in write_report(store, summary, tmp_path / "page").read_text()
+    assert "judging: rule@1: ZeroDivisionError" in write_joint_report([(store, summary)], tmp_path / "page").page.read_text()
     store.close()
 
     mended = await judge_with(RuleJudge(), played, monkeypatch)

@@ -13,7 +13,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
 from harness.reports.listening.quality import raters_of
 from harness.reports.listening.results import human_rows, listening_results
-from harness.reports.write import write_report
+from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 
 
@@ -133,7 +133,7 @@ def test_votes_reach_the_report_and_the_rows_with_and_without_the_excluded(
     assert [q.excluded for q in found.quality if q.answers] == [False, True]
     rows = human_rows(store)
     assert [(row.winner, row.presentation, row.judge) for row in rows] == [("a", "heard_text", "ab-text-without/rater-0001")]
-    page = write_report(store, summary, store.folder).read_text(encoding="utf-8")
+    page = write_joint_report([(store, summary)], store.folder).page.read_text(encoding="utf-8")
     assert "rater-0002 is left out: failed 1 of 1 checks." in page
     assert "2 raters, 2 votes; 2 more began and rated nothing; 1 rater left out after quality control." in page
     assert "rater-0003" not in page
