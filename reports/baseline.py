@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.ranking.clustered_means import clustered_mean
 from harness.reports.paired import figures, paired
-from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView
+from harness.reports.view import METRICS, BaselineView, Change, Estimate, PageView, TurnView
 from harness.store.judgment import is_reference
 from harness.wording import milliseconds, share
 
@@ -118,40 +118,17 @@ def _missing(now: PageView, before: PageView) -> Iterator[str]:
             yield f"{which} is invalid; its figures must not be quoted."
 
 
-def _share_of(
-    flag: Callable[[PageView, str], Iterator[tuple[str, float]]],
-) -> Callable[[PageView, str], ByConversation]:
+def _share_of(flags: Callable[[TurnView], Iterable[bool]]) -> Callable[[PageView, str], ByConversation]:
     def of(view: PageView, agent: str) -> ByConversation:
-        found: dict[str, list[float]] = defaultdict(list)
-        for context, value in flag(view, agent):
-            found[context].append(value)
-        return found
+        found = {c.id: [float(flag) for t in c.turns if t.agent == agent for flag in flags(t)] for c in view.contexts}
+        return {context: values for context, values in found.items() if values}
 
     return of
 
 
-def _cut_ins(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    yield from (
-        (c.id, float(t.cut_in)) for c in view.contexts for t in c.turns if t.agent == agent and t.spoken_end_ms is not None
-    )
-
-
-def _cut_pauses(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    yield from ((c.id, float(p.name == "cut")) for c in view.contexts for t in c.turns if t.agent == agent for p in t.pauses)
-
-
-def _silence(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    yield from (
-        (c.id, float(t.no_reply)) for c in view.contexts for t in c.turns if t.agent == agent and t.status == "finished"
-    )
-
-
-def _failures(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
-    yield from ((c.id, float(t.status == "failed")) for c in view.contexts for t in c.turns if t.agent == agent)
-
-
-def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
+def _preferred(view: PageView, agent: str) -> ByConversation:
     """1 for each verdict that preferred the agent to a reference, 0.5 for a tie; verdicts with delay never count."""
+    found: dict[str, list[float]] = defaultdict(list)
     for context in view.contexts:
         for row in context.judgments:
             sides = (row.system_a, row.system_b)
@@ -159,7 +136,8 @@ def _preferred(view: PageView, agent: str) -> Iterator[tuple[str, float]]:
                 continue
             if not is_reference(sides[1 - sides.index(agent)]):
                 continue
-            yield context.id, 0.5 if row.winner == "tie" else float(row.winner == "ab"[sides.index(agent)])
+            found[context.id].append(0.5 if row.winner == "tie" else float(row.winner == "ab"[sides.index(agent)]))
+    return found
 
 
 def _latency(metric: str) -> Callable[[PageView, str], ByConversation]:
@@ -168,9 +146,9 @@ def _latency(metric: str) -> Callable[[PageView, str], ByConversation]:
 
 _FIGURES: tuple[_Figure, ...] = (
     *(_Figure(words.split(":")[0], _latency(metric), milliseconds, "median", True) for metric, words in METRICS.items()),
-    _Figure("Preferred to references", _share_of(_preferred), share, "mean", False),
-    _Figure("Cut-ins", _share_of(_cut_ins), share, "mean", True),
-    _Figure("Pauses cut", _share_of(_cut_pauses), share, "mean", True),
-    _Figure("No reply", _share_of(_silence), share, "mean", True),
-    _Figure("Failed sessions", _share_of(_failures), share, "mean", True),
+    _Figure("Preferred to references", _preferred, share, "mean", False),
+    _Figure("Cut-ins", _share_of(lambda turn: [turn.cut_in] if turn.spoken_end_ms is not None else []), share, "mean", True),
+    _Figure("Pauses cut", _share_of(lambda turn: [pause.name == "cut" for pause in turn.pauses]), share, "mean", True),
+    _Figure("No reply", _share_of(lambda turn: [turn.no_reply] if turn.status == "finished" else []), share, "mean", True),
+    _Figure("Failed sessions", _share_of(lambda turn: [turn.status == "failed"]), share, "mean", True),
 )

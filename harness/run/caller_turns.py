@@ -7,7 +7,7 @@ context, so that every agent hears exactly the same noise.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,40 +51,15 @@ class CallerTurns:
         context = self.plan.context(key.context_id)
         turns: list[CallerTurn] = []
         for index in spoken_indices(context, key.mode):
-            rendered = self.rendered[context.id, index]
-            turns.append(
-                CallerTurn(
-                    played=_conditioned(_at_rate(rendered, rate_hz), key, index, rate_hz),
-                    dry=_at_rate(rendered, rate_hz),
-                    pauses=_pauses(rendered, rate_hz),
-                    start="after_reply" if turns else "lead_in",
-                    offset_ms=AFTER_REPLY_MS,
-                )
-            )
+            turn = _turn(self.rendered[context.id, index], key, index, rate_hz, AFTER_REPLY_MS)
+            turns.append(replace(turn, start="after_reply" if turns else "lead_in"))
         offset_ms = self.plan.options.barge_in_ms
         if offset_ms is not None:
-            words = self.barge_in[context.id]
-            turns.append(
-                CallerTurn(
-                    played=_conditioned(_at_rate(words, rate_hz), key, -1, rate_hz),
-                    dry=_at_rate(words, rate_hz),
-                    pauses=_pauses(words, rate_hz),
-                    start="into_reply",
-                    offset_ms=offset_ms,
-                )
-            )
+            turns.append(_turn(self.barge_in[context.id], key, -1, rate_hz, offset_ms))
         event = self.plan.event_of(key)
         if event is not None:
-            sound = self.events.rendered[context.id, event.sound]
-            turns.append(
-                CallerTurn(
-                    played=_conditioned(_at_rate(sound, rate_hz), key, -3, rate_hz),
-                    dry=_at_rate(sound, rate_hz),
-                    start="into_reply",
-                    offset_ms=event.at_ms,
-                    event=event.sound,
-                )
-            )
+            sound = _turn(self.events.rendered[context.id, event.sound], key, -3, rate_hz, event.at_ms)
+            turns.append(replace(sound, pauses=(), event=event.sound))
         return tuple(turns)
 
     def line_noise(self, key: SessionKey, rate_hz: int) -> Int16 | None:
@@ -151,6 +126,13 @@ def _voices_of_agents(plan: RunPlan) -> frozenset[str]:
 
 def _at_rate(rendered: RenderedTurn, rate_hz: int) -> NDArray[np.int16]:
     return resample(rendered.samples, rendered.rate_hz, rate_hz)
+
+
+def _turn(rendered: RenderedTurn, key: SessionKey, index: int, rate_hz: int, offset_ms: float) -> CallerTurn:
+    """The turn at the agent's rate and under the line condition; it begins during a reply."""
+    dry = _at_rate(rendered, rate_hz)
+    played = _conditioned(dry, key, index, rate_hz)
+    return CallerTurn(played, dry=dry, pauses=_pauses(rendered, rate_hz), start="into_reply", offset_ms=offset_ms)
 
 
 def _pauses(rendered: RenderedTurn, rate_hz: int) -> tuple[Pause, ...]:

@@ -9,7 +9,7 @@ import math
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
 from harness.reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 from harness.wording import share
 
@@ -28,16 +28,12 @@ def dots(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for axis, won in a.slices[subset].rating.axes.items()
     ]
-    base = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
-        .encode(
-            x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")),
-            y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True)),
-            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
-            shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-            tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
-        )
+    base = of_subset(values).encode(
+        x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="Share of comparisons won", format="%")),
+        y=alt.Y("axis:N", sort=list(AXIS_NAMES.values()), axis=alt.Axis(title=None, grid=True)),
+        color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
+        shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
+        tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
     )
     even = alt.Chart(alt.InlineData(values=[{"share": 0.5}])).mark_rule(strokeDash=[4, 4]).encode(x="share:Q")
     spec = to_spec(

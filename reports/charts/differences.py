@@ -9,7 +9,7 @@ from dataclasses import replace
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.charts.theme import of_subset, subset_choice, to_spec
 from harness.reports.paired import Paired, against
 from harness.reports.view import SUBSETS, PageView, Subset, percentile
 from harness.reports.wording import latency_interval
@@ -39,11 +39,7 @@ def chart(view: PageView) -> Chart | None:
         for subset in SUBSETS
         for name, p in _pairs(view, others, quickest, subset)
     ]
-    base = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
-        .encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None)))
-    )
+    base = of_subset(values).encode(y=alt.Y("agent:N", sort=[name for name, _ in pairs], axis=alt.Axis(title=None)))
     zero = alt.Chart(alt.InlineData(values=[{"at": 0}])).mark_rule().encode(x="at:Q")
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=90, color="#0d8f8f").encode(

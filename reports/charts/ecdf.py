@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import IN_SUBSET, latency_axis, legend, subset_choice, to_spec
+from harness.reports.charts.theme import latency_axis, legend, of_subset, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
@@ -32,8 +32,7 @@ def chart(view: PageView) -> Chart | None:
     rules = alt.Chart(alt.InlineData(values=lines))
     highlight = alt.selection_point(name="who", fields=["agent"], bind="legend")
     curves = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
+        of_subset(values)
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("latency:Q", scale=alt.Scale(type="log", nice=False), axis=latency_axis("TTFA")),

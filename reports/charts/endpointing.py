@@ -13,7 +13,7 @@ import altair as alt
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
 from harness.reports.view import SUBSETS, AgentView, PageView, Subset
 from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.wording import UNKNOWN_TEXT
@@ -55,7 +55,7 @@ def curves(view: PageView) -> Chart | None:
         .encode(x=x, y=y, text="detector:N")
     )
     colour = alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names))
-    base = alt.Chart(alt.InlineData(values=values)).transform_filter(IN_SUBSET).encode(x=x, y=y, color=colour)
+    base = of_subset(values).encode(x=x, y=y, color=colour)
     across = base.transform_filter("isValid(datum.ms_low)").mark_rule(strokeWidth=1.6, opacity=0.55)
     upright = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=1.6, opacity=0.55)
     bars = across.encode(x=alt.X("ms_low:Q"), x2="ms_high:Q") + upright.encode(y=alt.Y("low:Q"), y2="high:Q")
@@ -105,14 +105,10 @@ def by_length(view: PageView) -> Chart | None:
     if not values:
         return None
     names = [a.name for a in view.agents]
-    base = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
-        .encode(
-            x=alt.X("length:N", sort=list(_BAND_WORDS), axis=alt.Axis(title="Length of the pause", labelAngle=0)),
-            xOffset=alt.XOffset("agent:N", sort=names),
-            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
-        )
+    base = of_subset(values).encode(
+        x=alt.X("length:N", sort=list(_BAND_WORDS), axis=alt.Axis(title="Length of the pause", labelAngle=0)),
+        xOffset=alt.XOffset("agent:N", sort=names),
+        color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
     )
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.55).encode(y="low:Q", y2="high:Q")
     dots = base.mark_point(filled=True, size=70).encode(

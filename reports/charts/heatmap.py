@@ -8,7 +8,7 @@ system, on the same scale.
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, subset_choice, to_spec
+from harness.reports.charts.theme import of_subset, subset_choice, to_spec
 from harness.reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subset
 from harness.reports.wording import elo, system_name
 from harness.wording import UNKNOWN_TEXT, share
@@ -31,21 +31,17 @@ def chart(view: PageView) -> Chart | None:
         for column, won, text in _cells(rating, axes)
         if won is not None
     ]
-    base = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
-        .encode(
-            x=alt.X(
-                "column:N",
-                sort=list(columns),
-                axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
-            ),
-            y=alt.Y(
-                "system:N",
-                sort=alt.EncodingSortField("elo", op="max", order="descending"),
-                axis=alt.Axis(title=None, domain=False, ticks=False),
-            ),
-        )
+    base = of_subset(values).encode(
+        x=alt.X(
+            "column:N",
+            sort=list(columns),
+            axis=alt.Axis(title=None, orient="top", labelAngle=0, domain=False, ticks=False),
+        ),
+        y=alt.Y(
+            "system:N",
+            sort=alt.EncodingSortField("elo", op="max", order="descending"),
+            axis=alt.Axis(title=None, domain=False, ticks=False),
+        ),
     )
     cells = base.mark_rect(cornerRadius=3).encode(
         color=alt.Color(

@@ -10,7 +10,7 @@ from harness.figures.cells import AgentSummary
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, legend, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView
 from harness.wording import UNKNOWN_TEXT, share
 
@@ -41,19 +41,15 @@ def chart(view: PageView) -> Chart | None:
     ]
     if not values:
         return None
-    base = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
-        .encode(
-            y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, grid=True)),
-            yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
-            color=alt.Color(
-                "kind:N",
-                sort=list(_KINDS),
-                scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
-                legend=legend(list(_KINDS)),
-            ),
-        )
+    base = of_subset(values).encode(
+        y=alt.Y("agent:N", sort=[a.name for a in spoken], axis=alt.Axis(title=None, grid=True)),
+        yOffset=alt.YOffset("kind:N", sort=list(_KINDS)),
+        color=alt.Color(
+            "kind:N",
+            sort=list(_KINDS),
+            scale=alt.Scale(domain=list(_KINDS), range=["#c2410c", "#d9a02b", "#8793a1", "#b0305c"]),
+            legend=legend(list(_KINDS)),
+        ),
     )
     bars = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.55).encode(x="low:Q", x2="high:Q")
     dots = base.mark_point(filled=True, size=70).encode(

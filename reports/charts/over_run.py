@@ -7,7 +7,7 @@ describes the machine. Pacing error and event-loop lag are measured by the run i
 import altair as alt
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, subset_choice, to_spec
+from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_choice, to_spec
 from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
@@ -32,16 +32,12 @@ def latency(view: PageView) -> Chart | None:
         return None
     step = -(-len(values) // MOST_POINTS)
     names = [agent.name for agent in view.agents]
-    base = (
-        alt.Chart(alt.InlineData(values=values[::step]))
-        .transform_filter(TURN_IN_SUBSET)
-        .encode(
-            x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
-            y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
-            color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
-            shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
-            tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
-        )
+    base = of_subset(values[::step], TURN_IN_SUBSET).encode(
+        x=alt.X("minute:Q", axis=alt.Axis(title="Minutes since the first session", grid=False)),
+        y=alt.Y("latency:Q", scale=alt.Scale(type="log"), axis=latency_axis("TTFA")),
+        color=alt.Color("agent:N", scale=alt.Scale(domain=names), legend=legend(names)),
+        shape=alt.Shape("agent:N", scale=alt.Scale(domain=names)),
+        tooltip=["agent:N", "context:N", alt.Tooltip("latency:Q", format=".0f", title="TTFA, ms")],
     )
     budget = (
         alt.Chart(alt.InlineData(values=[{"at": view.budget_ttfa_ms}]))

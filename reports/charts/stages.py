@@ -9,7 +9,7 @@ from collections import defaultdict
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import IN_SUBSET, STAGE_COLOURS, STAGE_LABELS, legend, subset_choice, to_spec
+from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, legend, of_subset, subset_choice, to_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 from harness.wording import milliseconds
 
@@ -44,8 +44,7 @@ def chart(view: PageView) -> Chart | None:
     ]
     y = alt.Y("agent:N", sort=order, axis=alt.Axis(title=None))
     bars = (
-        alt.Chart(alt.InlineData(values=values))
-        .transform_filter(IN_SUBSET)
+        of_subset(values)
         .mark_bar(height=20)
         .encode(
             y=y,
@@ -62,12 +61,7 @@ def chart(view: PageView) -> Chart | None:
             tooltip=["agent:N", "stage:N", alt.Tooltip("ms:Q", format=".0f")],
         )
     )
-    text = (
-        alt.Chart(alt.InlineData(values=labels))
-        .transform_filter(IN_SUBSET)
-        .mark_text(align="left", dx=6)
-        .encode(y=y, x="ms:Q", text="label:N")
-    )
+    text = of_subset(labels).mark_text(align="left", dx=6).encode(y=y, x="ms:Q", text="label:N")
     # A bar's figure is to the right of it, so the axis extends beyond the longest.
     room = text.mark_tick(opacity=0).encode(x="end:Q", text=alt.Undefined)
     rows = tuple(

@@ -108,6 +108,11 @@ def subset_choice() -> alt.Parameter:
     return alt.param(name="subset", value="all")
 
 
+def of_subset(rows: list[dict[str, Any]], which: str = IN_SUBSET) -> alt.Chart:
+    """The marks of these rows, limited to the subset that the page shows."""
+    return alt.Chart(alt.InlineData(values=rows)).transform_filter(which)
+
+
 def to_spec(chart: Any) -> Spec:
     """The plain dictionary of an Altair chart, with its data in place instead of under hashed names."""
     with alt.data_transformers.enable("default", consolidate_datasets=False, max_rows=None):
