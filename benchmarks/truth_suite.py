@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
 from benchmarks.made_sounds import breath, through_mu_law
-from harness.calibrate.sounds import Colour, coloured_noise
-from harness.calibrate.voice import attack
+from harness.calibrate.voice import Colour, attack, coloured_noise
 from harness.timing import measure
 
 Group = Literal["clean", "degraded", "hard"]

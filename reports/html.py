@@ -4,13 +4,16 @@ Vega and Vega-Lite are inlined (`harness.reports.vega`), the same engine that dr
 pictures cannot differ. Conversations are compressed and are unpacked when opened (see `harness.reports.embedding`).
 """
 
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 import jinja2
 from markupsafe import Markup
 
-from harness.reports import endpointing, events, payload
+from harness.figures.endpointing_words import ENDS_HEAD, PAUSES_HEAD, ends_rows, pauses_rows, talked_over, untimed
+from harness.figures.events_words import HEAD, event_notes, event_rows
+from harness.reports import payload
 from harness.reports.audits import compared_in_pairs_words
 from harness.reports.board import board, method_words
 from harness.reports.cautions_shown import cautions, in_one_line, merged
@@ -21,7 +24,7 @@ from harness.reports.embedding import content_policy, packed, safe_json, script_
 from harness.reports.failures import losses
 from harness.reports.vega import vega_script
 from harness.reports.verdict import verdicts
-from harness.reports.view import METRICS, SUBSETS, PageView, Subset
+from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
 from harness.reports.wording import finding_interval, finding_value, judge_sentence
 from harness.wording import counted
 
@@ -45,6 +48,29 @@ _SECTIONS: tuple[tuple[str, str, str], ...] = (
     ("missing", "Missing", "sections/failures.html.jinja"),
     ("provenance", "How it was run", "sections/provenance.html.jinja"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """A section's tables for one subset, in the terminal's words. `notes`: remarks that belong to no cell."""
+
+    tables: tuple[TableView, ...]
+    notes: tuple[str, ...]
+
+
+def endpointing_section(view: PageView, subset: Subset) -> Tables:
+    """The tables of ends and of pauses, as `harness endpointing` prints them, with rows only for agents that have figures."""
+    mine = [(a.name, a.slices[subset].cell) for a in view.agents if a.spoken and subset in a.slices]
+    known = [(name, found) for name, found in mine if found.dead_air_ms.n or found.endpointing]
+    ends = TableView("After the true ends", ENDS_HEAD, ends_rows(known))
+    pauses = TableView("Inner pauses that were cut", PAUSES_HEAD, pauses_rows(known))
+    return Tables((ends, pauses), (*talked_over(mine), *untimed(mine)))
+
+
+def events_section(view: PageView, subset: Subset) -> Tables:
+    """The table of sounds beside the agents' speech; without rows in a run without events."""
+    mine = [(a.name, a.slices[subset].cell.events) for a in view.agents if a.spoken and subset in a.slices]
+    return Tables((TableView("Sounds beside the agent's speech", HEAD, event_rows(mine)),), event_notes(mine))
 
 
 def render(view: PageView) -> str:
@@ -95,8 +121,8 @@ def render(view: PageView) -> str:
             subsets=_subsets(view),
             method_words=method_words(view),
             losses=losses(view),
-            endpointing={subset: endpointing.section(view, subset) for subset in SUBSETS},
-            events={subset: events.section(view, subset) for subset in SUBSETS},
+            endpointing={subset: endpointing_section(view, subset) for subset in SUBSETS},
+            events={subset: events_section(view, subset) for subset in SUBSETS},
             specs={name: Markup(safe_json(spec)) for name, spec in specs.items()},
             sections=sections,
             finding_value=finding_value,

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.audio.level import first_sample
-from harness.calibrate.sounds import coloured_noise
-from harness.calibrate.voice import attack, synthetic_voice
+from harness.calibrate.voice import attack, coloured_noise, synthetic_voice
 
 AGENT_HZ = 24_000
 REPLY_S = 0.9

@@ -6,7 +6,7 @@ made from glottal pulses through five formant resonators (the classic cascade sy
 vowel to the next as speech does. The speech model gives it 0.5–1.0 within two windows at 100–210 Hz of pitch.
 """
 
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.ndimage import gaussian_filter1d
 from scipy.signal import lfilter
 
+Colour = Literal["white", "pink"]
 _FRAMES_HZ: Final = 200
 _VOWELS: Final = np.array(
     [(730, 1090, 2440), (270, 2290, 3010), (300, 870, 2240), (530, 1840, 2480), (570, 840, 2410), (660, 1720, 2410)]
@@ -47,6 +48,21 @@ def attack(samples: int, attack_s: float, rate_hz: int) -> NDArray[np.float64]:
     rise = np.clip(np.arange(1, samples + 1) / max(1.0, attack_s * rate_hz), 0, 1)
     gain: NDArray[np.float64] = 0.5 - 0.5 * np.cos(np.pi * rise)
     return gain
+
+
+def coloured_noise(samples: int, db: float, rng: np.random.Generator, colour: Colour = "white") -> NDArray[np.float64]:
+    """Noise with an RMS of `db` of full scale. Pink: −3 dB an octave, by Paul Kellet's filter. Generated noise
+    needs no licence and can have any length and level."""
+    white = rng.standard_normal(samples + 4_000)
+    if colour == "pink":
+        white = lfilter(
+            [0.049922035, -0.095993537, 0.050612699, -0.004408786],
+            [1, -2.494956002, 2.017265875, -0.522189400],
+            white,
+        )
+    sound = white[4_000:]
+    out: NDArray[np.float64] = sound / np.sqrt(np.mean(sound**2)) * 10 ** (db / 20)
+    return out
 
 
 def _glottal_flow(phase: NDArray[np.float64], rate_hz: int) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ lost machine did not deliver are computed here.
 
 import asyncio
 import os
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +22,8 @@ from harness.figures.summary import RunSummary
 from harness.figures.validity import with_validity
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
 from harness.fleet.collect import Gathering
-from harness.fleet.messages import ShardJob
+from harness.fleet.messages import Answered, Ended, Played, ShardJob
 from harness.fleet.scheduler import Outcome, give_out
-from harness.fleet.sessions import SessionsKept
 from harness.fleet.worker import play_shard, prepare
 from harness.measuring.transcribe import transcribe_all
 from harness.progress import RunProgress
@@ -53,6 +53,38 @@ class OnCluster:
     cpus: float | None = None
     gpus: float = 0.0
     memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsKept:
+    """The ledger of calls: the sessions of each shard that the run folder has (`harness.fleet.collect`).
+
+    `shards`: number → the ids of its sessions; `told`: (a shard's number, the ids of its stored sessions) → its job.
+    """
+
+    gathering: Gathering
+    shards: Mapping[int, frozenset[str]]
+    told: Callable[[int, tuple[str, ...]], ShardJob]
+
+    def job(self, shard: int) -> ShardJob:
+        """See `harness.fleet.scheduler.Ledger`, as for all below."""
+        return self.told(shard, tuple(sorted(self.shards[shard] & self.gathering.finished)))
+
+    def kept(self, shard: int) -> int:
+        return len(self.shards[shard] & self.gathering.finished)
+
+    def left(self, shard: int) -> str:
+        left = self.shards[shard] - self.gathering.finished
+        return counted(len(left), "session") if left else ""
+
+    def take(self, _: int, result: Played | Answered) -> str:
+        assert isinstance(result, Played)
+        self.gathering.take(result.pack)
+        return result.session
+
+    def end(self, _: int, end: Ended) -> None:
+        if end.pack is not None:
+            self.gathering.take(end.pack)
 
 
 def asked_of_gathered(folder: Path) -> Experiment:

@@ -20,8 +20,7 @@ from harness.agents.connections import ConnectionSpec
 from harness.agents.message import Message
 from harness.audio.vocal import VocalDetector
 from harness.caller import CallerProcess, CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
-from harness.load.ceiling import LoadResult
-from harness.load.ladder import MOST, next_callers, rounds_for
+from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
 from harness.load.pressure import Pressure
 from harness.load.result import LoadStep, Used

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import StorageError
-from harness.run.lasting import lasting_s
-from harness.run.plan import RunPlan
+from harness.run.plan import RunPlan, lasting_s
 from harness.store.disk import free_bytes
 from harness.store.session import SessionKey
 from harness.wording import command

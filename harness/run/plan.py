@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
+
+import soundfile
 
 from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.conditions import ConditionError, parse_condition
@@ -17,14 +20,18 @@ from harness.calibrate.result import machine_id
 from harness.errors import UserError
 from harness.experiment import Experiment, shown
 from harness.run.events_file import load_events
-from harness.run.lasting import lasting_s
-from harness.scenarios.context import Context
+from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
 from harness.store.events import CallerEvent, EventSettings
 from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
+
+WORD_S: Final = 0.4
+"""Seconds per word: people in distress speak about 150 words a minute, pauses included."""
+REPLY_S: Final = 10.0
+"""Seconds of a call per turn in addition to the caller's words: the wait, the reply, and the silence that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +234,16 @@ def default_folder(plan: RunPlan, under: Path) -> Path:
     shard = plan.share.shard
     part = f"-shard-{shard[0]}-of-{shard[1]}" if shard else ""
     return under / f"{stamp}-{names}{part}"
+
+
+def lasting_s(context: Context, pack: Pack, mode: str) -> float:
+    """The expected seconds of a call with one context of a pack, estimated from the caller's words."""
+    turns = [context.turns[index] for index in spoken_indices(context, mode)]
+    return sum(_spoken_s(pack.recording_of(turn), turn.text) + REPLY_S for turn in turns)
+
+
+def _spoken_s(recording: Path | None, text: str) -> float:
+    return len(text.split()) * WORD_S if recording is None else float(soundfile.info(str(recording)).duration)
 
 
 def _chosen(pack: Pack, contexts: Sequence[str]) -> tuple[Context, ...]:

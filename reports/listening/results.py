@@ -1,25 +1,27 @@
 """The results of a run's listening tests for the report: with all raters, and with those who count."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.figures.rank import chosen_condition
-from harness.judging.rater_exclusion import RaterQuality
+from harness.judging.rater_exclusion import Given, RaterQuality, least_reading_s, rater_quality
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
 from harness.reports.listening import analysis
 from harness.reports.listening.analysis import DelayEffect, Opinion
 from harness.reports.listening.answers import Answer, VoteStore
 from harness.reports.listening.design import ListeningDesign
-from harness.reports.listening.quality import Words, raters_of
 from harness.reports.listening.serve import vote_folders
 from harness.reports.view import Estimate
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection
+
+Words = Mapping[tuple[str, str], int]
+"""(conversation, system) → number of words of its reply, for replies that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,30 @@ def _results(store: RunStore, folder: Path) -> ListeningResults | None:
         delay=analysis.delay_effects(kept),
         with_judges=_with_judges(store, rows),
         completions=completions,
+    )
+
+
+def raters_of(answers: Iterable[Answer], words: Words | None = None) -> tuple[RaterQuality, ...]:
+    """All raters with at least one answer, with the reasons to exclude them, by the rule for all raters.
+
+    The time for sound excludes hearing it once, so only reading takes additional time here.
+    """
+    return rater_quality(_given(answer, words or {}) for answer in answers)
+
+
+def _given(answer: Answer, words: Words) -> Given:
+    item, choice = answer.item, answer.answer.get("choice")
+    preferred = None
+    if isinstance(choice, int) and choice != 0 and len(item.slots) == 2:
+        preferred = item.slots[0 if choice < 0 else 1].system
+    return Given(
+        rater=answer.rater,
+        passed=answer.passed,
+        counts=item.role == "main",
+        seconds=answer.took_s,
+        least_s=least_reading_s(sum(words.get((slot.context, slot.system), 0) for slot in item.slots)),
+        chosen=tuple(value for name, value in sorted(answer.answer.items()) if name != "reason"),
+        preferred=preferred,
     )
 
 

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from harness.audio.level import first_sample
 from harness.audio.onset import find_onset
-from harness.calibrate.sounds import Colour, coloured_noise
-from harness.calibrate.voice import attack, synthetic_voice
+from harness.calibrate.voice import Colour, attack, coloured_noise, synthetic_voice
 
 RATE_HZ, HEARD_HZ = 24_000, 48_000
 

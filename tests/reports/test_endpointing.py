@@ -7,8 +7,7 @@ from typing import Any
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, EndpointingSummary
 from harness.reports.charts import endpointing
-from harness.reports.endpointing import section
-from harness.reports.html import render
+from harness.reports.html import endpointing_section, render
 from harness.reports.tables import tables
 from harness.reports.view import PageView
 from harness.turn_taking.detectors import DETECTORS
@@ -62,7 +61,7 @@ def test_a_run_timed_without_the_figure_says_how_to_get_it() -> None:
     view = _without(invented_view(agents=2))
     assert endpointing.curves(view) is None
     assert endpointing.by_length(view) is None
-    assert section(view, "all").ends == ()
+    assert endpointing_section(view, "all").tables[0].rows == ()
     page = render(view)
     assert "3 turns timed without these figures" in page
     assert tables(view)["endpointing"] == []

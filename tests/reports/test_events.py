@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from harness.figures.events import EventRow
 from harness.figures.events_words import event_rows
-from harness.reports.events import section
-from harness.reports.html import render
+from harness.reports.html import events_section, render
 from harness.reports.view import PageView
 from tests.reports.invented import invented_view
 
@@ -25,7 +24,7 @@ def _with_events(view: PageView) -> PageView:
 
 def test_the_page_says_what_the_terminal_says() -> None:
     view = _with_events(invented_view(agents=2))
-    found = section(view, "all")
+    (found,) = events_section(view, "all").tables
     assert found.rows == event_rows([("invented-a", [ROW])])
     page = render(view)
     assert 'href="#events"' in page

@@ -17,8 +17,8 @@ from harness.experiment import Experiment
 from harness.fleet.cluster import Needs, Node, Stream, refuse_without_room
 from harness.fleet.collect import Gathering
 from harness.fleet.messages import Ended, Job, Lost, Message, Played, Said, ShardJob
+from harness.fleet.run import SessionsKept
 from harness.fleet.scheduler import FRUITLESS, Outcome, Task, give_out
-from harness.fleet.sessions import SessionsKept
 from harness.fleet.shipping import packed_rest, packed_session
 from harness.progress import RunProgress
 from harness.run.fixed_plan import fixed, fleet_of

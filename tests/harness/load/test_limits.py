@@ -2,8 +2,7 @@
 
 import pytest
 
-from harness.load.ceiling import LoadResult
-from harness.load.ladder import MOST, TURNS, next_callers, rounds_for
+from harness.load.ceiling import MOST, TURNS, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
 from harness.load.result import LoadStep, Used
 from harness.ranking.percentiles import Quantiles

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, onset_ms, silence, voice
 from benchmarks.made_sounds import breath
-from harness.calibrate.sounds import coloured_noise
+from harness.calibrate.voice import coloured_noise
 from harness.timing import measure
 from harness.timing.figures import TurnTiming
 

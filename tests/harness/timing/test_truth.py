@@ -23,7 +23,7 @@ from benchmarks.made_recordings import (
 )
 from benchmarks.made_sounds import music
 from benchmarks.truth_suite import Trial, figures, run_suite
-from harness.calibrate.sounds import coloured_noise
+from harness.calibrate.voice import coloured_noise
 from harness.recording.playout import HEARD_RATE_HZ, heard, resample
 from harness.timing import measure
 from harness.timing.crosscheck import EARLIER_PITCH, NO_PITCH, disagreement

@@ -11,8 +11,7 @@ from harness.reports.listening.analysis import delay_effects, judgments, opinion
 from harness.reports.listening.answers import Answer, VoteStore
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
-from harness.reports.listening.quality import raters_of
-from harness.reports.listening.results import human_rows, listening_results
+from harness.reports.listening.results import human_rows, listening_results, raters_of
 from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
 

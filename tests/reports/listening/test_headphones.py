@@ -8,7 +8,7 @@ import pytest
 
 from harness.reports.listening import headphones
 from harness.reports.listening.plan import Item
-from harness.reports.listening.quality import raters_of
+from harness.reports.listening.results import raters_of
 
 Serve = Callable[..., Any]
 SETTINGS = {"items": 2, "practice": 0, "gold": 0, "attention": 0, "headphone_trials": 3, "hearing_share": 0.0}
