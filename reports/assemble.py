@@ -10,26 +10,30 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+
 from harness.experiment import BUDGET_MS
 from harness.figures.cells import BoardSummary, Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
+from harness.ranking.clustered_means import clustered_share
 from harness.ranking.many import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
-from harness.reports.preferences import preferences
 from harness.reports.provenance import provenance
 from harness.reports.runs_differ import onset_error_of
 from harness.reports.shown_runs import ShownRuns, quoted_rows, reply_texts
 from harness.reports.turns import first_start_ns, turns
 from harness.reports.view import (
     SUBSETS,
+    UNKNOWN,
     AgentView,
     ContextView,
     Estimate,
     JudgmentView,
     ListeningView,
     PageView,
+    Preference,
     RatingView,
     ReferenceView,
     SeriesView,
@@ -38,8 +42,10 @@ from harness.reports.view import (
     TurnView,
 )
 from harness.scenarios.context import Context
-from harness.store.judgment import Judgment, reference_name
+from harness.store.judgment import Judgment, is_reference, reference_name
 from harness.store.judgment_table import JudgmentTable
+
+Won = list[tuple[str, float]]
 
 
 def assemble(page_runs: ShownRuns, page_folder: Path, *, audio: bool = True, bundle: bool = False) -> PageView:
@@ -155,6 +161,34 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
         valid=whole.valid,
         against=preferences(whole.agent, mine),
     )
+
+
+def preferences(agent: str, tables: Sequence[JudgmentTable]) -> dict[str, Preference]:
+    """Reference → share of verdicts that preferred the agent to it, a tie counting half.
+
+    An Elo difference is right for a decision, but not intuitive; "preferred in 62 % of 48 verdicts" says the same in
+    words. Verdicts on one conversation are not independent, so the interval draws whole conversations. Judges' verdicts
+    and people's votes are counted separately, each row once: people's need no proof that a judge recognises a kind reply.
+    """
+    judges: dict[str, Won] = defaultdict(list)
+    people: dict[str, Won] = defaultdict(list)
+    for rows in tables:
+        references = np.array([is_reference(name) for name in rows.systems], dtype=bool)
+        me = rows.systems.index(agent) if agent in rows.systems else -1
+        as_first = (rows["first"] == me) & references[rows["second"]]
+        as_second = (rows["second"] == me) & references[rows["first"]]
+        for k in np.flatnonzero(as_first | as_second):
+            other, sign = (rows["second"][k], 1) if as_first[k] else (rows["first"][k], -1)
+            won = rows.contexts[rows["context"][k]], (1 + sign * int(rows["winner"][k])) / 2
+            (people if rows["human"][k] else judges)[rows.systems[other]].append(won)
+    return {
+        other: Preference(_share_of(judges[other]), len(judges[other]), _share_of(people[other]), len(people[other]))
+        for other in dict.fromkeys([*judges, *people])
+    }
+
+
+def _share_of(won: Won) -> Estimate:
+    return Estimate.of(*clustered_share(won)) if won else UNKNOWN
 
 
 def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context]) -> dict[Subset, SliceView]:

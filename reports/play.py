@@ -46,7 +46,6 @@ class Piece:
 
     session: Session
     stereo: NDArray[np.int16]
-    spoken_end_s: float | None
     ttfa_ms: float | None
 
 
@@ -104,7 +103,6 @@ def _piece(store: RunStore, session: Session) -> Piece:
     return Piece(
         session=session,
         stereo=playout.stereo(store.recording(session)),
-        spoken_end_s=timing.spoken_end_ms / 1_000 if timing is not None else None,
         ttfa_ms=timing.ttfa_ms if timing is not None else None,
     )
 

@@ -6,15 +6,11 @@ reply counts as uncertain (see `harness.ranking.strategies`).
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from harness.errors import UserError
 from harness.ranking.strategies import STRATEGIES, StrategyLabel, backed, usage
 from harness.reports.shown_runs import Part, ShownRuns, reply_texts
 from harness.reports.view import StrategiesView
 from harness.store.selection import HEARD
-
-LABELS_FILE = "strategies.jsonl"
+from harness.verdicts.label import REPORTED, every_label
 
 
 def used(page_runs: ShownRuns) -> StrategiesView | None:
@@ -25,7 +21,7 @@ def used(page_runs: ShownRuns) -> StrategiesView | None:
     """
     labels = []
     for part in page_runs.parts:
-        path = part.store.folder / LABELS_FILE
+        path = part.store.folder / REPORTED
         if path.is_file():
             labels += backed(_labels(path, part), _labelled_texts(page_runs))
     if not labels:
@@ -47,12 +43,7 @@ def _labelled_texts(shown: ShownRuns) -> dict[tuple[str, str], str]:
 
 
 def _labels(path: Path, part: Part) -> list[StrategyLabel]:
-    labels = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if line.strip():
-            try:
-                labels.append(StrategyLabel.model_validate_json(line))
-            except ValidationError as error:
-                raise UserError(f"{path}, line {number}: is not a strategy label ({error.errors()[0]['msg']})") from error
     only = part.selection.conditions[0]
-    return [label.model_copy(update={"system": part.names.of(label.system, label.condition or only)}) for label in labels]
+    return [
+        label.model_copy(update={"system": part.names.of(label.system, label.condition or only)}) for label in every_label(path)
+    ]

@@ -91,7 +91,6 @@ class SliceView:
 
     cell: AgentSummary = field(default_factory=lambda: AgentSummary(turns=0, no_reply=0))
     rating: RatingView = RatingView()
-    on_frontier: bool | None = None
 
     def latency(self, metric: str) -> Quantiles:
         """The percentiles of one of `METRICS`."""

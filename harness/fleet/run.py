@@ -5,7 +5,6 @@ The later phases read the run folder, which does not differ from that of a local
 lost machine did not deliver are computed here.
 """
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -13,25 +12,21 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from harness.audio.vocal import silero
 from harness.errors import AgentError, UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
-from harness.figures.summarise import summarise
 from harness.figures.summary import RunSummary
-from harness.figures.validity import with_validity
 from harness.fleet.cluster import Needs, RayCluster, connected, refuse_without_room
 from harness.fleet.collect import Gathering
 from harness.fleet.messages import Answered, Ended, Played, ShardJob
 from harness.fleet.scheduler import Outcome, give_out
 from harness.fleet.worker import play_shard, prepare
-from harness.measuring.transcribe import transcribe_all
 from harness.progress import RunProgress
 from harness.run.disk_space import refuse_without_room as refuse_without_disk
 from harness.run.fixed_plan import fixed, refuse_another_plan
-from harness.run.phases import RunRequest, Votes, no_votes
+from harness.run.phases import RunRequest, Votes, after_the_calls, no_votes
 from harness.run.plan import RunPlan, default_folder, make_plan
-from harness.run.sessions import measure_missing, not_played
+from harness.run.sessions import not_played
 from harness.run.stopping import sigterm_as_ctrl_c
 from harness.shards.merge_checks import sessions_of
 from harness.shards.split import deal
@@ -39,7 +34,7 @@ from harness.store.database import DATABASE, locked, nothing_but_a_killed_start
 from harness.store.disk import storage_named
 from harness.store.fleet import FixedPlan
 from harness.store.run_store import RunStore
-from harness.verdicts.judge import RunJudging, judge_run, load_judges, weights_for
+from harness.verdicts.judge import load_judges, weights_for
 from harness.wording import command, counted
 
 
@@ -129,14 +124,10 @@ def run_on_cluster(
         raise AgentError(f"no session could be finished; {_first(outcome)}")
     store = gathered
     with sigterm_as_ctrl_c(), store.lock(), storage_named(folder, lambda: go_on):
-        measure_missing(store, silero(), progress)
-        progress.phase("Pacing of all calls")
-        store.set_manifest(with_validity(store))
-        transcribe_all(store, progress)
         for name in judges if any(not context.timing_alone for context in plan.contexts) else ():
             weights_for(name, progress)
-        asyncio.run(judge_run(store, RunJudging(judges=request.options.judges, seed=plan.options.seed), progress))
-        summary = summarise(store, votes(store))
+        progress.phase("Pacing of all calls")
+        summary = after_the_calls(store, plan.options, progress, votes)
     fleet = store.manifest.fleet
     assert fleet is not None
     return store, _with_unplayed(summary, plan, store, outcome, fleet.of)

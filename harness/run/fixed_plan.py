@@ -28,9 +28,9 @@ def fixed(plan: RunPlan) -> FixedPlan:
     Raises:
         UserError: the user's voices file is malformed.
     """
-    voices = open_voices(plan.pack, plan.options.seed, frozenset(w for p in plan.profiles for w in p.weights))
+    voices = open_voices(plan.pack, plan.options.seed, plan.weights)
     spoken = any(profile.kind != "text" for profile in plan.profiles)
-    weights = {name for profile in plan.profiles for name in profile.weights} | ({TRANSCRIBER} if spoken else set())
+    weights = plan.weights | ({TRANSCRIBER} if spoken else set())
     return FixedPlan(
         harness_version=version("heart-voice-harness"),
         timing_method=METHOD,

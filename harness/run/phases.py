@@ -96,12 +96,17 @@ def run(request: RunRequest, progress: RunProgress, votes: Votes = no_votes) -> 
             raise
         _say_what_else_is_busy(plan, request.wait_for_quiet_s, progress)
         not_played = _play(plan, store, request.again, weights, progress)
-        measure_missing(store, silero(), progress)
-        store.set_manifest(with_validity(store))
-        transcribe_all(store, progress)
-        asyncio.run(judge_run(store, RunJudging(judges=request.options.judges, seed=plan.options.seed), progress))
-        summary = summarise(store, votes(store))
+        summary = after_the_calls(store, request.options, progress, votes)
     return store, _with_unplayed(summary, not_played)
+
+
+def after_the_calls(store: RunStore, options: Experiment, progress: RunProgress, votes: Votes) -> RunSummary:
+    """The figures of a run whose calls are over, after what is missing has been timed, transcribed and judged."""
+    measure_missing(store, silero(), progress)
+    store.set_manifest(with_validity(store))
+    transcribe_all(store, progress)
+    asyncio.run(judge_run(store, RunJudging(judges=options.judges, seed=options.seed), progress))
+    return summarise(store, votes(store))
 
 
 def _decide(request: RunRequest) -> tuple[RunPlan, Path]:

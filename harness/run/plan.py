@@ -56,6 +56,11 @@ class RunPlan:
         """One context of the plan."""
         return next(c for c in self.contexts if c.id == context_id)
 
+    @property
+    def weights(self) -> frozenset[str]:
+        """The weights that its agents load, their own voices among them."""
+        return frozenset(weight for profile in self.profiles for weight in profile.weights)
+
     def event_of(self, key: SessionKey) -> CallerEvent | None:
         """The event during the reply of one session; None in a run without events."""
         if self.events is None:

@@ -37,11 +37,11 @@ def bring_weights(plan: RunPlan, judges: Sequence[str], progress: RunProgress) -
         UserError: a weight cannot be downloaded, or the disk has no room for them.
     """
     spoken = any(profile.kind != "text" for profile in plan.profiles)
-    names = {*_of_agents(plan), *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
+    names = {*plan.weights, *voice_weights(plan), *([TRANSCRIBER] if spoken else [])}
     for judge in judges:
         names |= {name for name in weights_of_judge(load_judge_settings(judge)) if not name.lower().endswith(".gguf")}
     paths = _bring(sorted(names), progress)
-    return {name: paths[name] for name in _of_agents(plan)}
+    return {name: paths[name] for name in plan.weights}
 
 
 def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path]:
@@ -50,11 +50,7 @@ def weights_of_agents(plan: RunPlan, progress: RunProgress) -> Mapping[str, Path
     Raises:
         UserError: one cannot be downloaded, or the disk has no room for them.
     """
-    return _bring(sorted({*_of_agents(plan), *voice_weights(plan)}), progress)
-
-
-def _of_agents(plan: RunPlan) -> frozenset[str]:
-    return frozenset(name for profile in plan.profiles for name in profile.weights)
+    return _bring(sorted({*plan.weights, *voice_weights(plan)}), progress)
 
 
 def _refuse_without_room(total: int) -> None:

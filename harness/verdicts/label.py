@@ -166,13 +166,26 @@ def read_labels(path: Path) -> list[StrategyLabel]:
         UserError: a line is not a label.
     """
     labels: dict[tuple[str, str, str], list[StrategyLabel]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            label = StrategyLabel.model_validate_json(line)
-        except ValidationError as error:
-            raise UserError(f"{path}:{number}: is not a strategy label; delete the file to label anew") from error
+    for label in every_label(path):
         labels.setdefault((label.context, label.system, label.condition), []).append(label)
     return [x for mine in labels.values() if len(mine) == len(STRATEGIES) for x in mine]
+
+
+def every_label(path: Path) -> list[StrategyLabel]:
+    """All labels of one file.
+
+    Raises:
+        UserError: a line is not a label.
+    """
+    labels = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                labels.append(StrategyLabel.model_validate_json(line))
+            except ValidationError as error:
+                why = error.errors()[0]["msg"]
+                raise UserError(f"{path}:{number}: is not a strategy label ({why}); delete the file to label anew") from error
+    return labels
 
 
 def labels_by_judge(folder: Path) -> dict[str, list[StrategyLabel]]:

@@ -147,13 +147,19 @@ class _Drawing:
                 for left in (at + 4, at - 4 - width)
             ]
             drawn.append(self._line(at, self.room.top, at, self.room.bottom, "limit", 1.5, ' stroke-dasharray="6 4"'))
-            box = first_free(spots, self.room, self.taken)
-            if box is not None:
-                self.taken.append(box)
-                drawn.append(
-                    self._text(box.left, box.bottom - size * DROP_EM, label, width, "limit", more=f' font-size="{size:.1f}"')
-                )
+            drawn += self._label(label, size, spots, "limit")
         return drawn
+
+    def _label(
+        self, label: str, size: float, spots: Sequence[Box], colour: str, marks: Sequence[Box] = (), more: str = ""
+    ) -> list[Markup]:
+        """A label in the first of these places that is free, which is then taken; nothing if none is."""
+        box = first_free(spots, self.room, [*self.taken, *marks])
+        if box is None:
+            return []
+        self.taken.append(box)
+        bottom, width = box.bottom - size * DROP_EM, text_width(label, size)
+        return [self._text(box.left, bottom, label, width, colour, more=f' font-size="{size:.1f}"{more}')]
 
     def _frontier(self) -> list[Markup]:
         corners = [(self.x.at(p.latency.value or 1), self.y.at(p.elo.value or 0)) for p in frontier(self.points)]
@@ -178,19 +184,7 @@ class _Drawing:
             lefts += [room.left + (room.right - room.left - width) * k / 10 for k in range(11)]
             spots = [Box(left, at + top, left + width, at + top + height) for left in lefts for top in (-height - 1, 2)]
             drawn.append(self._line(room.left, at, room.right, at, "quiet", 1.2))
-            box = first_free(spots, room, [*self.taken, *marks])
-            if box is not None:
-                self.taken.append(box)
-                drawn.append(
-                    self._text(
-                        box.left,
-                        box.bottom - size * DROP_EM,
-                        label,
-                        width,
-                        "quiet",
-                        more=f' font-size="{size:.1f}" class="name reference"',
-                    )
-                )
+            drawn += self._label(label, size, spots, "quiet", marks, ' class="name reference"')
         return drawn
 
     def _places(self) -> list[tuple[float, float]]:

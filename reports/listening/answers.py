@@ -62,7 +62,6 @@ class Rater:
     id: str
     role: RaterRole
     plan: tuple[Item, ...]
-    began_s: float
     left_s: float | None
 
 
@@ -330,7 +329,7 @@ def _plan(text: str) -> tuple[Item, ...]:
 
 
 def _rater(row: sqlite3.Row) -> Rater:
-    return Rater(row["id"], row["role"], _plan(row["plan"]), row["began_s"], row["left_s"])
+    return Rater(row["id"], row["role"], _plan(row["plan"]), row["left_s"])
 
 
 def _link(row: sqlite3.Row) -> Link:

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from harness.figures.cautions import Caution, gravest_first
+from harness.reports.assemble import preferences
 from harness.reports.board import board
 from harness.reports.cautions_shown import cautions, in_one_line, merged
 from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.payload import conversation
-from harness.reports.preferences import preferences
 from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
 from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
