@@ -13,7 +13,7 @@ import numpy as np
 from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
-from harness.caller import CallerTurn, Limits
+from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.ceiling import LoadResult
 from harness.load.steps import load
 
@@ -37,8 +37,8 @@ async def measure(callers: list[int] | None) -> LoadResult:
             for n in range(count)
         ]
         return await load(
-            lambda k: ConnectionSpec("raw-pcm", f"{agents[k % count].url}/{k}"),
-            turn, 16_000, callers, limits=LIMITS, budget_ms=DELAY_MS * 1.5,
+            lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agents[k % count].url}/{k}"), (turn,), 16_000, limits=LIMITS),
+            callers, budget_ms=DELAY_MS * 1.5,
         )  # fmt: skip
 
 

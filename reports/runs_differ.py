@@ -28,19 +28,9 @@ def _differences(parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
             (f"{', '.join(invalid)}: invalid, so nothing of it may be quoted, nor compared with the other runs."),
         )
     manifests = {p.label: p.store.manifest for p in parts}
-    timing = {p.label: _method(p) for p in parts}
-    calibration = {p.label: _calibration(p) for p in parts}
-    judges = {p.label: ", ".join(sorted(_judges(p))) or "none" for p in parts}
-    every: list[tuple[str, dict[str, str], str]] = [
-        (what, {label: of(manifest) for label, manifest in manifests.items()}, why) for what, of, why in _FACTS
-    ]
-    every.append(("Timing method", timing, "Run `harness remeasure` on the older run to time both alike."))
-    every.append(("Calibration", calibration, "Their figures are not equally exact."))
-    transcribers = {p.label: transcriber_of(p) or "none" for p in parts}
-    every.append(("Transcriber", transcribers, "Replies were judged as different ears heard them."))
-    every.append(("Judges", judges, "Only verdicts of judges that all judged runs share are ranked together."))
     yield from _machines(manifests)
-    for what, words, why in every:
+    for what, of, why in _FACTS:
+        words = {p.label: of(p) for p in parts}
         if len(set(words.values())) > 1:
             yield what, "; ".join(f"{label}: {value}" for label, value in words.items()) + f". {why}"
     ids = [set(m.context_ids) for m in manifests.values()]
@@ -76,13 +66,18 @@ def _method(part: Part) -> str:
     return ", ".join(sorted({s.timing.method for s in part.sessions if s.timing is not None})) or "none"
 
 
-def _judges(part: Part) -> set[str]:
-    return {row.judge for row in part.every_verdict() if row.source == "judge" and not is_rule(row.judge)}
+def _pack(part: Part) -> str:
+    return f"{part.store.manifest.pack} {part.store.manifest.pack_hash[:8]}"
 
 
-def _voices(manifest: RunManifest) -> str:
-    speakers = Counter(manifest.voices.values())
-    return ", ".join(f"{name} {count} times" if count > 1 else name for name, count in sorted(speakers.items()))
+def _judges(part: Part) -> str:
+    found = {row.judge for row in part.every_verdict() if row.source == "judge" and not is_rule(row.judge)}
+    return ", ".join(sorted(found)) or "none"
+
+
+def _voices(part: Part) -> str:
+    speakers = Counter(part.store.manifest.voices.values())
+    return ", ".join(f"{name} {count} times" if count > 1 else name for name, count in sorted(speakers.items())) or "none"
 
 
 def _calibration(part: Part) -> str:
@@ -99,12 +94,20 @@ _MACHINE_FACTS: tuple[tuple[str, Callable[[MachineSummary, RunManifest], str]], 
     ("System", lambda _, manifest: str(manifest.machine.get("system", ""))),
 )
 
-_FACTS: tuple[tuple[str, Callable[[RunManifest], str], str], ...] = (
-    ("Pack", lambda m: f"{m.pack} {m.pack_hash[:8]}", "Only conversations that both hold are paired."),
-    ("Line conditions", lambda m: ", ".join(m.conditions), "Agents heard their callers over different lines."),
-    ("Callers at once", lambda m: str(m.concurrency), "More callers at once make every agent slower."),
-    ("Voices", lambda m: _voices(m) or "none", "Agents heard different callers."),
-    ("Harness", lambda m: m.harness_version, "Methods may have changed in between."),
+_FACTS: tuple[tuple[str, Callable[[Part], str], str], ...] = (
+    (
+        "Pack",
+        lambda p: f"{p.store.manifest.pack} {p.store.manifest.pack_hash[:8]}",
+        "Only conversations that both hold are paired.",
+    ),
+    ("Line conditions", lambda p: ", ".join(p.store.manifest.conditions), "Agents heard their callers over different lines."),
+    ("Callers at once", lambda p: str(p.store.manifest.concurrency), "More callers at once make every agent slower."),
+    ("Voices", _voices, "Agents heard different callers."),
+    ("Harness", lambda p: p.store.manifest.harness_version, "Methods may have changed in between."),
+    ("Timing method", _method, "Run `harness remeasure` on the older run to time both alike."),
+    ("Calibration", _calibration, "Their figures are not equally exact."),
+    ("Transcriber", lambda p: transcriber_of(p) or "none", "Replies were judged as different ears heard them."),
+    ("Judges", _judges, "Only verdicts of judges that all judged runs share are ranked together."),
 )
 
 

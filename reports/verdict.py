@@ -70,6 +70,12 @@ def _figure(agent: AgentView) -> Quantiles:
     return agent.whole.latency("ttfa" if agent.spoken else "ttft")
 
 
+def _limit(agent: AgentView, view: PageView) -> tuple[str, float, float | None]:
+    """The latency that counts for an agent, its budget in ms, and the share of turns within it."""
+    within = agent.whole.cell.within_budget
+    return ("TTFA", view.budget_ttfa_ms, within.ttfa) if agent.spoken else ("TTFT", view.budget_ttft_ms, within.ttft)
+
+
 def _verdict(number: int, agent: AgentView, view: PageView) -> Verdict:
     parts = [_speed_words(agent, view), _rating_words(agent)]
     if agent.spoken:
@@ -100,7 +106,7 @@ def fast(agent: AgentView, view: PageView) -> Half:
         return Half("unclear", "not measured", "" if agent.valid else INVALID)
     if not agent.valid:
         return Half("unclear", latency(figure), INVALID)
-    budget = view.budget_ttfa_ms if agent.spoken else view.budget_ttft_ms
+    _, budget, _ = _limit(agent, view)
     beyond = Estimate(p50.value, *(None if end is None else end - budget for end in (p50.low, p50.high)))
     return Half(_side(beyond, up="no", down="yes"), latency(figure), latency_interval(p50) or NO_INTERVAL)
 
@@ -188,11 +194,7 @@ def _sentence(agent: AgentView, view: PageView) -> str:
 
 
 def _in_time(agent: AgentView, view: PageView) -> str:
-    budget, within = (
-        (view.budget_ttfa_ms, agent.whole.cell.within_budget.ttfa)
-        if agent.spoken
-        else (view.budget_ttft_ms, agent.whole.cell.within_budget.ttft)
-    )
+    _, budget, within = _limit(agent, view)
     if within is None:
         return "Its latency is not known"
     begins = "Answers" if agent.spoken else "Gives its first token"
@@ -229,11 +231,7 @@ def _place(over: Estimate) -> str:
 
 
 def _speed_words(agent: AgentView, view: PageView) -> str:
-    name, budget, within = (
-        ("TTFA", view.budget_ttfa_ms, agent.whole.cell.within_budget.ttfa)
-        if agent.spoken
-        else ("TTFT", view.budget_ttft_ms, agent.whole.cell.within_budget.ttft)
-    )
+    name, budget, within = _limit(agent, view)
     figure = _figure(agent)
     if figure.p50_over_limit:
         return f"gives no reply within {NO_REPLY_TEXT} on at least half of {counted(agent.whole.cell.turns, 'turn')}"

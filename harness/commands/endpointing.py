@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from harness.commands.screen import AsJson, screen
+from harness.commands.screen import AsJson, screen, words_table
 
 
 def endpointing(
@@ -39,10 +38,10 @@ def endpointing(
     several = len(selection.conditions) > 1
     named = [(f"{name} ({condition})" if several else name, figures) for name, condition, figures in found]
     console = screen()
-    ends = _table("After the true ends", ENDS_HEAD)
+    ends = words_table("After the true ends", ENDS_HEAD)
     for row in ends_rows(named):
         ends.add_row(*(Text(cell) for cell in row))
-    pauses = _table("Inner pauses of the caller that were cut", PAUSES_HEAD[1:])
+    pauses = words_table("Inner pauses of the caller that were cut", PAUSES_HEAD[1:])
     agent = ""
     for name, *words in pauses_rows(named):
         if name != agent:
@@ -54,10 +53,3 @@ def endpointing(
         console.print()
     for line in (*talked_over(named), *untimed(named)):
         console.print(Text(line), soft_wrap=True)
-
-
-def _table(title: str, head: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for k, name in enumerate(head):
-        table.add_column(name, justify="right" if k else "left", no_wrap=not k)
-    return table

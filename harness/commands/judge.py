@@ -20,24 +20,11 @@ if TYPE_CHECKING:
 
     from harness.fleet.run import OnCluster
     from harness.judging.batch import JudgingOutcome
-    from harness.judging.design import Design
     from harness.judging.estimate import Estimate
     from harness.judging.record import Stop
     from harness.judging.stopping import Goal
     from harness.store.step_failure import StepFailure
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The checked options of the command."""
-
-    judges: tuple[str, ...]
-    design: "Design"
-    seed: int
-    until: "Goal | None"
-    keep_excluded: bool
-    dry_run: bool
-    shard: tuple[int, int] | None = None
+    from harness.verdicts.judge import RunJudging
 
 
 @dataclass(frozen=True)
@@ -134,7 +121,7 @@ def judge(
     """Compare replies in pairs, without showing the judge which agent gave which."""
     from harness.judging.design import Design
     from harness.judging.text_board import as_object
-    from harness.verdicts.judge import load_judges
+    from harness.verdicts.judge import RunJudging, load_judges
 
     names = _with_model(tuple(judge) if judge else ("embedded",), model)
     if not load_judges(names):
@@ -154,7 +141,8 @@ def judge(
             f"--ray {ray}: judges a run in parts; leave out --shard, --completions, --check, --dry-run, --until-separated"
         )
     design = Design(cells=pairs, replicates=replicates)
-    asked = _Asked(names, design, seed, _goal(until_separated), keep_excluded, dry_run, part)
+    presentation: Presentation = "heard_text" if reads == "heard" else "written"
+    asked = RunJudging(names, seed, presentation, design, _goal(until_separated), keep_excluded, part)
     if against is not None and (not check or run is not None or dry_run):
         raise UserError(
             "--against: compares judges with people's ratings; use it with --check, without a run and without --dry-run"
@@ -164,13 +152,13 @@ def judge(
     if check and not dry_run:
         found = _check(run, asked)
     elif completions is not None:
-        found = _judge_file(completions, pack, asked, out)
+        found = _judge_file(completions, pack, asked, out, dry_run)
     elif run is not None and part is not None:
-        found = _judge_shard(run, asked, "heard_text" if reads == "heard" else "written")
+        found = _judge_shard(run, asked)
     elif run is not None:
         if where is not None:
             _ask_on_cluster(run, asked, reads, where)
-        found = _judge_run(run, asked, "heard_text" if reads == "heard" else "written")
+        found = _judge_run(run, asked, dry_run)
     else:
         raise UserError("name a run's folder, or a file with --completions")
     told = as_object(found.outcomes, found.checks, found.estimates, stop=found.stop, heard_wer=found.heard_wer)
@@ -192,19 +180,18 @@ def _shard(text: str | None, run: Path | None, something_else: bool) -> tuple[in
     return parse_shard(text) if text is not None else None
 
 
-def _judge_shard(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
+def _judge_shard(run: Path, asked: "RunJudging") -> _Found:
     from harness.store.run_store import RunStore
-    from harness.verdicts.judge import RunJudging, judge_shard
+    from harness.verdicts.judge import judge_shard
 
     store = RunStore.open(run)
-    how = RunJudging(asked.judges, asked.seed, presentation, asked.design, shard=asked.shard)
     with RunProgress() as progress:
-        outcomes = asyncio.run(judge_shard(store, how, progress))
+        outcomes = asyncio.run(judge_shard(store, asked, progress))
         progress.note(f"when all shards are judged: {command('judge', run)}, with the same options and without --shard")
     return _Found(outcomes)
 
 
-def _ask_on_cluster(run: Path, asked: _Asked, reads: str, where: "OnCluster") -> None:
+def _ask_on_cluster(run: Path, asked: "RunJudging", reads: str, where: "OnCluster") -> None:
     from harness.fleet.judging import ask_on_cluster
     from harness.store.run_store import RunStore
 
@@ -235,7 +222,7 @@ def _scale(text: str) -> tuple[float, float]:
     return found
 
 
-def _against_people(path: Path, scale: tuple[float, float], asked: _Asked, as_json: bool) -> int:
+def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging", as_json: bool) -> int:
     from harness.judging.against_people import kept
     from harness.judging.peoples_labels import read_labels
     from harness.judging.trust import people_details, people_sentence
@@ -268,7 +255,7 @@ def _goal(name: str | None) -> "Goal | None":
     return found
 
 
-def _check(run: Path | None, asked: _Asked) -> _Found:
+def _check(run: Path | None, asked: "RunJudging") -> _Found:
     from harness.store.run_store import RunStore
     from harness.verdicts.judge import check_judges
 
@@ -280,19 +267,18 @@ def _check(run: Path | None, asked: _Asked) -> _Found:
             return _Found(checks=asyncio.run(check_judges(store, asked.judges, asked.seed, progress)))
 
 
-def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
+def _judge_run(run: Path, asked: "RunJudging", dry_run: bool) -> _Found:
     from harness.judging.record import read_records
     from harness.store.run_store import RunStore
-    from harness.verdicts.judge import RunJudging, estimate_run, heard_wer_by_agent, judge_run
+    from harness.verdicts.judge import estimate_run, heard_wer_by_agent, judge_run
 
     store = RunStore.open(run)
-    how = RunJudging(asked.judges, asked.seed, presentation, asked.design, asked.until, asked.keep_excluded)
-    if asked.dry_run:
-        return _Found(estimates=estimate_run(store, how))
+    if dry_run:
+        return _Found(estimates=estimate_run(store, asked))
     with RunProgress() as progress, store.lock():
-        outcomes = asyncio.run(judge_run(store, how, progress))
+        outcomes = asyncio.run(judge_run(store, asked, progress))
     judged = {row.judge for outcome in outcomes for row in outcome.judgments}
-    stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == presentation]
+    stops = [r.stop for r in read_records(run) if r.judge in judged and r.presentation == asked.presentation]
     return _Found(
         outcomes,
         store.judge_checks(),
@@ -302,16 +288,17 @@ def _judge_run(run: Path, asked: _Asked, presentation: Presentation) -> _Found:
     )
 
 
-def _judge_file(path: Path, pack: str, asked: _Asked, out: Path | None) -> _Found:
-    from harness.judging.text_board import TextJudging, dry_run, judge_completions
+def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dry_run: bool) -> _Found:
+    from harness.judging.text_board import TextJudging, judge_completions
+    from harness.judging.text_board import dry_run as estimate_file
     from harness.scenarios.pack import load_pack
     from harness.store.judgment_files import write
     from harness.verdicts.judge import CANARIES, weights_for
 
     contexts = load_pack(pack).contexts
     how = TextJudging(asked.judges, asked.seed, asked.design, asked.until, asked.keep_excluded)
-    if asked.dry_run:
-        return _Found(estimates=dry_run(path, contexts, how))
+    if dry_run:
+        return _Found(estimates=estimate_file(path, contexts, how))
     target = out or path.with_name(f"{path.stem}.judgments.jsonl")
     with RunProgress() as progress:
         weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}

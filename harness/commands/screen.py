@@ -48,5 +48,13 @@ def print_table(console: Console, table: Table, names: Sequence[str]) -> None:
         console.print(Text(f"{set_cell_size(name, room - 1)}… is {name}"), soft_wrap=True)
 
 
+def words_table(title: str, head: Sequence[str], left: int = 1) -> Table:
+    """An empty table of words under a title; columns after the first `left` are aligned to the right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for k, name in enumerate(head):
+        table.add_column(name, justify="left" if k < left else "right", no_wrap=not k)
+    return table
+
+
 def _needs(console: Console, table: Table) -> int:
     return Measurement.get(console, console.options.update(width=WIDE), table).maximum

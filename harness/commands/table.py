@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.commands.screen import print_table
+from harness.commands.screen import print_table, words_table
 from harness.figures.cautions import Caution, Code, Level
 from harness.figures.cells import Cell
 from harness.figures.events_words import HEAD, event_notes, event_rows
@@ -61,11 +61,8 @@ def print_summary(summary: RunSummary, console: Console) -> None:
             names.append(name)
     print_table(console, table, names)
     _print_events(summary, console)
-    for cell in summary.whole:
-        if line := _substance(summary.name(cell), cell):
-            console.print(Text(line), soft_wrap=True)
-    for cell in summary.whole:
-        if line := _others(summary.name(cell), cell):
+    for line in (words(summary.name(cell), cell) for words in (_substance, _others) for cell in summary.whole):
+        if line:
             console.print(Text(line), soft_wrap=True)
     for machine in summary.machines:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
@@ -88,9 +85,7 @@ def _print_events(summary: RunSummary, console: Console) -> None:
     named = [(summary.name(cell), cell.events) for cell in summary.whole if cell.events]
     if not named:
         return
-    table = Table(title="Sounds during the agent's speech", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for k, name in enumerate(HEAD):
-        table.add_column(name, justify="right" if k > 3 else "left")
+    table = words_table("Sounds during the agent's speech", HEAD, left=4)
     for row in event_rows(named):
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)

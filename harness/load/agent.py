@@ -2,13 +2,11 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from harness.agents.connections import ConnectionSpec
-from harness.agents.message import Message
 from harness.audio.vocal import silero
-from harness.caller import CallerTurn, Greeting
+from harness.caller import SessionPlan
 from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.extras import require_local
@@ -35,18 +33,6 @@ class LoadRequest:
     budget_ms: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A started agent, and the turn that its callers speak."""
-
-    connection: ConnectionSpec
-    rate_hz: int
-    turn: CallerTurn
-    history: tuple[Message, ...]
-    greeting: Greeting | None
-    pid: int | None
-
-
 async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
     """Start the agent, play the steps, stop the agent.
 
@@ -54,15 +40,11 @@ async def load_agent(request: LoadRequest, progress: RunProgress) -> LoadResult:
         UserError: the input is wrong, or the agent is not one that is spoken to.
         AgentError: the agent cannot start.
     """
-    async with _started(request, progress) as ready:
+    async with _started(request, progress) as (call, _):
         progress.phase("Calls", sum(request.callers) * (request.rounds or 1) if request.callers is not None else None)
         return await load(
-            lambda _: ready.connection,
-            ready.turn,
-            ready.rate_hz,
+            lambda _: call,
             request.callers,
-            history=ready.history,
-            greeting=ready.greeting,
             rounds=request.rounds,
             vocal=silero(),
             progress=lambda callers, done, total: progress.status(f"{callers} at once: {done} of {total}"),
@@ -80,23 +62,21 @@ async def soak_agent(request: LoadRequest, minutes: float, progress: RunProgress
     if request.callers is None or len(request.callers) != 1:
         raise UserError("--minutes: repeats one number of callers; name it with --callers")
     (callers,) = request.callers
-    async with _started(request, progress) as ready:
+    async with _started(request, progress) as (call, pid):
         progress.phase("Waves")
         return await soak(
-            lambda _: ready.connection,
-            ready.turn,
-            ready.rate_hz,
+            lambda _: call,
             callers,
             minutes * 60,
-            plan=lambda plan: replace(plan, history=ready.history, greeting=ready.greeting),
-            agent_pid=ready.pid,
+            agent_pid=pid,
             vocal=silero(),
             progress=lambda look: progress.step(f"{look.at_s / 60:.1f} of {minutes:g} minutes", keep=True),
         )
 
 
 @asynccontextmanager
-async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[_Ready]:
+async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator[tuple[SessionPlan, int | None]]:
+    """The agent, started: the plan of every call to it, and its process."""
     plan = make_plan(Experiment(agents=(request.agent,), pack=request.pack, limit=1))
     (profile,), (key,) = plan.profiles, plan.session_keys()
     if profile.kind == "text":
@@ -109,7 +89,8 @@ async def _started(request: LoadRequest, progress: RunProgress) -> AsyncIterator
         connection = running.connection(profile.name)
         rate_hz = int(connection.options.get("input_rate_hz", 16_000))
         history, greeting = history_of(plan.contexts[0], key.mode), Greetings().of(profile)
-        yield _Ready(connection, rate_hz, turns.of(key, rate_hz)[0], history, greeting, running.pids().get(profile.name))
+        call = SessionPlan(connection, (turns.of(key, rate_hz)[0],), rate_hz, history, greeting=greeting)
+        yield call, running.pids().get(profile.name)
 
 
 def parse_callers(text: str) -> Sequence[int] | None:

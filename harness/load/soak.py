@@ -15,13 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from harness.agents.connections import ConnectionSpec
 from harness.audio.vocal import VocalDetector
-from harness.caller import CallerProcess, CallerTurn, Limits, SessionOutcome, SessionPlan
+from harness.caller import SessionOutcome, SessionPlan
 from harness.clock import now_ns
 from harness.load.pressure import Pressure
 from harness.load.result import LoadStep
-from harness.load.steps import CALLERS_PER_PROCESS, measured_step, wave
+from harness.load.steps import Callers, measured_step, wave
 from harness.machine.processes import family, memory_bytes, summed
 
 FEWEST_WAVES: Final = 6
@@ -121,32 +120,28 @@ def _drift(what: str, unit: str, at_s: Sequence[float], values: Sequence[float |
 
 
 async def soak(
-    connection: Callable[[int], ConnectionSpec],
-    turn: CallerTurn,
-    rate_hz: int,
+    call: Callable[[int], SessionPlan],
     callers: int,
     lasts_s: float,
     *,
-    plan: Callable[[SessionPlan], SessionPlan] = lambda plan: plan,
     agent_pid: int | None = None,
-    limits: Limits | None = None,
     vocal: VocalDetector | None = None,
     progress: Callable[[Look], None] = lambda _: None,
 ) -> SoakResult:
     """Play waves of this many callers until the time has passed, at least one.
 
     Args:
-        plan: the other needs of a call (a history, a greeting).
+        call: the plan of the n-th call.
         agent_pid: process of an agent on this machine, to measure its processes too.
 
     Raises:
         AgentError: a caller process does not start.
     """
-    processes = [CallerProcess() for _ in range(max(1, -(-callers // CALLERS_PER_PROCESS)))]
+    fleet = Callers()
     looks: list[Look] = []
     begun = 0
     try:
-        await asyncio.gather(*(process.start() for process in processes))
+        processes = await fleet.enough_for(callers)
         pids = {
             "caller": [p.pid for p in processes if p.pid is not None],
             "agent": [agent_pid] if agent_pid is not None else [],
@@ -154,10 +149,7 @@ async def soak(
         watched = {name: each for name, each in pids.items() if each}
         began_s, clock_ms = time.monotonic(), _clock_ms()
         while not looks or time.monotonic() - began_s < lasts_s:
-            plans = [
-                plan(SessionPlan(connection(begun + k), (turn,), rate_hz, (), limits=limits or Limits()))
-                for k in range(callers)
-            ]
+            plans = [call(begun + k) for k in range(callers)]
             begun += callers
             with tempfile.TemporaryDirectory(prefix="soak-") as parent:
                 async with Pressure(pids["caller"], callers) as pressure:
@@ -169,8 +161,8 @@ async def soak(
             looks.append(Look(time.monotonic() - began_s, _clock_ms() - clock_ms, memory, descriptors, step))
             progress(looks[-1])
     finally:
-        await asyncio.gather(*(process.stop() for process in processes))
-    return SoakResult(callers, tuple(looks), processes[0].priority)
+        await fleet.stop()
+    return SoakResult(callers, tuple(looks), fleet.priority)
 
 
 def _clock_ms() -> float:

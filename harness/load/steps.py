@@ -16,10 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.agents.connections import ConnectionSpec
-from harness.agents.message import Message
 from harness.audio.vocal import VocalDetector
-from harness.caller import CallerProcess, CallerTurn, Greeting, Limits, SessionOutcome, SessionPlan
+from harness.caller import CallerProcess, SessionOutcome, SessionPlan
 from harness.load.ceiling import MOST, LoadResult, next_callers, rounds_for
 from harness.load.limits import limit_of
 from harness.load.pressure import Pressure
@@ -42,21 +40,16 @@ Progress = Callable[[int, int, int], None]
 
 
 async def load(
-    connection: Callable[[int], ConnectionSpec],
-    turn: CallerTurn,
-    rate_hz: int,
+    call: Callable[[int], SessionPlan],
     callers: Sequence[int] | None = (1, 2, 5, 10),
     *,
-    history: Sequence[Message] = (),
-    greeting: Greeting | None = None,
     rounds: int | None = None,
-    limits: Limits | None = None,
     vocal: VocalDetector | None = None,
     progress: Progress | None = None,
     budget_ms: float | None = None,
     most: int = MOST,
 ) -> LoadResult:
-    """Play `turn` by this many simultaneous callers, step after step. `connection` opens the n-th session.
+    """Play calls by this many simultaneous callers, step after step. `call`: the plan of the n-th.
 
     Args:
         callers: None: more and more, until a step fails, and then between, until the ceiling is known to a tenth.
@@ -68,7 +61,7 @@ async def load(
         AgentError: a caller process does not start.
         UserError: the speech detector is not installed.
     """
-    fleet = _Callers()
+    fleet = Callers()
     steps: dict[int, LoadStep] = {}
     begun = 0
 
@@ -80,11 +73,7 @@ async def load(
             ended: list[tuple[SessionOutcome, Path]] = []
             async with Pressure([p.pid for p in processes if p.pid is not None], wanted) as pressure:
                 for _ in range(again):
-                    lines = [connection(begun + k) for k in range(wanted)]
-                    plans = [
-                        SessionPlan(line, (turn,), rate_hz, tuple(history), limits=limits or Limits(), greeting=greeting)
-                        for line in lines
-                    ]
+                    plans = [call(begun + k) for k in range(wanted)]
                     begun += wanted
                     ended += await wave(plans, processes, Path(parent), len(ended), wanted * again, progress)
             return await asyncio.to_thread(measured_step, wanted, ended, vocal, pressure.used)
@@ -104,8 +93,8 @@ async def load(
     return LoadResult(tuple(steps.values()), fleet.priority, budget_ms)
 
 
-class _Callers:
-    """The caller processes of the steps, started when needed."""
+class Callers:
+    """The caller processes of a load test, started when needed."""
 
     def __init__(self) -> None:
         self.priority = ""

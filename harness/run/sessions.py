@@ -10,7 +10,7 @@ no session can fail because its agent was closed: an unfinished session leaves n
 
 import asyncio
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,6 @@ from harness.recording.agent_words import said, understood
 from harness.recording.machine_track import MACHINE_FILE, MachineTrack, save_machine_track
 from harness.recording.record import Recording
 from harness.recording.span_file import SPANS_FILE, save_spans
-from harness.recording.spans import Span
 from harness.run.caller_turns import CallerTurns, history_of
 from harness.run.greetings import Greetings, spoke_first
 from harness.run.plan import RunPlan
@@ -148,7 +147,8 @@ class SessionPlayer:
         with self._running.watching_idle(but=key.agent), self._watch(key.agent) as watch:
             outcome = await self._caller.play(plan, folder)
         track = _keep_track(watch, folder)
-        _keep_spans(self._running.spans(key.agent, started_ns, now_ns()), folder)
+        if spans := self._running.spans(key.agent, started_ns, now_ns()):
+            save_spans(spans, folder)
         outcome = await self._named(outcome, key.agent, log_end)
         try:
             recording = _read(folder)
@@ -233,11 +233,6 @@ def _keep_one(folder: Path, aside: Path, *, greeted: bool) -> None:
     shutil.rmtree(aside if greeted else folder)
     if not greeted:
         aside.rename(folder)
-
-
-def _keep_spans(spans: Sequence[Span], folder: Path) -> None:
-    if spans:
-        save_spans(spans, folder)
 
 
 def _keep_track(watch: CallWatch | None, folder: Path) -> MachineTrack | None:

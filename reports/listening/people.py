@@ -66,15 +66,20 @@ def take_in(store: RunStore, transcribe: Transcribe | None) -> int:
     return len(references)
 
 
-def write_human_completions(store: RunStore, folder: Path) -> Path | None:
-    """Write all replies by people for this run as JSON Lines, in the order given; returns None, and writes no file, if there
-    are none. `audio` is relative to the run's folder."""
+def human_completions(store: RunStore) -> list[dict[str, str]]:
+    """All replies by people for this run, in the order given; `audio` is relative to the run's folder."""
     rows = []
     for _, given in _contributions(store):
         row = {"context": given.context, "system": f"human:{given.person}", "text": given.text or SPOKEN}
         if given.audio is not None:
             row["audio"] = given.audio.relative_to(store.folder).as_posix()
         rows.append(row)
+    return rows
+
+
+def write_human_completions(store: RunStore, folder: Path) -> Path | None:
+    """Write the replies as JSON Lines; returns None, and writes no file, if there are none."""
+    rows = human_completions(store)
     if not rows:
         return None
     folder.mkdir(parents=True, exist_ok=True)

@@ -356,7 +356,7 @@ def _agent(
             **latency,
             **dict(_endpointing(number, medians[number], len(turns))),
         )
-        slices[subset] = SliceView(cell, _rating(rng, ratings[number] + shift), on_frontier=best)
+        slices[subset] = SliceView(cell, _rating(rng, ratings[number] + shift))
     return AgentView(
         name=labels[number], family="invented", spoken=True, slices=slices, against=_against(ratings[number], len(contexts))
     )

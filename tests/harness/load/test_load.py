@@ -1,12 +1,14 @@
 """Steps of rising concurrency, each measured like any call."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
-from harness.caller import CallerTurn, Limits
+from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.ceiling import LoadResult
 from harness.load.steps import load
 
@@ -19,13 +21,18 @@ def _turn() -> CallerTurn:
     return CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
 
 
+def _calls(line: Callable[[int], ConnectionSpec]) -> Callable[[int], SessionPlan]:
+    turn = _turn()
+    return lambda number: SessionPlan(line(number), (turn,), 16_000, limits=LIMITS)
+
+
 @pytest.mark.long
 async def test_every_step_has_its_pacing_and_its_latency() -> None:
     seen: list[tuple[int, int, int]] = []
     async with metrology_agent(1, 9, keep_arrivals=False, delay_ms=DELAY_MS) as agent:
         result = await load(
-            lambda k: ConnectionSpec("raw-pcm", f"{agent.url}/{k}"),
-            _turn(), 16_000, (1, 4), limits=LIMITS, rounds=2, progress=lambda *done: seen.append(done),
+            _calls(lambda k: ConnectionSpec("raw-pcm", f"{agent.url}/{k}")), (1, 4), rounds=2,
+            progress=lambda *done: seen.append(done),
         )  # fmt: skip
     one, four = result.steps
     assert (one.callers, one.sessions, four.callers, four.sessions) == (1, 2, 4, 8)
@@ -50,7 +57,7 @@ async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
             # The agent is there for its first nine callers: four in the first step, five of the eight in the second.
             return ConnectionSpec("raw-pcm", f"{agent.url}/{k}" if k < 9 else "ws://127.0.0.1:9")
 
-        result = await load(line, _turn(), 16_000, None, limits=LIMITS, rounds=1, budget_ms=5_000, most=8)
+        result = await load(_calls(line), None, rounds=1, budget_ms=5_000, most=8)
     assert [step.callers for step in result.steps][:2] == [4, 8]
     assert result.limit is not None
     assert result.limit[1].of == "agent"
@@ -61,7 +68,7 @@ async def test_as_many_callers_are_tried_as_hold_and_no_more() -> None:
 
 
 async def test_an_agent_that_is_not_there_is_the_ceiling() -> None:
-    result = await load(lambda _: ConnectionSpec("raw-pcm", "ws://127.0.0.1:9"), _turn(), 16_000, (1, 2), limits=LIMITS)
+    result = await load(_calls(lambda _: ConnectionSpec("raw-pcm", "ws://127.0.0.1:9")), (1, 2))
     assert result.ceiling is None
     assert [step.failed for step in result.steps] == [1, 2]
     assert "refused" in result.steps[0].out_of_bounds[0]

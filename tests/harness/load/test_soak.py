@@ -10,7 +10,7 @@ import pytest
 from harness.agents.connections import ConnectionSpec
 from harness.calibrate.agent_process import metrology_agent
 from harness.calibrate.voice import synthetic_voice
-from harness.caller import CallerTurn, Limits
+from harness.caller import CallerTurn, Limits, SessionPlan
 from harness.load.result import LoadStep
 from harness.load.soak import FEWEST_WAVES, Look, drifts, soak
 from harness.ranking.percentiles import Quantiles
@@ -55,9 +55,10 @@ async def test_waves_are_played_until_the_time_is_over() -> None:
     voice = synthetic_voice(0.5, 16_000, np.random.default_rng(1)) * 0.08 * 32768
     turn = CallerTurn(np.clip(voice, -32768, 32767).astype(np.int16))
     async with metrology_agent(1, 20, keep_arrivals=False, delay_ms=200) as agent:
+        limits = Limits(quiet_s=0.2, no_reply_s=2.0, total_s=4.0)
         found = await soak(
-            lambda k: ConnectionSpec("raw-pcm", f"{agent.url}/{k}"), turn, 16_000, 2, 3.0,
-            agent_pid=agent.pid, limits=Limits(quiet_s=0.2, no_reply_s=2.0, total_s=4.0),
+            lambda k: SessionPlan(ConnectionSpec("raw-pcm", f"{agent.url}/{k}"), (turn,), 16_000, limits=limits), 2, 3.0,
+            agent_pid=agent.pid,
         )  # fmt: skip
     assert len(found.looks) >= 2
     assert found.looks[-1].at_s >= 3.0 > found.looks[-2].at_s

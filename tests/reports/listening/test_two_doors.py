@@ -9,7 +9,7 @@ import pytest
 from harness.judging.raters import Vote, raters_of, read_votes, to_judgments
 from harness.ranking import leaderboard
 from harness.ranking.agreement import agreement
-from harness.reports.listening import analysis, quality
+from harness.reports.listening import analysis, results
 from harness.reports.listening.answers import Answer
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.plan import Item, Slot
@@ -84,7 +84,7 @@ def by_listening(everything: list[dict[str, object]]) -> list[Answer]:
 
 def test_the_same_raters_are_left_out_for_the_same_reasons(everything: list[dict[str, object]], tmp_path: Path) -> None:
     words = {(f"c{n}", system): WORDS for n in range(40) for system in "xy"}
-    file, listening = raters_of(by_file(everything, tmp_path)), quality.raters_of(by_listening(everything), words)
+    file, listening = raters_of(by_file(everything, tmp_path)), results.raters_of(by_listening(everything), words)
     assert file == listening
     out = {rater.rater: " ".join(rater.reasons) for rater in file if rater.excluded}
     assert set(out) == {"hasty", "dawdler", "habit", "failing"}
