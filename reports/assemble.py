@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 
 from harness.experiment import BUDGET_MS
-from harness.figures.cells import BoardSummary, Cell
+from harness.figures.cells import Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
 from harness.ranking.clustered_means import clustered_share
@@ -143,7 +143,6 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
     mine = [rows.where(rows.of_system(whole.agent)) for rows in quoted]
     of_judges = [rows.where(rows["human"] == 0) for rows in mine]
     cells = [c for c in page_runs.summary.cells if (c.agent, c.presentation) == (whole.agent, whole.presentation)]
-    boards = {subset: page_runs.summary.board(whole.condition, subset) for subset in SUBSETS}
     judged = Counter({"all": sum(map(len, mine))})
     for rows in mine:
         judged.update({name: int(rows.named("subset", name).sum()) for name in rows.subsets})
@@ -153,7 +152,7 @@ def _agent(whole: Cell, page_runs: ShownRuns, quoted: Sequence[JudgmentTable]) -
         family=whole.family or "",
         spoken=whole.kind != "text",
         condition=whole.condition,
-        slices=_every_subset({c.subset: _slice(c, judged[c.subset], boards[c.subset]) for c in cells}, page_runs.contexts),
+        slices=_every_subset({c.subset: _slice(c, judged[c.subset]) for c in cells}, page_runs.contexts),
         profile_hash=next(hashes, ""),
         own_family_judgments=int(sum(rows["own_family"].sum() for rows in of_judges)),
         total_judgments=sum(map(len, of_judges)),
@@ -199,7 +198,7 @@ def _every_subset(slices: Mapping[Subset, SliceView], contexts: Sequence[Context
     }
 
 
-def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
+def _slice(cell: Cell, judgments: int) -> SliceView:
     return SliceView(
         cell,
         RatingView(
@@ -208,7 +207,6 @@ def _slice(cell: Cell, judgments: int, board: BoardSummary | None) -> SliceView:
             elo_with_length=cell.elo_with_length,
             axes={axis: value for axis, value in cell.axes.items() if value is not None},
             judgments=judgments,
-            contexts=board.contexts if board is not None else 0,
             over={name: Estimate.of(found.value, found.interval) for name, found in cell.elo_over.items()},
         ),
     )

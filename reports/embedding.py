@@ -14,8 +14,14 @@ import gzip
 import hashlib
 import json
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Final
 
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&'\u2028\u2029"}
+
+BUNDLE: Final = "vega-bundle.js"
+LICENCES: Final = "vega-bundle-licences.txt"
 
 
 def safe_json(value: object) -> str:
@@ -36,6 +42,20 @@ def packed(value: object) -> str:
 def script_text(source: str) -> str:
     """A trusted script, made safe for a script element."""
     return source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+@cache
+def vega_script() -> str:
+    """The drawing code of the pages, Vega, Vega-Lite and Vega-Embed, which a page runs when a chart is first needed; it defines
+    `window.vegaEmbed`.
+
+    It is the bundle of vl-convert, the engine that draws PNG and SVG, so that a page and its pictures cannot differ; but the
+    engine takes 84 MB and pages need only this megabyte. `benchmarks/vega_bundle.py` makes the file again, and a test compares
+    it with the output of vl-convert.
+
+    It is a function, so that it can run immediately and completely, which printing needs and a module cannot.
+    """
+    return files("harness.reports").joinpath("page", BUNDLE).read_text(encoding="utf-8")
 
 
 def content_policy(scripts: Sequence[str]) -> str:

@@ -70,7 +70,6 @@ class RatingView:
     axes: Mapping[str, float] = field(default_factory=dict)
     """The win rate on each axis, 0–1; without axes that were never marked."""
     judgments: int = 0
-    contexts: int = 0
     over: Mapping[str, Estimate] = field(default_factory=dict)
     """Reference → Elo difference to it."""
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import soundfile
 from numpy.typing import NDArray
 
 from harness.agents.connections import ConnectionSpec
-from harness.calibrate import independent
 from harness.calibrate.agent_process import RunningAgent, metrology_agent
 from harness.calibrate.result import (
     Calibration,
@@ -50,6 +50,8 @@ TURN_S = 1.2
 LEAD_IN_MS = 300.0
 LIMITS = Limits(quiet_s=0.3, no_reply_s=4.0, total_s=8.0)
 NO_ANSWER = "no answer measured"
+DETECTOR_DB_BELOW = 40.0
+_FRAME = 480
 
 Progress = Callable[[int, int], None]
 """Trials done, trials in all."""
@@ -146,11 +148,48 @@ def _measured(folder: Path, truth: dict[str, Any]) -> _Trial:
     recording = load(folder)
     timing = measure(recording)
     starts: list[float] = []
-    if truth["program"]["snr_db"] is None and independent.available():
+    if truth["program"]["snr_db"] is None and find_spec("av") is not None:
         exported = folder / "heard.flac"
         soundfile.write(exported, stereo(recording), HEARD_RATE_HZ)
-        starts = independent.sound_starts_s(exported, truth["program"]["level_db"] - independent.DETECTOR_DB_BELOW)
+        starts = sound_starts_s(exported, truth["program"]["level_db"] - DETECTOR_DB_BELOW)
     return _Trial(recording, timing, truth, starts)
+
+
+def sound_starts_s(path: Path, threshold_db: float, channel: int = 1, shortest_silence_s: float = 0.05) -> list[float]:
+    """Times at which the silences of one channel of a file end, in seconds, by ffmpeg's `silencedetect`.
+
+    It is an independent check of the onset by code from elsewhere, without windows, models or noise floors: it reports the
+    first sample over a level. On a clean reply it must find the onset where the analyser does. ffmpeg's own code is used
+    through PyAV, which the extra `local` brings (faster-whisper needs it), so that no program has to be installed.
+    """
+    import av
+    import av.logging
+
+    samples, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    graph = av.filter.Graph()
+    source = graph.add_abuffer(sample_rate=rate_hz, format="fltp", layout="mono")
+    detector = graph.add("silencedetect", f"noise={threshold_db:.2f}dB:d={shortest_silence_s}")
+    sink = graph.add("abuffersink")
+    source.link_to(detector)
+    detector.link_to(sink)
+    graph.configure()
+    before = av.logging.get_level()
+    av.logging.set_level(av.logging.INFO)
+    try:
+        with av.logging.Capture() as lines:
+            for at in range(0, len(samples), _FRAME):
+                part = np.ascontiguousarray(samples[None, at : at + _FRAME, channel])
+                frame = av.AudioFrame.from_ndarray(part, format="fltp", layout="mono")
+                frame.sample_rate, frame.pts = rate_hz, at
+                source.push(frame)
+                while True:
+                    try:
+                        sink.pull()
+                    except (av.BlockingIOError, EOFError):
+                        break
+    finally:
+        av.logging.set_level(before)
+    return [float(text.split("silence_end:")[1].split("|")[0]) for _, _, text in lines if "silence_end" in text]
 
 
 def _result(played: Sequence[_Trial], priority: str) -> Calibration:

@@ -15,8 +15,7 @@ from harness.scenarios.pack import Pack, load_pack
 
 if TYPE_CHECKING:
     from harness.audio.speech import RenderedTurn
-    from harness.reports.callers import CallerSample, VoiceOnPage
-    from harness.reports.callers.page import StretchShown
+    from harness.reports.callers import CallerSample, StretchShown, VoiceOnPage
     from harness.voices.choice import Voices
 
 _IN_WORDS = {
@@ -106,7 +105,7 @@ def _sample(context: Context, k: int, turn: Turn, rendered: RenderedTurn) -> Cal
 
 def _stretches(turn: Turn, rendered: RenderedTurn) -> tuple[StretchShown, ...]:
     from harness.audio.speech_text import parse_marked
-    from harness.reports.callers.page import StretchShown
+    from harness.reports.callers import StretchShown
 
     if not rendered.ends:
         return (StretchShown(rendered.text, "a recording"),)

@@ -38,16 +38,12 @@ class Telemetry:
 
     def __init__(self, path: Path, processes: Mapping[str, int] | None = None) -> None:
         self._path = path
-        self._roots: dict[str, int] = dict(processes or {})
+        self._roots = dict(processes or {})
         self._known: dict[int, psutil.Process] = {}
         self._trees: dict[int, tuple[float, list[psutil.Process]]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
         self._gpus = _gpus()
-
-    def watch(self, name: str, pid: int) -> None:
-        """Sample a process and its children from now on (an agent that was restarted has a new pid)."""
-        self._roots[name] = pid
 
     def __enter__(self) -> Self:
         psutil.cpu_percent()
@@ -73,7 +69,7 @@ class Telemetry:
             "cpu_percent": psutil.cpu_percent(),
             "memory_mib": psutil.virtual_memory().used / _MIB,
         }
-        for name, pid in list(self._roots.items()):
+        for name, pid in self._roots.items():
             tree = self._tree(pid)
             if tree:
                 sample[f"{name}.cpu_percent"] = summed(tree, lambda process: process.cpu_percent())

@@ -13,21 +13,24 @@ from pathlib import Path
 from typing import Final
 
 import soundfile
+import yaml
+from pydantic import ValidationError
 
 from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
+from harness.caller import Limits
 from harness.errors import UserError
 from harness.experiment import Experiment, shown
-from harness.run.events_file import load_events
 from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
-from harness.store.events import CallerEvent, EventSettings
+from harness.store.events import EVERYDAY, CallerEvent, EventSettings, everyday
 from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
 
+LONGEST_FILE_BYTES: Final = 1 << 20
 WORD_S: Final = 0.4
 """Seconds per word: people in distress speak about 150 words a minute, pauses included."""
 REPLY_S: Final = 10.0
@@ -147,6 +150,45 @@ def make_plan(options: Experiment, share: Share = WHOLE) -> RunPlan:
         whole=whole,
         share=share,
     )
+
+
+def load_events(named: str) -> EventSettings:
+    """The events of a shipped set or of a file `events: [{sound, at_ms}, …]`.
+
+    A run takes minutes, so an event that no call could play is refused before the first one, with file and instant.
+
+    Raises:
+        UserError: there is no such file, it is malformed, or an event is after the end of any call.
+    """
+    if named == EVERYDAY:
+        return everyday()
+    path = Path(named)
+    try:
+        with path.open("rb") as file:
+            text = file.read(LONGEST_FILE_BYTES).decode("utf-8-sig")
+        given = yaml.safe_load(text)
+    except OSError as error:
+        raise UserError(f"--events {named}: cannot be read ({error.strerror}); name a YAML file, or {EVERYDAY}") from error
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(f"--events {named}: is not a YAML file ({' '.join(str(error).split())[:120]})") from error
+    if not isinstance(given, dict):
+        raise UserError(
+            f"--events {named}: begin with `events:` and list sounds with their instants, {{sound: cough, at_ms: 1500}}"
+        )
+    try:
+        settings = EventSettings.model_validate({"events": given.pop("events", ()), **given, "source": named})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UserError(f"--events {named}: {where}: {first['msg']}") from error
+    latest_ms = Limits().total_s * 1000
+    for event in settings.events:
+        if event.at_ms >= latest_ms:
+            raise UserError(
+                f"--events {named}: {event.sound} at {event.at_ms:g} ms is after the call's end, {latest_ms:g} ms at most "
+                "after the caller's turn; place it earlier"
+            )
+    return settings
 
 
 def new_manifest(plan: RunPlan) -> RunManifest:

@@ -10,8 +10,7 @@ from typing import Any
 from harness.errors import UserError
 from harness.extras import require_pictures
 from harness.load.ceiling import LoadResult
-from harness.reports.embedding import safe_json
-from harness.reports.vega import vega_script
+from harness.reports.embedding import safe_json, vega_script
 from harness.timing.pacing import MAX_P99_ERROR_MS
 
 SUFFIXES = (".svg", ".png", ".html")

@@ -291,7 +291,7 @@ def _rating(rng: np.random.Generator, elo: float) -> RatingView:
     win = 1 / (1 + 10 ** ((1_500 - elo) / 400))
     axes = {axis: float(np.clip(win + rng.normal(0, 0.05), 0.02, 0.98)) for axis in AXIS_NAMES}
     over = {f"ref:{name}": _estimate(elo - level, 30) for name, level in _REFERENCES.items()}
-    return RatingView(elo=_estimate(elo, 24), win_rate=win, axes=axes, judgments=300, contexts=12, over=over)
+    return RatingView(elo=_estimate(elo, 24), win_rate=win, axes=axes, judgments=300, over=over)
 
 
 def _against(elo: float, contexts: int) -> dict[str, Preference]:

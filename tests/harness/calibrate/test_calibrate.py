@@ -8,9 +8,9 @@ import pytest
 import soundfile
 
 from harness.calibrate import Calibration, calibrate, keep, newest, result
-from harness.calibrate.independent import sound_starts_s
 from harness.calibrate.program import AGENT_HZ, draw, render
 from harness.calibrate.result import LoopLag, PacingError, TtfaError, machine_id
+from harness.calibrate.run import sound_starts_s
 from harness.figures.onset_error import onset_error
 from harness.timing import METHOD
 

@@ -33,8 +33,7 @@ def test_samples_come_ten_times_a_second_on_the_clock_of_the_turns(tmp_path: Pat
 
 
 def test_a_busy_process_shows(tmp_path: Path) -> None:
-    with Telemetry(tmp_path / "t.jsonl") as telemetry:
-        telemetry.watch("me", os.getpid())
+    with Telemetry(tmp_path / "t.jsonl", {"me": os.getpid()}):
         time.sleep(0.3)
         begun = now_ns()
         until = time.monotonic() + 0.8

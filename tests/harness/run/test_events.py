@@ -12,8 +12,7 @@ from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
-from harness.run.events_file import load_events
-from harness.run.plan import asked_of, make_plan, new_manifest, refuse_changes
+from harness.run.plan import asked_of, load_events, make_plan, new_manifest, refuse_changes
 from harness.store.events import ASKS, EventName, everyday
 from tests.harness.conftest import peer
 
