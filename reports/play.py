@@ -6,7 +6,6 @@ is one, so that it matches the sound. On a machine without a sound device the er
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
@@ -40,15 +39,6 @@ class Output(Protocol):
         """Fall silent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One session to play."""
-
-    session: Session
-    stereo: NDArray[np.int16]
-    ttfa_ms: float | None
-
-
 class Speakers:
     """The machine's default output, through PortAudio."""
 
@@ -78,7 +68,7 @@ class Speakers:
         self._device.stop()
 
 
-def pieces(store: RunStore, context: str | None, agents: Sequence[str]) -> list[Piece]:
+def pieces(store: RunStore, context: str | None, agents: Sequence[str]) -> list[Session]:
     """The sessions to play, in the order of `agents`.
 
     Raises:
@@ -95,16 +85,7 @@ def pieces(store: RunStore, context: str | None, agents: Sequence[str]) -> list[
     unknown = [name for name in agents if name not in here]
     if unknown:
         raise UserError(f"--agents {unknown[0]}: did not play {chosen}; those who did: {', '.join(here)}")
-    return [_piece(store, here[name]) for name in (agents or list(here)[:1])]
-
-
-def _piece(store: RunStore, session: Session) -> Piece:
-    timing = session.timing
-    return Piece(
-        session=session,
-        stereo=playout.stereo(store.recording(session)),
-        ttfa_ms=timing.ttfa_ms if timing is not None else None,
-    )
+    return [here[name] for name in (agents or list(here)[:1])]
 
 
 def play(
@@ -120,24 +101,23 @@ def play(
     Raises:
         UserError: nothing to play, or nowhere to play it.
     """
-    chosen = pieces(store, context, agents)
+    chosen = [(session, playout.stereo(store.recording(session))) for session in pieces(store, context, agents)]
     speakers = output()
     screen = console or Console()
-    for piece in chosen:
-        screen.print(
-            f"[bold]{piece.session.key.agent}[/] on {piece.session.key.context_id}, TTFA {milliseconds(piece.ttfa_ms)}"
-        )
+    for session, stereo in chosen:
+        ttfa_ms = session.timing.ttfa_ms if session.timing is not None else None
+        screen.print(f"[bold]{session.key.agent}[/] on {session.key.context_id}, TTFA {milliseconds(ttfa_ms)}")
         try:
-            _play_one(piece, speakers, screen)
+            _play_one(stereo, speakers, screen)
         finally:
             speakers.stop()
 
 
-def _play_one(piece: Piece, speakers: Output, screen: Console) -> None:
-    length_s = len(piece.stereo) / playout.HEARD_RATE_HZ
+def _play_one(stereo: NDArray[np.int16], speakers: Output, screen: Console) -> None:
+    length_s = len(stereo) / playout.HEARD_RATE_HZ
     width = max(20, min(100, screen.width - 10))
-    lanes = [_lane(piece.stereo[:, side], width) for side in (0, 1)]
-    speakers.start(piece.stereo, playout.HEARD_RATE_HZ)
+    lanes = [_lane(stereo[:, side], width) for side in (0, 1)]
+    speakers.start(stereo, playout.HEARD_RATE_HZ)
     with Live(console=screen, refresh_per_second=1 / _FRAME_S, transient=True) as live:
         while (at_s := speakers.position_s()) < length_s:
             live.update(timeline(lanes, at_s / length_s, at_s))

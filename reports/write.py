@@ -1,5 +1,7 @@
 """The joint report of one or several runs: one page, its audio files, and optionally charts and tables."""
 
+import csv
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +12,16 @@ from harness.figures.summarise import with_drawing
 from harness.figures.summary import RunSummary
 from harness.reports.assemble import assemble
 from harness.reports.baseline import compare, most_telling_first
-from harness.reports.export import write_exports
+from harness.reports.charts.registry import charts
+from harness.reports.conditions import conditions
 from harness.reports.html import render
 from harness.reports.listening.people import write_human_completions
+from harness.reports.markdown import markdown
+from harness.reports.pictures import write_joint_picture, write_pictures
 from harness.reports.several_runs import together
 from harness.reports.shown_runs import ShownRuns, alone
 from harness.reports.sound import draw_sessions
+from harness.reports.tables import Row, tables
 from harness.reports.view import BaselineView, PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
@@ -91,6 +97,46 @@ def write_played(store: RunStore, summary: RunSummary, *, page: bool = True) -> 
             summary = write_joint_report([(store, summary)], store.folder).summary
         (store.folder / "summary.json").write_text(summary.to_json() + "\n", encoding="utf-8")
     return summary
+
+
+def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:
+    """Write `*.png`, `*.svg`, `*.csv`, `tables.json` and `summary.md` into `folder`; returns their paths.
+
+    A table without rows gives no file; in the JSON it is an empty list.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    if pictures:
+        every = [chart for section in charts(view).values() for chart in section]
+        written += [*write_joint_picture(view, folder), *write_pictures(every, conditions(view), folder)]
+    made = tables(view)
+    for name, rows in made.items():
+        if not rows:
+            continue
+        path = folder / f"{name}.csv"
+        _write_csv(path, rows)
+        written.append(path)
+    whole = folder / "tables.json"
+    text = json.dumps({"schema": 1, "conditions": conditions(view), **made}, ensure_ascii=False, indent=1, allow_nan=False)
+    whole.write_text(text + "\n", encoding="utf-8", errors="replace")
+    summary = folder / "summary.md"
+    summary.write_text(markdown(view), encoding="utf-8", errors="replace")
+    return (*written, whole, summary)
+
+
+def _write_csv(path: Path, rows: list[Row]) -> None:
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", errors="replace", newline="") as out:
+        writer = csv.DictWriter(out, columns)
+        writer.writeheader()
+        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+
+
+def _cell(value: object) -> object:
+    """A value that is safe in a spreadsheet: text that begins like a formula gets a leading quote, as spreadsheets write it."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return value
 
 
 def _put_together(runs: Sequence[Run]) -> ShownRuns:

@@ -69,11 +69,6 @@ class ProcessCounters:
         """The processors that any of them could use when it was found; empty if unknown."""
         return self._cpus
 
-    @property
-    def pids(self) -> tuple[int, ...]:
-        """The known processes that may still live."""
-        return tuple(self._pids)
-
     def find_children(self) -> None:
         """Search for children that `look` did not find. It reads the whole process table, so it is not done at every sample."""
         found = dict.fromkeys((*self._alone, *self._roots))

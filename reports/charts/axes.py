@@ -9,7 +9,7 @@ import math
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_spec, to_spec
 from harness.reports.view import AXIS_NAMES, SUBSETS, AgentView, PageView
 from harness.wording import share
 
@@ -36,11 +36,7 @@ def dots(view: PageView) -> Chart | None:
         tooltip=["agent:N", "axis:N", alt.Tooltip("share:Q", format=".0%")],
     )
     even = alt.Chart(alt.InlineData(values=[{"share": 0.5}])).mark_rule(strokeDash=[4, 4]).encode(x="share:Q")
-    spec = to_spec(
-        (even + base.mark_point(filled=True, size=110, opacity=0.9))
-        .add_params(subset_choice())
-        .properties(width="container", height=alt.Step(42))
-    )
+    spec = subset_spec(even + base.mark_point(filled=True, size=110, opacity=0.9), alt.Step(42))
     rows = tuple((a.name, *(share(a.whole.rating.axes.get(axis)) for axis in AXIS_NAMES)) for a in agents)
     return Chart(
         name="axes",

@@ -9,7 +9,7 @@ from dataclasses import replace
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import of_subset, subset_spec
 from harness.reports.paired import Paired, against
 from harness.reports.view import SUBSETS, PageView, Subset, percentile
 from harness.reports.wording import latency_interval
@@ -53,7 +53,7 @@ def chart(view: PageView) -> Chart | None:
         name="ttfa_differences",
         title=f"Later than {quickest}",
         caption=f"TTFA on the same conversations, pair by pair. A turn without reply counts as {NO_REPLY_TEXT}.",
-        spec=to_spec((zero + bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(30))),
+        spec=subset_spec(zero + bars + dots, alt.Step(30)),
         table=Table(("Agent", "Median difference", "95 % interval", "Conversations"), rows),
     )
 

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import latency_axis, legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import latency_axis, legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 
 POINTS = 120
@@ -63,7 +63,7 @@ def chart(view: PageView) -> Chart | None:
         name="ttfa_ecdf",
         title="How soon, over all turns",
         caption="Each curve climbs to the share of turns that were answered at all. Choose an agent in the legend.",
-        spec=to_spec(layers.add_params(subset_choice()).properties(width="container", height=340)),
+        spec=subset_spec(layers, 340),
     )
 
 

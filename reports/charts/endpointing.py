@@ -13,7 +13,7 @@ import altair as alt
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, PauseShare
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, AgentView, PageView, Subset
 from harness.turn_taking.detectors import CAVEAT, DETECTORS, SOURCE
 from harness.wording import UNKNOWN_TEXT
@@ -68,7 +68,7 @@ def curves(view: PageView) -> Chart | None:
     waits = told.transform_filter(alt.datum.measure == _MEASURES[0]).mark_point(size=110, filled=True, opacity=1)
     decisions = told.transform_filter(alt.datum.measure == _MEASURES[1]).mark_point(size=100, shape="diamond", strokeWidth=2)
     layers = lines + dots + labels + bars + waits + decisions
-    spec = to_spec(layers.add_params(subset_choice()).properties(width="container", height=380))
+    spec = subset_spec(layers, 380)
     return Chart(
         name="endpointing",
         title="Cut pauses against the wait after the end",
@@ -121,7 +121,7 @@ def by_length(view: PageView) -> Chart | None:
         title="Which pauses were cut",
         caption="Share of the caller's inner pauses, marked or not, in which the agent began to speak, by length. Bars are "
         "95 % intervals over conversations.",
-        spec=to_spec((bars + dots).add_params(subset_choice()).properties(width="container", height=260)),
+        spec=subset_spec(bars + dots, 260),
     )
 
 

@@ -8,7 +8,7 @@ system, on the same scale.
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import of_subset, subset_spec
 from harness.reports.view import AXIS_NAMES, SUBSETS, PageView, RatingView, Subset
 from harness.reports.wording import elo, system_name
 from harness.wording import UNKNOWN_TEXT, share
@@ -52,7 +52,7 @@ def chart(view: PageView) -> Chart | None:
         tooltip=[alt.Tooltip("system:N"), alt.Tooltip("column:N"), alt.Tooltip("share:Q", format=".0%", title="won")],
     )
     figures = base.mark_text(color="#1c2329", fontSize=12).encode(text="text:N")
-    spec = to_spec((cells + figures).add_params(subset_choice()).properties(width="container", height=alt.Step(28)))
+    spec = subset_spec(cells + figures, alt.Step(28))
     table = tuple(
         (name, *(text if won is not None else UNKNOWN_TEXT for _, won, text in _cells(rating, axes))) for name, rating in rated
     )

@@ -10,7 +10,7 @@ from harness.figures.cells import AgentSummary
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView
 from harness.wording import UNKNOWN_TEXT, share
 
@@ -71,7 +71,7 @@ def chart(view: PageView) -> Chart | None:
         title="Manners",
         caption="Cut-ins, silence and failures are shares of turns, cut pauses of marked pauses. Bars: 95 % Wilson intervals, "
         "which take turns as independent. Underruns count breaks inside an agent's own audio.",
-        spec=to_spec((bars + dots).add_params(subset_choice()).properties(width="container", height=alt.Step(16))),
+        spec=subset_spec(bars + dots, alt.Step(16)),
         table=Table(("Agent", *(kind.capitalize() for kind in _KINDS), "False starts per pause", "Underruns"), rows),
     )
 

@@ -7,7 +7,7 @@ describes the machine. Pacing error and event-loop lag are measured by the run i
 import altair as alt
 
 from harness.reports.charts.chart import Chart
-from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import TURN_IN_SUBSET, latency_axis, legend, of_subset, subset_spec, to_spec
 from harness.reports.view import PageView
 
 MOST_POINTS = 3_000
@@ -49,11 +49,7 @@ def latency(view: PageView) -> Chart | None:
         name="ttfa_over_run",
         title="Over the run",
         caption=f"A step or drift shared by all agents is the machine's. The dashed line is the budget.{thinned}",
-        spec=to_spec(
-            (budget + base.mark_point(size=45, opacity=0.8))
-            .add_params(subset_choice())
-            .properties(width="container", height=260)
-        ),
+        spec=subset_spec(budget + base.mark_point(size=45, opacity=0.8), 260),
     )
 
 

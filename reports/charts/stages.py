@@ -9,7 +9,7 @@ from collections import defaultdict
 import altair as alt
 
 from harness.reports.charts.chart import Chart, Table
-from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, legend, of_subset, subset_choice, to_spec
+from harness.reports.charts.theme import STAGE_COLOURS, STAGE_LABELS, legend, of_subset, subset_spec
 from harness.reports.view import SUBSETS, PageView, Subset
 from harness.wording import milliseconds
 
@@ -72,7 +72,7 @@ def chart(view: PageView) -> Chart | None:
         name="waterfall",
         title="Where the time goes",
         caption="Means over the turns that have a waterfall. Work behind a wait is not summed; each turn below draws it.",
-        spec=to_spec((bars + room + text).add_params(subset_choice()).properties(width="container", height=alt.Step(34))),
+        spec=subset_spec(bars + room + text, alt.Step(34)),
         table=Table(("Agent", "Turns", *(STAGE_LABELS[stage] for stage in stages)), rows),
     )
 

@@ -103,9 +103,10 @@ def on_paper() -> Spec:
     return config(LIGHT_INK["ink"], LIGHT_INK["quiet"], LIGHT_INK["line"], LIGHT_CATEGORY) | {"background": "white"}
 
 
-def subset_choice() -> alt.Parameter:
-    """The parameter of the subset switch; a picture shows all conversations."""
-    return alt.param(name="subset", value="all")
+def subset_spec(layers: Any, height: float | alt.Step) -> Spec:
+    """A chart of rows of all subsets, as wide as the page; its switch is a parameter, and a picture shows all conversations."""
+    chosen = alt.param(name="subset", value="all")
+    return to_spec(layers.add_params(chosen).properties(width="container", height=height))
 
 
 def of_subset(rows: list[dict[str, Any]], which: str = IN_SUBSET) -> alt.Chart:

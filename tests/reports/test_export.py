@@ -9,10 +9,10 @@ import pytest
 
 from harness.reports.charts.registry import charts
 from harness.reports.conditions import conditions
-from harness.reports.export import write_exports
 from harness.reports.markdown import markdown, plain
 from harness.reports.pictures import write_joint_picture, write_pictures
 from harness.reports.view import PageView
+from harness.reports.write import write_exports
 from tests.present import present
 from tests.reports.invented import invented_view
 

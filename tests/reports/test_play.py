@@ -59,7 +59,7 @@ def test_two_agents_are_heard_in_the_order_asked_with_a_timeline(played: Played)
 
 def test_the_first_conversation_and_agent_are_heard_unless_asked_otherwise(played: Played) -> None:
     store, _ = played()
-    assert [(p.session.key.context_id, p.session.key.agent) for p in pieces(store, None, ())] == [("talk-0", "quick")]
+    assert [(p.key.context_id, p.key.agent) for p in pieces(store, None, ())] == [("talk-0", "quick")]
 
 
 @pytest.mark.parametrize(
