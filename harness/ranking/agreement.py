@@ -8,7 +8,7 @@ single people.)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
@@ -31,47 +31,30 @@ MOST_SUBSETS = 200
 class Agreement:
     """All agreement figures; None where the rows cannot give one: no people, one judge, no majority of three."""
 
-    judge_human: Figure | None
-    judge_human_ambiguous: Figure | None
-    inter_human: Figure | None
-    judges_with_one_human: Figure | None
-    fleiss_kappa_humans: Figure | None
-    fleiss_kappa_judges: Figure | None
-    krippendorff_alpha_humans: Figure | None
-    krippendorff_alpha_judges: Figure | None
+    judge_human: Figure | None = None
+    judge_human_ambiguous: Figure | None = None
+    inter_human: Figure | None = None
+    judges_with_one_human: Figure | None = None
+    fleiss_kappa_humans: Figure | None = None
+    fleiss_kappa_judges: Figure | None = None
+    krippendorff_alpha_humans: Figure | None = None
+    krippendorff_alpha_judges: Figure | None = None
     """Ordinal metric, on signed strengths."""
-    cohen_kappa: Figure | None
+    cohen_kappa: Figure | None = None
     """Majority of judges against majority of people."""
-    cross_judge: Mapping[tuple[str, str], Figure]
-    cross_judge_kappa: Mapping[tuple[str, str], Figure]
-    three_way: Mapping[tuple[str, str, str], Figure]
-    fleiss_kappa_by_axis: Mapping[str, Figure]
+    cross_judge: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
+    cross_judge_kappa: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
+    three_way: Mapping[tuple[str, str, str], Figure] = field(default_factory=dict)
+    fleiss_kappa_by_axis: Mapping[str, Figure] = field(default_factory=dict)
     """Over all voters who marked axes; no clear advantage is a separate label."""
-    subsampling: Mapping[int, float]
+    subsampling: Mapping[int, float] = field(default_factory=dict)
     """Number of judges → mean agreement of their majority with people's, over subsets of that size."""
-    judges_per_pair: Mapping[int, int]
+    judges_per_pair: Mapping[int, int] = field(default_factory=dict)
     """Number of judges → number of pairs of replies with so many judges."""
-    equivalence: Equivalence | None
+    equivalence: Equivalence | None = None
 
 
-NOTHING_KNOWN: Final = Agreement(
-    judge_human=None,
-    judge_human_ambiguous=None,
-    inter_human=None,
-    judges_with_one_human=None,
-    cross_judge={},
-    cross_judge_kappa={},
-    three_way={},
-    fleiss_kappa_humans=None,
-    fleiss_kappa_judges=None,
-    fleiss_kappa_by_axis={},
-    krippendorff_alpha_humans=None,
-    krippendorff_alpha_judges=None,
-    cohen_kappa=None,
-    subsampling={},
-    equivalence=None,
-    judges_per_pair={},
-)
+NOTHING_KNOWN: Final = Agreement()
 """Agreement of rows that were not compared with each other."""
 
 

@@ -13,7 +13,8 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from harness.experiment import BUDGET_MS
-from harness.ranking.agreement import Agreement, agreement
+from harness.ranking import chosen
+from harness.ranking.agreement import NOTHING_KNOWN, Agreement, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board
@@ -22,13 +23,15 @@ from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
-from harness.ranking.leaderboard import rate, repeats_in_notes
+from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.paper import printed_table
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
-from harness.ranking.verdicts import Texts, each_once, lengths_of, select
+from harness.ranking.verdicts import Texts, lengths_of
 from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import JudgmentTable
 
 LENGTH_WORDS = {
     "without": "The quoted rating has no length term, since it shows what was preferred; with one it shows what would be "
@@ -53,15 +56,15 @@ class Ranking:
 
     board: Board
     variants: tuple[Variant, ...]
-    agreement: Agreement
-    people: HumanRatings | None
-    audits: tuple[Audit, ...]
-    consistency: tuple[Consistency, ...]
     joint: JointFigure | None
     joint_variants: tuple[JointFigure, ...] = ()
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
     external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
     """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
+    agreement: Agreement = NOTHING_KNOWN
+    people: HumanRatings | None = None
+    audits: tuple[Audit, ...] = ()
+    consistency: tuple[Consistency, ...] = ()
     reasons: CoMention | None = None
     beside_people: BesidePeople = NOTHING
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
@@ -118,28 +121,60 @@ def rank(
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
     given = list(judgments)
-    chosen = select(given, presentation=presentation)
-    rows = each_once(chosen)
-    board = rate(rows, model, notes=repeats_in_notes(chosen, rows), bootstrap_draws=draws, seed=seed)
-    lengths = lengths_of(texts or {})
-    figure, *figures = joint_figures(
-        lambda tables: resample(rows, tables, model, board=board, draws=draws, seed=seed),
-        board, latencies or {}, other_latencies or {}, cut_ins, budget_ms,
-    ) or (None,)  # fmt: skip
-    return Ranking(
-        board=board,
-        variants=variants(rows, model, primary=board, lengths=lengths),
+    table = table_of(given)
+    kept, _ = chosen.once(table, presentation)
+    rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
+    ranking = rank_table(
+        table, latencies, other_latencies=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, presentation=presentation,
+        model=model, texts=texts, external=external, checks=checks, draws=draws, seed=seed,
+    )  # fmt: skip
+    return replace(
+        ranking,
         agreement=agreement(rows, seed=seed),
         beside_people=beside_people(rows, seed=seed),
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
-        consistency=consistency(row for row in given if row.presentation == board.presentation),
+        consistency=consistency(row for row in given if row.presentation == ranking.board.presentation),
+        reasons=co_mention(rows, words=lengths_of(texts or {}), draws=draws, seed=seed),
+    ).with_notes(_unmeasured(rows, checks or {}))
+
+
+def rank_table(
+    table: JudgmentTable,
+    latencies: Latencies | None = None,
+    *,
+    other_latencies: Mapping[str, Latencies] | None = None,
+    cut_ins: Events | None = None,
+    budget_ms: float = BUDGET_MS,
+    presentation: str | None = None,
+    condition: str | None = None,
+    model: RatingModel = PRIMARY,
+    texts: Texts | None = None,
+    external: Mapping[str, Mapping[str, float | None]] | None = None,
+    checks: Mapping[str, JudgeCheck] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Ranking:
+    """All of a ranking but the figures that compare rows with each other in pairs; every argument means the same as in `rank`.
+
+    Raises harness.errors.UserError: as `rank`, or several conditions with none chosen.
+    """
+    kept, notes = chosen.once(table, presentation, condition)
+    rows = table.where(kept)
+    counted = model.counted(rows)
+    board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
+    figure, *figures = joint_figures(
+        lambda tables: resample(counted, tables, model, board=board, draws=draws, seed=seed),
+        board, latencies or {}, other_latencies or {}, cut_ins, budget_ms,
+    ) or (None,)  # fmt: skip
+    return Ranking(
+        board=board,
+        variants=variants(rows, model, counted=counted, primary=board, lengths=lengths_of(texts or {})),
         joint=figure,
         joint_variants=tuple(figures),
         external=external_correlations(board, external or {}),
-        reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
         checks=checks or {},
-    ).with_notes(_unmeasured(rows, checks or {}))
+    )
 
 
 def joint_figures(
