@@ -10,6 +10,7 @@ from harness.reports.markdown import markdown
 from harness.reports.pictures import write_joint_picture, write_pictures
 from harness.reports.tables import Row, tables
 from harness.reports.view import PageView
+from harness.wording import spreadsheet_text
 
 
 def write_exports(view: PageView, folder: Path, *, pictures: bool = True) -> tuple[Path, ...]:
@@ -47,6 +48,4 @@ def _write_csv(path: Path, rows: list[Row]) -> None:
 
 def _cell(value: object) -> object:
     """A value that is safe in a spreadsheet: text that begins like a formula gets a leading quote, as spreadsheets write it."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
+    return spreadsheet_text(value) if isinstance(value, str) else value

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.judging.ask_once import ask
+from harness.judging.ask_once import ask, blocking
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
 from harness.judging.completion import Completion, identical
@@ -81,36 +81,6 @@ class _Done:
 def reference_completions(contexts: Sequence[Context]) -> list[Completion]:
     """The contexts' references as competitors."""
     return [Completion(c.id, reference_name(r.id), r.text) for c in contexts for r in c.references]
-
-
-def judge_pairs(
-    contexts: Sequence[Context],
-    completions: Sequence[Completion],
-    judge: Judge | Sequence[Judge],
-    design: Design | None = None,
-    seed: int = 1,
-    progress: Progress | None = None,
-    *,
-    cache: VerdictCache | None = None,
-    presentation: Presentation = "written",
-    canaries: int = 0,
-    enough: Callable[[Sequence[Judgment]], bool] | None = None,
-) -> JudgingOutcome:
-    """Judge every chosen pair of replies, blind, in a seeded order. Blocks until done; see `judge_pairs_async`."""
-    return asyncio.run(
-        judge_pairs_async(
-            contexts,
-            completions,
-            judge,
-            design,
-            seed,
-            progress,
-            cache=cache,
-            presentation=presentation,
-            canaries=canaries,
-            enough=enough,
-        )
-    )
 
 
 async def judge_pairs_async(
@@ -177,6 +147,10 @@ async def judge_pairs_async(
             own_cache.close()
     watches = tuple(watch(j, heard[id(j)]) for j in judges) if canaries else ()
     return replace(so_far, canaries=watches, unasked=len(tasks) - len(finished))
+
+
+judge_pairs = blocking(judge_pairs_async)
+"""The same, but blocks until done."""
 
 
 class _Asker:

@@ -102,4 +102,4 @@ def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -
         cost = None
     else:
         cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(f"{settings.id}@{settings.version}", comparisons, len(prompts), tokens_in, tokens_out, cost)
+    return Estimate(settings.judge_id, comparisons, len(prompts), tokens_in, tokens_out, cost)

@@ -125,18 +125,7 @@ def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
     return numbered(
-        vote_row(
-            context=vote.context,
-            subset=vote.subset,
-            system_a=vote.system_a,
-            system_b=vote.system_b,
-            rater=vote.rater,
-            steps=_STEPS[vote.vote],
-            shown_first=vote.shown_first,
-            presentation=vote.presentation,
-            condition=vote.condition,
-            reason=vote.reason,
-        )
+        vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check"}))
         for vote in votes
         if vote.check is None and vote.rater not in excluded
     )

@@ -22,7 +22,9 @@ SEED: Final = 20_260_119
 """Fixed, so that the same values always give the same interval."""
 
 
-def clustered_mean(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+def clustered_mean(
+    values: Iterable[tuple[str, float]], *, draws: int = DRAWS, seed: int = SEED
+) -> tuple[float, Interval | None]:
     """Mean over all (bunch, value), and its 95 % interval.
 
     Raises ValueError when there is no value.
@@ -31,7 +33,7 @@ def clustered_mean(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> 
     mean = float(sums.sum() / counts.sum())
     if sums.size < FEWEST_CONTEXTS:
         return mean, None
-    often = draw_contexts(sums.size, DRAWS, np.random.default_rng(seed))
+    often = draw_contexts(sums.size, draws, np.random.default_rng(seed))
     low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
     return mean, (float(low), float(high))
 

@@ -23,8 +23,7 @@ from scipy import stats
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.ballots import ballots, majority
 from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.clustered_means import clustered_mean
 from harness.ranking.reliability import cohen_kappa
 from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
@@ -149,7 +148,7 @@ def co_mention(
         return None
     table = np.array(cells, dtype=np.float64)
     same = table[:, 0] == table[:, 1]
-    value, interval = _share(same.mean(axis=1), places, draws, seed)
+    value, interval = clustered_mean(zip(places, same.mean(axis=1).tolist(), strict=True), draws=draws, seed=seed)
     confusion = np.array([[((table[:, 0] == a) & (table[:, 1] == b)).sum() for b in (0, 1)] for a in (0, 1)], dtype=float)
     kappa = float(cohen_kappa(confusion))
     return CoMention(
@@ -174,18 +173,6 @@ def _shown_first(row: Judgment, winner: str) -> float:
     if row.shown_first is None:
         return 0.0
     return 1.0 if (row.system_a if row.shown_first == "a" else row.system_b) == winner else -1.0
-
-
-def _share(same: Floats, places: Sequence[str], draws: int, seed: int) -> tuple[float, Interval | None]:
-    contexts = sorted(set(places))
-    at = np.array([contexts.index(place) for place in places])
-    sums = np.stack([np.bincount(at, same, len(contexts)), np.bincount(at, minlength=len(contexts))], axis=1)
-    value = float(same.mean())
-    if len(contexts) < FEWEST_CONTEXTS:
-        return value, None
-    drawn = draw_contexts(len(contexts), draws, np.random.default_rng(seed)) @ sums
-    low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], len(contexts))
-    return value, (float(low), float(high))
 
 
 def residuals(outcome: Floats, covariates: Floats) -> Floats:

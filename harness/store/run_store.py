@@ -9,8 +9,9 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -29,6 +30,7 @@ from harness.store.database import (
     SESSIONS,
     create_database,
     damaged,
+    insert_contexts,
     locked,
     nothing_but_a_killed_start,
     open_database,
@@ -138,10 +140,7 @@ class RunStore:
         have = len(manifest.context_ids)
         grown = manifest.model_copy(update={"context_ids": [*manifest.context_ids, *(c.id for c in contexts)]})
         with self._db:
-            self._db.executemany(
-                "INSERT INTO contexts VALUES (?, ?, ?)",
-                [(have + n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
-            )
+            insert_contexts(self._db, enumerate(contexts, start=have))
             self._db.execute("UPDATE manifest SET json = ?", (redact(grown.model_dump_json()),))
 
     @_reads
@@ -198,17 +197,20 @@ class RunStore:
         self._put_in_place(key.session_id, partial)
         timings = (timing,) if timing is not None else ()
         with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO sessions (id, context_id, context_hash, agent, profile_hash, mode, condition,"
-                " repeat, status, failure_kind, failure_detail, written_text, understood_text, started_ns, timing,"
-                " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact_foreign(failure_detail),
-                    _shown(written_text), _shown(understood_text), started_ns,
-                    TIMING.dump_json(timing).decode() if timing else None, TIMINGS.dump_json(timings).decode(),
-                ),
-            )  # fmt: skip
+            self._put_session(
+                {
+                    "id": key.session_id,
+                    **asdict(key),
+                    "status": "failed" if failure_kind else "finished",
+                    "failure_kind": failure_kind,
+                    "failure_detail": redact_foreign(failure_detail),
+                    "written_text": _shown(written_text),
+                    "understood_text": _shown(understood_text),
+                    "started_ns": started_ns,
+                    "timing": TIMING.dump_json(timing).decode() if timing else None,
+                    "turn_timings": TIMINGS.dump_json(timings).decode(),
+                }
+            )
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
@@ -239,14 +241,16 @@ class RunStore:
             self._put_in_place(session.id, partial)
         row = {**other._db.execute("SELECT * FROM sessions WHERE id = ?", (session.id,)).fetchone()} | {"machine": machine}
         with self._db:
-            self._db.execute(
-                f"INSERT OR REPLACE INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
-            )
+            self._put_session(row)
             self._db.execute("DELETE FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,))
             failures = other._db.execute(
                 "SELECT session, step, kind, detail FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,)
             )
             self._db.executemany("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", failures.fetchall())
+
+    def _put_session(self, row: Mapping[str, Any]) -> None:
+        columns, places = ", ".join(row), ", ".join("?" * len(row))
+        self._db.execute(f"INSERT OR REPLACE INTO sessions ({columns}) VALUES ({places})", tuple(row.values()))
 
     def _is_here(self, session: Session, machine: str) -> bool:
         row = self._db.execute("SELECT machine, started_ns FROM sessions WHERE id = ?", (session.id,)).fetchone()
@@ -255,10 +259,7 @@ class RunStore:
     def set_contexts(self, placed: Iterable[tuple[int, Context]]) -> None:
         """Store these contexts at these positions, for a run that is merged out of order; existing ones stay."""
         with self._db:
-            self._db.executemany(
-                "INSERT OR IGNORE INTO contexts VALUES (?, ?, ?)",
-                [(place, c.id, c.model_dump_json(exclude_defaults=True)) for place, c in placed],
-            )
+            insert_contexts(self._db, placed, or_else="OR IGNORE")
 
     @_reads
     def sessions(self) -> list[Session]:

@@ -95,7 +95,7 @@ async def label_replies(found: Material, settings: JudgeSettings, progress: RunP
     path = _labels_path(found.folder, settings)
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
-    labeller = f"{settings.id}@{settings.version}"
+    labeller = settings.judge_id
     todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
     found.folder.mkdir(parents=True, exist_ok=True)
     progress.phase(f"Labelling ({labeller})", len(todo))
@@ -128,7 +128,7 @@ async def code_reasons(
     """Code the reasons of verdicts by a judge; returns its κ with the rules and the numbers coded and without usable answer."""
     reasons = list(dict.fromkeys(row.rationale for row in rows if row.rationale.strip()))
     coded: dict[str, frozenset[str]] = {}
-    progress.phase(f"Coding reasons ({settings.id}@{settings.version})", len(reasons))
+    progress.phase(f"Coding reasons ({settings.judge_id})", len(reasons))
     async with ChatEndpoint(settings) as endpoint:
 
         async def one(reason: str) -> None:
@@ -211,4 +211,4 @@ def _labels_path(folder: Path, settings: JudgeSettings) -> Path:
 
 
 def _plain(settings: JudgeSettings) -> str:
-    return re.sub(r"[^a-zA-Z0-9.@+-]", "-", f"{settings.id}@{settings.version}")
+    return re.sub(r"[^a-zA-Z0-9.@+-]", "-", settings.judge_id)
