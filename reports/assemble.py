@@ -14,7 +14,7 @@ from harness.experiment import BUDGET_MS
 from harness.figures.cells import BoardSummary, Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
-from harness.ranking.many import MANY
+from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
 from harness.reports.preferences import preferences

@@ -19,16 +19,15 @@ from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
 from harness.ranking.leaderboard import rate, rate_counted
-from harness.ranking.many import MANY, rank_many
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.ranking import Ranking, rank
+from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
+from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
-from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.wording import command

@@ -10,11 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
+from harness.judging.schema import Strict
 from harness.judging.stopping import Look, UntilSeparated
 from harness.store.judgment import Presentation
 from harness.store.paths import plain_name
@@ -22,11 +23,7 @@ from harness.store.paths import plain_name
 FOLDER = "judging"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Stop(_Strict):
+class Stop(Strict):
     """The rule by which the batch could end early. `unasked`: questions that it left out."""
 
     goal: str
@@ -47,7 +44,7 @@ class Stop(_Strict):
         )
 
 
-class JudgingRecord(_Strict):
+class JudgingRecord(Strict):
     """One judge's part in one batch."""
 
     judge: str

@@ -8,6 +8,7 @@ of the board.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -32,6 +33,7 @@ from harness.ranking.verdicts import Texts, lengths_of
 from harness.store.judgment import JudgeCheck, Judgment
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import JudgmentTable
+from harness.wording import counted as in_words
 
 LENGTH_WORDS = {
     "without": "The quoted rating has no length term, since it shows what was preferred; with one it shows what would be "
@@ -46,6 +48,9 @@ _SHOWN: Final = (
 """Figures of a system on a board, beside its Elo."""
 _CHECKED: Final = ("accuracy", "accuracy_interval", "trusted")
 """Figures of a judge, beside its consistency."""
+MANY: Final = 100_000
+"""Rows of a file. As objects, so many take half a gigabyte and a minute of one core, most of it in comparing pairs of rows.
+Over so many a file is never loaded as objects, and all parts of a board are made from columns."""
 _JSON: Final = TypeAdapter(Any)
 """Writes records by their fields, tuples as lists, and values that are not finite as null."""
 
@@ -163,10 +168,8 @@ def rank_table(
     rows = table.where(kept)
     counted = model.counted(rows)
     board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
-    figure, *figures = joint_figures(
-        lambda tables: resample(counted, tables, model, board=board, draws=draws, seed=seed),
-        board, latencies or {}, other_latencies or {}, cut_ins, budget_ms,
-    ) or (None,)  # fmt: skip
+    with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
+    figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
     return Ranking(
         board=board,
         variants=variants(rows, model, counted=counted, primary=board, lengths=lengths_of(texts or {})),
@@ -177,7 +180,20 @@ def rank_table(
     )
 
 
-def joint_figures(
+def rank_many(table: JudgmentTable, **options: Any) -> Ranking:
+    """Rank the rows of a table and say what is left out; `options` are those of `rank_table`.
+
+    Raises harness.errors.UserError: as `rank_table`.
+    """
+    ranking = rank_table(table, **options)
+    note = (
+        f"With {in_words(ranking.board.judgments, 'row')} (over {MANY:,}) agreement, audits of judges and their consistency "
+        "are left out; rank a part of the file for those."
+    )
+    return ranking.with_notes([note])
+
+
+def _joint_figures(
     drawn_with: Callable[[Sequence[Latencies]], Resampled],
     board: Board,
     latencies: Latencies,

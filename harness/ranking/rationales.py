@@ -33,8 +33,6 @@ from harness.store.judgment import Judgment
 DRAWS = 2000
 FEWEST_PAIRS = 10
 """For a correlation of residuals: three covariates and an intercept leave six degrees of freedom."""
-Codes = Mapping[tuple[str, str, str, str], frozenset[str]]
-"""(context, system a, system b, judge) as in the row → skills that its reason mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +103,14 @@ def agreement_with_rules(coded: Iterable[tuple[str, frozenset[str]]]) -> float |
 def co_mention(
     judgments: Iterable[Judgment],
     *,
-    codes: Codes | None = None,
     words: Lengths | None = None,
-    fewest_voters: int = 1,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> CoMention | None:
     """Co-mention over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are
     none.
 
-    `codes` replaces the rules' coding of rows where given; `words`: lengths of replies, for verbosity of the winner.
+    `words`: lengths of replies, for verbosity of the winner.
     A side mentions a skill when at least half of its reasons for the winner do.
     """
     rows = list(judgments)
@@ -125,7 +121,7 @@ def co_mention(
     skills = codebook()
     cells, covariates, places = [], [], []
     for ballot in ballots(rows):
-        people, judges = majority(ballot.humans, fewest_voters), majority(ballot.judges, fewest_voters)
+        people, judges = majority(ballot.humans, 1), majority(ballot.judges, 1)
         if people is None or people != judges or people == 1:
             continue
         winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
@@ -134,7 +130,7 @@ def co_mention(
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
-        cells.append([[np.mean([s.name in _codes(r, codes) for r in side]) >= 0.5 for s in skills] for side in sides])
+        cells.append([[np.mean([s.name in code_by_rules(r.rationale) for r in side]) >= 0.5 for s in skills] for side in sides])
         covariates.append(
             [
                 *(np.log1p(np.mean([len(r.rationale.split()) for r in side])) for side in sides),
@@ -158,11 +154,6 @@ def co_mention(
         len(cells),
         _associations(table, np.array(covariates), skills),
     )
-
-
-def _codes(row: Judgment, codes: Codes | None) -> frozenset[str]:
-    key = (row.context, row.system_a, row.system_b, row.judge)
-    return codes[key] if codes is not None and key in codes else code_by_rules(row.rationale)
 
 
 def _winner(row: Judgment) -> str | None:

@@ -1,7 +1,7 @@
 """Conversion of very many judgments into columns, one row at a time: from a run's store, a file, or rows in memory.
 
 A row that is plainly right becomes numbers, and its object is dropped; any other is read by the model itself, or by the strict
-reader of files (`judgment_table_file`). So columns have no separate rules, and nothing here touches a file.
+reader of files (`judgment_files`). So columns have no separate rules, and nothing here touches a file.
 """
 
 from array import array
