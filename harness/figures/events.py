@@ -13,7 +13,7 @@ from statistics import median
 from pydantic import BaseModel, ConfigDict
 
 from harness.ranking.clustered_means import clustered_share
-from harness.ranking.exact import exact_interval
+from harness.ranking.clustered_share import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
 from harness.store.session import Session
@@ -125,4 +125,4 @@ def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None,
     if len({context for context, _ in values}) < len(values):
         return clustered_share([(context, float(hit)) for context, hit in values], seed=seed)
     hits = sum(hit for _, hit in values)
-    return hits / len(values), exact_interval(hits, len(values))
+    return hits / len(values), clopper_pearson(hits, len(values), 0.025)

@@ -116,7 +116,7 @@ async def judge_pairs_async(
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
-    replies = _replies(completions, by_id)
+    replies = replies_of(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
     own_cache = cache if cache is not None else VerdictCache()
@@ -249,7 +249,8 @@ def _portions(tasks: Sequence[_Task], blocks: Collection[str], seed: int) -> lis
     return portions
 
 
-def _replies(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:
+def replies_of(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:
+    """Context → system → its reply, for the contexts that are known."""
     replies: dict[str, dict[str, Completion]] = {}
     for c in completions:
         if c.context_id not in contexts:

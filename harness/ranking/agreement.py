@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from harness.ranking.ballot_figures import DRAWS, Equivalence, Figure, Resampler
-from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority
+from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority, one_cell
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import axis_rows
@@ -78,9 +78,7 @@ def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: floa
         def of(b: Ballot) -> Floats | None:
             if not all(name in b.judges for name in names):
                 return None
-            found = np.zeros((len(LABELS), len(LABELS)))
-            found[label(b.judges[names[0]]), label(b.judges[names[1]])] = 1
-            return found
+            return one_cell(label(b.judges[names[0]]), label(b.judges[names[1]]))
 
         return of
 
@@ -114,11 +112,7 @@ def _majorities(b: Ballot) -> tuple[float, float] | None:
 
 def _majority_confusion(b: Ballot) -> Floats | None:
     judges, humans = majority(b.judges), majority(b.humans)
-    if judges is None or humans is None:
-        return None
-    found = np.zeros((len(LABELS), len(LABELS)))
-    found[judges, humans] = 1
-    return found
+    return None if judges is None or humans is None else one_cell(judges, humans)
 
 
 def _between_humans(b: Ballot) -> tuple[float, float] | None:

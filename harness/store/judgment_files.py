@@ -46,7 +46,10 @@ def read(path: Path) -> list[Judgment]:
         raise UserError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({_one_line(error)})") from None
-    rows = list(_csv(text, path) if path.suffix.lower() == ".csv" else _json_lines(text, path))
+    if path.suffix.lower() == ".csv":
+        rows = [row_of(given, where) for given, where in csv_rows(io.StringIO(text, newline=""), path)]
+    else:
+        rows = list(_json_lines(text, path))
     if not rows:
         raise UserError(f"{path}: holds no judgments")
     return rows
@@ -121,11 +124,6 @@ def object_of(line: str, where: str) -> Any:
         return json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
         raise UserError(f"{where}: not JSON ({_one_line(error)})") from None
-
-
-def _csv(text: str, path: Path) -> Iterator[Judgment]:
-    for given, where in csv_rows(io.StringIO(text, newline=""), path):
-        yield row_of(given, where)
 
 
 def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str], str]]:

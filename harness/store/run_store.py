@@ -195,7 +195,6 @@ class RunStore:
     ) -> Session:
         """Commit a session: flush its files, move them into place, then write its row in one transaction."""
         self._put_in_place(key.session_id, partial)
-        timings = (timing,) if timing is not None else ()
         with self._db:
             self._put_session(
                 {
@@ -204,11 +203,11 @@ class RunStore:
                     "status": "failed" if failure_kind else "finished",
                     "failure_kind": failure_kind,
                     "failure_detail": redact_foreign(failure_detail),
-                    "written_text": _shown(written_text),
-                    "understood_text": _shown(understood_text),
+                    "written_text": written_text and redact(written_text),
+                    "understood_text": understood_text and redact(understood_text),
                     "started_ns": started_ns,
                     "timing": TIMING.dump_json(timing).decode() if timing else None,
-                    "turn_timings": TIMINGS.dump_json(timings).decode(),
+                    "turn_timings": TIMINGS.dump_json((timing,) if timing else ()).decode(),
                 }
             )
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
@@ -235,7 +234,9 @@ class RunStore:
         One that is here already keeps its files, and its results of those steps are updated.
         """
         final = self.folder / SESSIONS / session.id
-        if not final.is_dir() or not self._is_here(session, machine):
+        place = "SELECT machine, started_ns FROM sessions WHERE id = ?"
+        here = self._db.execute(place, (session.id,)).fetchone()
+        if not final.is_dir() or here is None or tuple(here) != (machine, session.started_ns):
             partial = self.partial_folder(session.key)
             shutil.copytree(session.folder, partial, dirs_exist_ok=True)
             self._put_in_place(session.id, partial)
@@ -251,10 +252,6 @@ class RunStore:
     def _put_session(self, row: Mapping[str, Any]) -> None:
         columns, places = ", ".join(row), ", ".join("?" * len(row))
         self._db.execute(f"INSERT OR REPLACE INTO sessions ({columns}) VALUES ({places})", tuple(row.values()))
-
-    def _is_here(self, session: Session, machine: str) -> bool:
-        row = self._db.execute("SELECT machine, started_ns FROM sessions WHERE id = ?", (session.id,)).fetchone()
-        return row is not None and (row["machine"], row["started_ns"]) == (machine, session.started_ns)
 
     def set_contexts(self, placed: Iterable[tuple[int, Context]]) -> None:
         """Store these contexts at these positions, for a run that is merged out of order; existing ones stay."""
@@ -350,8 +347,7 @@ class RunStore:
     @_reads
     def judgments(self) -> list[Judgment]:
         """Every verdict of every judge and rater, in the order given."""
-        rows = self._db.execute("SELECT json FROM judgments ORDER BY id").fetchall()
-        return [Judgment.model_validate_json(text) for (text,) in rows]
+        return [Judgment.model_validate(row) for row in self.stored_judgments()]
 
     def stored_judgments(self) -> Iterator[dict[str, Any]]:
         """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be in memory at once."""
@@ -402,7 +398,3 @@ class RunStore:
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
-
-
-def _shown(text: str | None) -> str | None:
-    return None if text is None else redact(text)
