@@ -216,16 +216,12 @@ def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
     return [
         JudgeSummary(
             id=check.judge,
-            accuracy=check.accuracy,
-            accuracy_interval=check.accuracy_interval,
-            flip_rate=check.flip_rate,
+            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "pairs", "note"}),
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
-            pairs=check.pairs,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
-            note=check.note,
         )
         for check in store.judge_checks()
     ]

@@ -135,14 +135,10 @@ def _given(vote: Vote) -> Given:
     steps = _STEPS[vote.vote]
     return Given(
         rater=vote.rater,
-        passed=None if vote.check is None else _sign(steps) == _sign(_STEPS[vote.check]),
+        passed=None if vote.check is None else steps * (right := _STEPS[vote.check]) > 0 or steps == right == 0,
         counts=vote.check is None,
         seconds=vote.seconds,
         least_s=least_reading_s(vote.words or 0),
         chosen=None if vote.shown_first is None else -steps if vote.shown_first == "b" else steps,
         preferred=None if steps == 0 else vote.system_a if steps < 0 else vote.system_b,
     )
-
-
-def _sign(steps: int) -> int:
-    return (steps > 0) - (steps < 0)

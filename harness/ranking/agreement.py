@@ -10,7 +10,6 @@ single people.)
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final
 
 import numpy as np
 
@@ -52,10 +51,6 @@ class Agreement:
     judges_per_pair: Mapping[int, int] = field(default_factory=dict)
     """Number of judges → number of pairs of replies with so many judges."""
     equivalence: Equivalence | None = None
-
-
-NOTHING_KNOWN: Final = Agreement()
-"""Agreement of rows that were not compared with each other."""
 
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:

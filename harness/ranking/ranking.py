@@ -9,13 +9,14 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from importlib import resources
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from harness.experiment import BUDGET_MS
 from harness.ranking import chosen
-from harness.ranking.agreement import NOTHING_KNOWN, Agreement, agreement
+from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
 from harness.ranking.board import Board
@@ -26,11 +27,10 @@ from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Re
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.paper import printed_table
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
 from harness.ranking.verdicts import Texts, lengths_of
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.store.judgment import AXES, JudgeCheck, Judgment
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted as in_words
@@ -66,7 +66,7 @@ class Ranking:
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
     external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
     """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
-    agreement: Agreement = NOTHING_KNOWN
+    agreement: Agreement = field(default_factory=Agreement)
     people: HumanRatings | None = None
     audits: tuple[Audit, ...] = ()
     consistency: tuple[Consistency, ...] = ()
@@ -218,6 +218,35 @@ def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> l
     unknown = [judge for judge in asked if judge not in checks]
     notes = [f"{', '.join(unknown)}: accuracy as a judge not measured here."] if unknown else []
     return notes + [f"{judge}: {checks[judge].note}" for judge in asked if judge in checks and checks[judge].note]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedRow:
+    """One system as the HEART paper prints it, for comparison with one's own. Shares in percent; None where it prints nothing.
+
+    The figures are typed from the paper's figure 4, its table 1 and its text; the source is stated in the file. Latencies there
+    are from a public index of text interfaces, so they are TTFT of replies that were not judged: never mix them into a joint
+    figure.
+    """
+
+    system: str
+    axes: dict[str, float]
+    win_rate: float
+    elo: float
+    aa_index: float | None
+    ttft_ms: float | None
+
+
+def printed_table() -> tuple[PrintedRow, ...]:
+    """The 18 rows, best first."""
+    text = resources.files("harness.ranking").joinpath("paper_table.json").read_text(encoding="utf-8")
+    table = json.loads(text)
+    found = []
+    for cells in table["rows"]:
+        row = dict(zip(table["columns"], cells, strict=True))
+        axes = {axis: float(row[axis]) for axis in AXES}
+        found.append(PrintedRow(row["system"], axes, row["win_rate"], row["elo"], row["aa_index"], row["ttft_ms"]))
+    return tuple(found)
 
 
 def _printed() -> dict[str, dict[str, float | None]]:

@@ -168,10 +168,7 @@ def _marks(axes: Any) -> tuple[int, ...] | None:
 
 def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
     """A table of given rows, in their order; an empty table of none."""
-    filling = Filling()
-    for row in rows:
-        filling.add(row)
-    return filling.table()
+    return stored_table((), rows)
 
 
 def stored_table(stored: Iterable[dict[str, Any]], votes: Iterable[Judgment] = ()) -> JudgmentTable:

@@ -52,7 +52,6 @@ from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
 
-"""Name for no judge: replies are played and timed, but not rated."""
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
 VERDICTS = "verdicts.sqlite"

@@ -92,7 +92,7 @@ def labelling_judge(name: str) -> JudgeSettings:
 
 async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
     """Label each reply that this judge has not labelled; returns all labels and the number of replies without usable answer."""
-    path = _labels_path(found.folder, settings)
+    path = found.folder / f"strategies.{_plain(settings)}.jsonl"
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
     labeller = settings.judge_id
@@ -204,10 +204,6 @@ def read_key(folder: Path) -> dict[int, tuple[str, str]]:
         return _KEY.validate_json((folder / "key.json").read_text(encoding="utf-8"))
     except (OSError, ValidationError) as error:
         raise UserError(f"{folder / 'key.json'}: no sample was exported here; run `harness label export` first") from error
-
-
-def _labels_path(folder: Path, settings: JudgeSettings) -> Path:
-    return folder / f"strategies.{_plain(settings)}.jsonl"
 
 
 def _plain(settings: JudgeSettings) -> str:
