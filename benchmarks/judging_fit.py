@@ -18,13 +18,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 from benchmarks.graded_replies import CLEAR_GAP, FIRST_FIT, FOLDER, GradedPair, first_fit, graded_pairs, read_origin
 from harness import models
-from harness.judging import head as heads
-from harness.judging.head import Head, fit_head
-from harness.judging.reply_features import BLOCKS
+from harness.judging.embedded import Head
+from harness.judging.reply_features import BLOCKS, SIZE
 from harness.judging.sentence_encoder import SentenceEncoder
 from harness.ranking.clustered_means import clustered_share
 
@@ -41,11 +40,38 @@ weighing alike
 rare."""
 
 Array = NDArray[np.float64]
+RIDGE: Mapping[str, float] = {
+    "discourse": 45.0, "whole": 450.0, "sentence_mean": 450.0, "sentence_peak": 450.0, "fit": 45.0, "length": 45.0,
+}  # fmt: skip
+"""Flat with whole origins held out: 89.6 % of clear pairs at a third of these, 89.5 % here,
+88.6 % at three
+times these."""
 Origins = Mapping[str, Sequence[GradedPair]]
 
 
 def weights(origin: str, pairs: Sequence[GradedPair]) -> list[float]:
     return [pair.weight * (FIRST_FIT_WEIGHT if origin == FIRST_FIT else 1.0) for pair in pairs]
+
+
+def fit_head(differences: Array, weights: Array | None = None) -> Array:
+    """The weights fitted on rows `features(better) − features(worse)`."""
+    if differences.shape[1] != SIZE:
+        raise ValueError(f"{differences.shape[1]} features, not {SIZE}")
+    scale = np.sqrt((differences**2).mean(axis=0)) + 1e-9
+    ridge = np.concatenate([np.full(size, RIDGE[name]) for name, size in BLOCKS])
+    fitted = _logistic(differences / scale, np.ones(len(differences)) if weights is None else weights, ridge)
+    return np.asarray(fitted / scale, dtype=np.float64)
+
+
+def _logistic(rows: Array, weight: Array, ridge: Array) -> Array:
+    """Minimise Σ w log(1 + e^(−x·b)) + ½ Σ ridge b²."""
+
+    def loss(b: Array) -> tuple[float, Array]:
+        z = rows @ b
+        gradient = -(rows * (weight / (1 + np.exp(np.clip(z, -60, 60))))[:, None]).sum(axis=0) + ridge * b
+        return float((weight * np.logaddexp(0, -z)).sum() + 0.5 * (ridge * b * b).sum()), gradient
+
+    return np.asarray(minimize(loss, np.zeros(SIZE), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x, dtype=np.float64)
 
 
 def held_out_odds(origins: Origins, without: slice | None = None) -> dict[str, Array]:
@@ -102,7 +128,7 @@ def main() -> None:
         return
     rows, weight = _stack(origins, None)
     digest = hashlib.sha256(json.dumps([c.model_dump() for cs in read.values() for c in cs]).encode())
-    digest.update(f"{dict(heads.RIDGE)} {BLOCKS} {FIRST_FIT_WEIGHT} {SURENESS}".encode())
+    digest.update(f"{dict(RIDGE)} {BLOCKS} {FIRST_FIT_WEIGHT} {SURENESS}".encode())
     version = digest.hexdigest()[:12]
     Head(fit_head(rows, weight) * SURENESS, version).save(DATA / "head.npz")
     (Path(__file__).with_name("judging_sets") / "fit_record.json").write_text(

@@ -20,11 +20,11 @@ from scipy.stats import norm
 from harness.ranking import Board, leaderboard
 from harness.ranking.bradley_terry import wins_by_context
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.leaderboard import count
 from harness.ranking.model import PRIMARY, Method, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT, Floats
 from harness.ranking.unbounded import standing
 from harness.store.judgment import Judgment, Winner
+from harness.store.judgment_columns import table_of
 
 STRENGTH_CUTS = (0.5, 1.0, 1.8, 3.0)
 
@@ -136,7 +136,7 @@ class Tally:
 def judge(tally: Tally, board: Board, rows: Sequence[Judgment], theta: Floats) -> None:
     """Count one board into its kind."""
     tally.boards += 1
-    for number, part in enumerate(count(rows, PRIMARY).parts, start=1):
+    for number, part in enumerate(PRIMARY.counted(table_of(rows)).parts, start=1):
         votes = part.votes
         stands = standing(wins_by_context(votes, weighted=False).sum(axis=0))
         truth = theta[[int(name[1:]) for name in votes.systems]]

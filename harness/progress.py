@@ -83,7 +83,7 @@ class RunProgress:
             told = f"{self._done}" if self._total is None else f"{self._done}/{self._total}"
             self._line(f"  {told}{f', {left}' if left else ''}")
 
-    def count(self, done: int, total: int | None) -> None:
+    def count(self, done: int, total: int | None, _step: str = "") -> None:
         """Show progress of a phase whose steps are counted elsewhere (bytes, judge calls)."""
         self._done, self._total = done, total
         now_s = time.monotonic()

@@ -39,6 +39,16 @@ def share_band(interval: tuple[float, float] | None) -> str:
     return f"{100 * interval[0]:.0f}–{100 * interval[1]:.0f} %" if interval else ""
 
 
+def with_band(figure: str, interval: str) -> str:
+    """A cell of a table: the figure, and its interval, if any, on a second line."""
+    return f"{figure}\n{interval}" if interval else figure
+
+
 def counted(n: int, one: str, many: str | None = None) -> str:
     """`1 turn`, `12 turns`."""
     return f"{n:,} {one if n == 1 else many or one + 's'}".replace(",", " ")
+
+
+def spreadsheet_text(text: str) -> str:
+    """Text of others that is safe in a spreadsheet: one that begins like a formula gets a leading quote."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

@@ -17,7 +17,7 @@ from harness.figures.cells import Cell
 from harness.figures.onset_error import largest
 from harness.figures.summary import RunSummary
 from harness.ranking.clustered_means import clustered_share
-from harness.ranking.many import MANY
+from harness.ranking.ranking import MANY
 from harness.reports import audits, strategies, telemetry
 from harness.reports.listening.section import listening_views
 from harness.reports.provenance import provenance

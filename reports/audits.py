@@ -11,7 +11,7 @@ from harness.ranking.agreement import agreement
 from harness.ranking.ballot_figures import Figure
 from harness.ranking.clustered_means import clustered_share
 from harness.ranking.judge_vs_person import BesidePeople, beside_people
-from harness.ranking.many import MANY
+from harness.ranking.ranking import MANY
 from harness.ranking.verdicts import Texts
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import AXES, Judgment

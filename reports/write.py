@@ -25,7 +25,7 @@ from harness.reports.tables import Row, tables
 from harness.reports.view import BaselineView, PageView
 from harness.store.disk import storage_fault, storage_named
 from harness.store.run_store import RunStore
-from harness.wording import command
+from harness.wording import command, spreadsheet_text
 
 Run = tuple[RunStore, RunSummary]
 
@@ -134,9 +134,7 @@ def _write_csv(path: Path, rows: list[Row]) -> None:
 
 def _cell(value: object) -> object:
     """A value that is safe in a spreadsheet: text that begins like a formula gets a leading quote, as spreadsheets write it."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
+    return spreadsheet_text(value) if isinstance(value, str) else value
 
 
 def _put_together(runs: Sequence[Run]) -> ShownRuns:

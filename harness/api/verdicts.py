@@ -66,7 +66,7 @@ def judge_pairs(
             shown.phase(f"Judging ({', '.join(judge.id for judge in opened)})")
             with VerdictCache(None if cache is None else Path(cache)) as kept:
                 return batch.judge_pairs(
-                    contexts, completions, opened, design, seed, lambda done, total, _: shown.count(done, total),
+                    contexts, completions, opened, design, seed, shown.count,
                     cache=kept, presentation=presentation,
                 )  # fmt: skip
 

@@ -304,7 +304,7 @@ def _judge_file(path: Path, pack: str, asked: "RunJudging", out: Path | None, dr
         weights = {k: v for name in asked.judges for k, v in weights_for(name, progress).items()}
         progress.phase("Judging")
         board = judge_completions(
-            path, contexts, how, weights, lambda done, total, _: progress.count(done, total),
+            path, contexts, how, weights, progress.count,
             cache_path=target.with_name(f"{target.name}.verdicts.sqlite"), canaries=CANARIES,
         )  # fmt: skip
     write(board.judgments, target)

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.commands.screen import AsJson
 from harness.progress import RunProgress
+
+if TYPE_CHECKING:  # the harness starts without what measures
+    from harness.timing.figures import TurnTiming
 
 
 def remeasure(
@@ -26,8 +29,8 @@ def remeasure(
         print(json.dumps(found.to_json(), indent=2))
         return 3 if found.failures else 0
     for change in found.changes:
-        before = _words(change.before_ms, change.before_discarded)
-        print(f"{change.context} · {change.agent}: {before} → {_words(change.after_ms, change.after_discarded)}")
+        key = change.session.key
+        print(f"{key.context_id} · {key.agent}: {_words(change.session.timing)} → {_words(change.after)}")
     for failure in found.failures:
         print(f"{failure.session}: could not be measured ({failure.detail})")
     was = ", ".join(found.methods_before) or "nothing"
@@ -35,7 +38,7 @@ def remeasure(
     return 3 if found.failures else 0
 
 
-def _words(ttfa_ms: float | None, discarded: str | None) -> str:
-    if discarded is not None:
-        return f"discarded ({discarded})"
-    return f"TTFA {ttfa_ms:,.1f} ms" if ttfa_ms is not None else "no TTFA"
+def _words(timing: "TurnTiming | None") -> str:
+    if timing is None or (timing.left_out is None and timing.ttfa_ms is None):
+        return "no TTFA"
+    return f"TTFA {timing.ttfa_ms:,.1f} ms" if timing.left_out is None else f"discarded ({timing.left_out})"

@@ -6,10 +6,10 @@ because programs read them; unknown values are null. More keys may be added.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from harness.experiment import BUDGET_MS
-from harness.figures.endpointing import EndpointingSummary
+from harness.figures.endpointing import EndpointingSummary, Model
 from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
@@ -17,10 +17,6 @@ from harness.judging.trust import Trust
 from harness.ranking.percentiles import Quantiles
 from harness.store.judgment import Presentation
 from harness.store.selection import quoted_presentation
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid")
 
 
 class AgentSummary(EndpointingSummary, TurnFigures):
@@ -53,7 +49,7 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     kind: str = "cascade"
 
 
-class ReferenceSummary(_Model):
+class ReferenceSummary(Model):
     """A reference reply set on the same board; it has no latency."""
 
     elo: float | None
@@ -64,7 +60,7 @@ class ReferenceSummary(_Model):
     axes: dict[str, float | None] = Field(default_factory=dict)
 
 
-class JudgeSummary(_Model):
+class JudgeSummary(Model):
     """A judge with its measured accuracy, which is shown beside every Elo that it produced."""
 
     id: str
@@ -84,12 +80,12 @@ class JudgeSummary(_Model):
     note: str = ""
 
 
-class PacingSummary(_Model):
+class PacingSummary(Model):
     p99_error_ms: float | None = None
     realtime_ratio: float | None = None
 
 
-class Failure(_Model):
+class Failure(Model):
     """A session that ended in a named failure. Its recording so far is saved."""
 
     context: str
@@ -99,7 +95,7 @@ class Failure(_Model):
     detail: str
 
 
-class EloOver(_Model):
+class EloOver(Model):
     """Elo difference to another system, from the joint covariance of the board; null where neither bound is known."""
 
     value: float | None
@@ -121,7 +117,7 @@ class Cell(AgentSummary):
     """Reference → difference on this board."""
 
 
-class MachineCell(_Model):
+class MachineCell(Model):
     """Figures of one agent in one condition, measured on one kind of machine of a merged run."""
 
     agent: str
@@ -144,7 +140,7 @@ class MachineCell(_Model):
     """The largest of these machines."""
 
 
-class BoardSummary(_Model):
+class BoardSummary(Model):
     """One board: the verdicts of one condition and presentation, on all contexts or one subset."""
 
     condition: str
@@ -159,7 +155,7 @@ class BoardSummary(_Model):
     references: dict[str, ReferenceSummary] = Field(default_factory=dict)
 
 
-class RunFigures(_Model):
+class RunFigures(Model):
     """All figures of a run. Its conditions, the boards that it is quoted on, and the names of its cells follow from them."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")

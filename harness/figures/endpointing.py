@@ -28,11 +28,13 @@ Kind = Literal["all", "mid_sentence", "after_sentence", "unknown"]
 KINDS: Final[tuple[Kind, ...]] = ("all", "mid_sentence", "after_sentence", "unknown")
 
 
-class _Model(BaseModel):
+class Model(BaseModel):
+    """Figures by name, and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class PauseShare(_Model):
+class PauseShare(Model):
     """Inner pauses of one length and kind: the number that were cut, of those in which the agent could choose."""
 
     pause_ms: tuple[float, float | None]
@@ -50,7 +52,7 @@ class PauseShare(_Model):
     decided_interval: tuple[float, float] | None = None
 
 
-class Delay(_Model):
+class Delay(Model):
     """Milliseconds after the true end. The mean is restricted at 15 s (no reply); in the median no reply ranks last."""
 
     mean: float | None = None
@@ -61,7 +63,7 @@ class Delay(_Model):
     n: int = 0
 
 
-class EndpointingSummary(_Model):
+class EndpointingSummary(Model):
     """The endpointing of one cell."""
 
     dead_air_ms: Delay = Field(default_factory=Delay)

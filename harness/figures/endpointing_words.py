@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.figures.endpointing import BANDS_MS, EVERY_LENGTH, KINDS, Delay, EndpointingSummary, PauseShare
 from harness.timing.figures import OVER_LIMIT_TEXT
-from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
 ENDS_HEAD: Final = (
     "Agent", "Turns", "Dead air, mean", "Dead air, p50", "Decision delay, mean", "Decision delay, p50", "Talking at the end",
@@ -74,22 +74,18 @@ def talked_over(agents: Iterable[Named]) -> tuple[str, ...]:
 
 def _delay(found: Delay) -> tuple[str, str]:
     p50 = OVER_LIMIT_TEXT if found.p50_over_limit else milliseconds(found.p50)
-    return _lines(milliseconds(found.mean), _band(found.mean_interval)), _lines(p50, _band(found.p50_interval))
+    return with_band(milliseconds(found.mean), _band(found.mean_interval)), with_band(p50, _band(found.p50_interval))
 
 
 def _band(interval: tuple[float, float] | None) -> str:
     return "" if interval is None else f"{milliseconds(interval[0])} – {milliseconds(interval[1])}"
 
 
-def _lines(figure: str, interval: str) -> str:
-    return f"{figure}\n{interval}" if interval else figure
-
-
 def _cut(row: PauseShare) -> str:
-    return _lines(f"{row.cut}/{row.of} {share(row.share)}", share_band(row.interval)) if row.of else UNKNOWN_TEXT
+    return with_band(f"{row.cut}/{row.of} {share(row.share)}", share_band(row.interval)) if row.of else UNKNOWN_TEXT
 
 
 def _decided(row: PauseShare) -> str:
     if row.decided is None:
         return UNKNOWN_TEXT
-    return _lines(f"{row.decided}/{row.of} {share(row.decided_share)}", share_band(row.decided_interval))
+    return with_band(f"{row.decided}/{row.of} {share(row.decided_share)}", share_band(row.decided_interval))

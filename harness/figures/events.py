@@ -6,13 +6,14 @@ are resampled, as everywhere. Calls left out of the latencies (contended, discar
 without an event, too.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
 from harness.ranking.clustered_means import clustered_share
-from harness.ranking.exact import exact_interval
+from harness.ranking.clustered_share import clopper_pearson
 from harness.store.events import ASKS, Asks, CallerEvent, EventName
 from harness.store.selection import Selection
 from harness.store.session import Session
@@ -94,6 +95,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
     # After a stop that the event asks for, the agent answers instead: words that it leaves out are not lost.
     told = [(c, e.lost_words > 0) for c, e in open_to_it if e.lost_words is not None] if asks == "nothing" else []
     share, interval = _share([(c, e.fate != "went_on") for c, e in open_to_it], seed)
+    stop_ms = [e.stop_ms for e in stops if e.stop_ms is not None]
     restarted = sum(e.repeated_words > 0 for e in again)
     return EventRow(
         source=source,
@@ -104,7 +106,7 @@ def _row(source: str, event: CallerEvent, calls: Sequence[_Call], seed: int) -> 
         stopped=len(stops),
         share=share,
         interval=interval,
-        stop_ms=_median(e.stop_ms for e in stops),
+        stop_ms=median(stop_ms) if stop_ms else None,
         fell_silent=sum(e.fate == "stopped" for e in stops),
         restarted=restarted,
         went_on_later=len(again) - restarted,
@@ -123,12 +125,4 @@ def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float | None,
     if len({context for context, _ in values}) < len(values):
         return clustered_share([(context, float(hit)) for context, hit in values], seed=seed)
     hits = sum(hit for _, hit in values)
-    return hits / len(values), exact_interval(hits, len(values))
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = sorted(value for value in values if value is not None)
-    half = len(known) // 2
-    if not known:
-        return None
-    return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
+    return hits / len(values), clopper_pearson(hits, len(values), 0.025)

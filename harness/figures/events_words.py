@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from harness.figures.events import EventRow
-from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band
+from harness.wording import UNKNOWN_TEXT, counted, milliseconds, share, share_band, with_band
 
 HEAD: Final = (
     "Agent", "Sound", "At", "Asks for", "Stopped", "Right", "Stop after", "Fell silent", "Restarted", "Went on later",
@@ -26,7 +26,7 @@ def event_rows(agents: Iterable[Named]) -> Rows:
             SOUND_WORDS.get(row.sound, row.sound),
             milliseconds(row.at_ms),
             "a stop" if row.asks == "stop" else "nothing",
-            _lines(f"{row.stopped}/{row.of} {share(row.share)}" if row.of else UNKNOWN_TEXT, share_band(row.interval)),
+            with_band(f"{row.stopped}/{row.of} {share(row.share)}" if row.of else UNKNOWN_TEXT, share_band(row.interval)),
             _right(row),
             milliseconds(row.stop_ms),
             str(row.fell_silent),
@@ -64,8 +64,4 @@ def _right(row: EventRow) -> str:
 def _lost(row: EventRow) -> str:
     if row.lost_words is None:
         return UNKNOWN_TEXT
-    return _lines(f"{row.lost_words[0]}/{row.lost_words[1]}", share_band(row.lost_words_interval))
-
-
-def _lines(figure: str, interval: str) -> str:
-    return f"{figure}\n{interval}" if interval else figure
+    return with_band(f"{row.lost_words[0]}/{row.lost_words[1]}", share_band(row.lost_words_interval))

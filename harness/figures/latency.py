@@ -138,7 +138,7 @@ def _made_of(turns: Turns, figure: str) -> Turns:
     """The turns that give a figure."""
     if figure in _OF_WORDS:
         return _transcribed(turns, figure)
-    return (_heard if figure in HEARD else _kept)(turns, figure)
+    return (heard_turns if figure in HEARD else _kept)(turns, figure)
 
 
 def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
@@ -154,11 +154,6 @@ def _beside_others(turns: Turns, figure: str, seed: int) -> Quantiles:
     return found.beside(quantiles_of({"": less}, seed))
 
 
-def heard_turns(turns: Turns) -> Turns:
-    """The turns that give the figures taken from the sound; none where too many were discarded."""
-    return _heard(turns)
-
-
 def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
     """Context → each chance that a share of the catalogue counts, and whether it was taken.
 
@@ -166,14 +161,14 @@ def chances(turns: Turns, figure: str) -> dict[str, list[bool]]:
     """
     read = CATALOGUE[figure].chances
     assert read is not None, figure
-    among = _heard(turns) if figure == "no_reply_rate" else _kept(turns)
+    among = heard_turns(turns) if figure == "no_reply_rate" else _kept(turns)
     return {c: [taken for t in group for taken in read(t)] for c, group in among.items()}
 
 
 def within_budget_flags(turns: Turns, figure: str, budget_ms: float) -> dict[str, list[bool]]:
     """Context → whether each turn is within budget; `figure` is ttfa or ttft. No reply, or one that began early, is not."""
     if figure == "ttfa":
-        return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in _heard(turns).items()}
+        return {c: [_is_within(t, t.ttfa_ms, budget_ms) for t in group] for c, group in heard_turns(turns).items()}
     known = _having(_kept(turns, "ttft"), lambda t: t.ttft_ms)
     return {c: [t.ttft_ms is not None and t.ttft_ms <= budget_ms for t in group] for c, group in known.items()}
 
@@ -189,8 +184,8 @@ def _owes(turn: TurnTiming, figure: str | None) -> bool:
     return turn.contended if figure is None or turn.no_reply else turn.owes_too_much(figure)
 
 
-def _heard(turns: Turns, figure: str | None = None) -> Turns:
-    """The turns that `_kept` returns, or none of them where too many were discarded."""
+def heard_turns(turns: Turns, figure: str | None = None) -> Turns:
+    """The turns that give the figures taken from the sound (those of `_kept`); none where too many were discarded."""
     every = sum(not t.contended for group in turns.values() for t in group)
     discarded = sum(t.discarded is not None for group in turns.values() for t in group)
     return _kept(turns, figure) if discarded <= MOST_DISCARDED * every else {}
@@ -201,7 +196,7 @@ def _transcribed(turns: Turns, figure: str) -> Turns:
 
     A run that was stopped while it transcribed knows every silence and few words: its figure would be made of silence alone.
     """
-    heard = _heard(turns, figure)
+    heard = heard_turns(turns, figure)
     every = [t for group in heard.values() for t in group]
     unknown = [t for t in every if _lacks_words(t)]
     if len(unknown) > MOST_DISCARDED * len(every):

@@ -15,20 +15,19 @@ import numpy as np
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
-from harness.ranking import chosen, columns
+from harness.ranking import chosen
 from harness.ranking.board import Board
-from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample_counted
-from harness.ranking.leaderboard import rate_counted, repeats_in_words
-from harness.ranking.many import MANY, rank_many
+from harness.ranking.joint import Events, JointPoint, Latencies, lay_over, resample
+from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.ranking import Ranking, rank
+from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
+from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
-from harness.store.judgment_table_file import lines_in, read_table
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection, Texts
 from harness.wording import command
@@ -116,21 +115,19 @@ def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, s
 
 
 def _rated(table: JudgmentTable, found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
-    given = table.where(chosen.of_one_board(table))
-    if not len(given):
+    kept, notes = chosen.once(table)
+    if not kept.any():
         return Rated(None, {})
-    once = given.where(chosen.each_once(given))
-    notes = [repeats_in_words(len(given) - len(once), len(given))] if len(once) < len(given) else []
-    counted = columns.count(once)
+    once = table.where(kept)
+    counted = PRIMARY.counted(once)
     board = rate_counted(counted, PRIMARY, notes=notes)
-    lengths = lengths_of(found.texts)
-    adjusted = rate_counted(columns.count(once, lengths), RatingModel(lengths=lengths), notes=notes)
+    adjusted = rate(once, RatingModel(lengths=lengths_of(found.texts)), notes=notes)
     with_length = adjusted if "length" in adjusted.terms else None
     ttfa = {system: values for system, values in found.latencies.get("ttfa", {}).items() if system in board.names}
     if not ttfa or board.presentation == "audio_with_delay":
         return Rated(board, {}, with_length)
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
-    drawn = resample_counted(counted, found.latencies.values(), board=board, seed=seed)
+    drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
     figure = lay_over(drawn, ttfa, budget_ms=budget_ms)
     points = figure.points if valid else [point.without_chances for point in figure.points]
     return Rated(board, {point.system: point for point in points}, with_length)

@@ -5,36 +5,46 @@ go with the figures to the terminal, the page and the JSON.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from harness.figures.by_machine import by_machine
-from harness.figures.cells import BoardSummary, Cell, EloOver, Failure, JudgeSummary, PacingSummary, ReferenceSummary, Subset
+from harness.figures.cells import (
+    BoardSummary,
+    Cell,
+    EloOver,
+    Failure,
+    JudgeSummary,
+    MachineCell,
+    PacingSummary,
+    ReferenceSummary,
+    Subset,
+)
 from harness.figures.circumstances import Circumstances
 from harness.figures.endpointing import endpointing_of
 from harness.figures.events import events_of
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
-from harness.figures.onset_error import onset_error
+from harness.figures.onset_error import largest, onset_error
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.summary import RunSummary
-from harness.figures.unfit_callers import unfit_callers
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
 from harness.judging.trust import trust_in
 from harness.ranking import Board
-from harness.scenarios.context import by_a_person
+from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Selection, Turns, reply_of
-from harness.store.session import Session
+from harness.store.session import Session, SessionKey
 from harness.store.step_failure import StepFailure
 from harness.timing.figures import StagesFrom, crosses_clocks_unsurely
 from harness.timing.words import opening_words
+from harness.turn_taking.cues import length_gives_it_away, words_separation
+from harness.wording import counted
 
 _DRAWING = "drawing: "
 """First words of the detail of a failure of that step."""
@@ -59,18 +69,8 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         judges=_judges(store, main),
         cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
         boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
-        by_machine=by_machine(selection),
-        failures=[
-            Failure(
-                context=s.key.context_id,
-                agent=s.key.agent,
-                condition=s.key.condition,
-                kind=s.failure_kind,
-                detail=s.failure_detail,
-            )
-            for s in selection.sessions
-            if s.failure_kind is not None
-        ]
+        by_machine=_by_machine(selection),
+        failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),
     )
 
@@ -91,14 +91,14 @@ def with_drawing(summary: RunSummary, store: RunStore, failed: Sequence[StepFail
     )
 
 
+def _failure(key: SessionKey, kind: str, detail: str) -> Failure:
+    return Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=kind, detail=detail)
+
+
 def _listed(failures: Sequence[StepFailure], sessions: Sequence[Session]) -> list[Failure]:
     """Sessions for which a step after the call failed: missing through no fault of their agent."""
     by_id = {s.id: s.key for s in sessions}
-    return [
-        Failure(context=key.context_id, agent=key.agent, condition=key.condition, kind=f.kind, detail=f"{f.step}: {f.detail}")
-        for f in failures
-        if (key := by_id.get(f.session)) is not None
-    ]
+    return [_failure(key, f.kind, f"{f.step}: {f.detail}") for f in failures if (key := by_id.get(f.session)) is not None]
 
 
 def _places(selection: Selection) -> list[Place]:
@@ -216,16 +216,12 @@ def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
     return [
         JudgeSummary(
             id=check.judge,
-            accuracy=check.accuracy,
-            accuracy_interval=check.accuracy_interval,
-            flip_rate=check.flip_rate,
+            **check.model_dump(include={"accuracy", "accuracy_interval", "flip_rate", "pairs", "note"}),
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
-            pairs=check.pairs,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
-            note=check.note,
         )
         for check in store.judge_checks()
     ]
@@ -301,3 +297,48 @@ def _unsure_clocks(sessions: Sequence[Session]) -> dict[str, tuple[int, float]]:
                 turns, worst_ms = found.get(session.key.agent, (0, 0.0))
                 found[session.key.agent] = turns + 1, max(worst_ms, turn.waterfall.clock_uncertainty_ms)
     return found
+
+
+def _by_machine(selection: Selection) -> list[MachineCell]:
+    """One row for each agent, condition and kind of machine; none where all machines are of one kind.
+
+    The same agent answers sooner on a faster machine, so latencies of machines that differ are two figures and not one. Each is
+    shown with the calibrated error of its machines, because that differs too.
+    """
+    fleet, manifest = selection.manifest.fleet, selection.manifest
+    if fleet is None or len(fleet.kinds) < 2:
+        return []
+    rows: list[MachineCell] = []
+    for kind, names in fleet.kinds.items():
+        here = Selection(selection.store, machines=frozenset(names))
+        parts = [part for name in names for part in fleet.machines[name].parts.values()]
+        error = largest([onset_error(part.calibration) for part in parts])
+        pacing = [part.pacing.p99_error_ms for part in parts if part.pacing is not None]
+        for entry in manifest.agents:
+            for condition in selection.conditions:
+                spoken = entry.kind != "text"
+                turns = here.turns(entry.name, condition)
+                found = turn_figures(turns, budgets_ms=manifest.budgets_ms, seed=manifest.seed, spoken=spoken)
+                rows.append(
+                    MachineCell(
+                        agent=entry.name,
+                        condition=condition,
+                        machine=kind,
+                        machines=len(names),
+                        **{name: value for name, value in found if name in MachineCell.model_fields},
+                        measurement_error_ms=error.within_ms if error is not None and spoken else None,
+                        pacing_p99_error_ms=max(pacing, default=None) if spoken else None,
+                    )
+                )
+    return sorted(rows, key=lambda row: (row.agent, row.condition, row.machine))
+
+
+def unfit_callers(contexts: Sequence[Context], modes: Sequence[str]) -> Iterator[str]:
+    """A sentence or two for each way of playing whose turns give their end away by length: a run that must not be compared.
+
+    It is computed from the contexts as they were played, so that it covers a run of any pack, or of a part of one.
+    """
+    for mode in dict.fromkeys(modes):
+        if said := length_gives_it_away(words_separation(contexts, every_turn=mode == "replay")):
+            turns = "all the callers' turns" if mode == "replay" else "the last turns"
+            yield f"{said} Measured on {turns} of {counted(len(contexts), 'conversation')}."

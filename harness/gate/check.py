@@ -6,7 +6,6 @@ the harness and its machine, never of the agent. Such a run neither passes nor f
 crashed, broke the connection, said nothing) does not make a run invalid, and counts against the agent.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from harness.gate.budgets import Budgets, CellLimit, limits_for
 from harness.gate.decide import Decision, Verdict, decide, overall, tail_of
 from harness.gate.evidence import Cells, lower_is_better
 from harness.ranking.bounds import Evidence, Worsening
+from harness.ranking.percentiles import finite
 from harness.scenarios.context import Context
 from harness.scenarios.pack import context_hash
 from harness.store.judgment import Judgment
@@ -99,7 +99,8 @@ def check_run(
     """
     selection = Selection(store, votes)
     manifest = store.manifest
-    asked = limits_for(budgets, manifest, selection.contexts, judged=_is_judged(selection))
+    judged = any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
+    asked = limits_for(budgets, manifest, selection.contexts, judged)
     before = None
     if baseline is not None:
         refuse_other_conversations(baseline, manifest, store.contexts_as_played())
@@ -151,10 +152,6 @@ def refuse_other_conversations(baseline: RunStore, manifest: RunManifest, contex
             raise UserError(f"--baseline {baseline.folder}: has no {what} {missing[0]}; it has {', '.join(there)}")
 
 
-def _is_judged(selection: Selection) -> bool:
-    return any(row.source == "judge" and row.presentation == HEARD for row in selection.verdicts)
-
-
 def _checked(asked: CellLimit, cells: Cells, before: Cells | None, tail: float) -> Checked:
     limit = asked.limit
     place = Place(asked.condition, HEARD, limit.subset)
@@ -184,12 +181,8 @@ def _limit_object(checked: Checked) -> dict[str, Any]:
         "condition": checked.asked.condition,
         "subset": limit.subset,
         "limit": {limit.comparison: limit.bound},
-        "value": _finite(decision.value) if decision else None,
-        "interval": [_finite(end) for end in decision.interval] if decision else None,
+        "value": finite(decision.value) if decision else None,
+        "interval": [finite(end) for end in decision.interval] if decision else None,
         "verdict": checked.verdict,
         "more_needed": decision.more_needed if decision else None,
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -2,7 +2,7 @@
 
 The judge is asked about all clear pairs, and about closer pairs until the plan is full, each in both orders. Accuracy is of
 clear pairs; its interval resamples conversations. Shown beside it are the accuracy of rules without any understanding on the
-same pairs (`baselines`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a
+same pairs (`BASELINES`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a
 one-line rule has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength is of all
 pairs.
 
@@ -10,8 +10,8 @@ Where a file has one reply a context there are no pairs. Then replies to differe
 own conversation, and only the rank correlation with people's order is reported: it can give no trust.
 """
 
-import asyncio
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +21,30 @@ import numpy as np
 from pydantic import ValidationError
 from scipy.stats import spearmanr
 
-from harness.judging.ask_once import ask
-from harness.judging.baselines import BASELINES, LONGER, by_rule, leanings
-from harness.judging.cache import VerdictCache, cache_key
+from harness.judging.ask_once import ask_all, ask_both
+from harness.judging.cache import VerdictCache
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
 from harness.judging.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
-from harness.judging.reliability import reliability
 from harness.ranking.clustered_means import clustered_mean, clustered_share
-from harness.store.judgment import PeopleCheck
+from harness.store.judgment import PeopleCheck, Reliability
 
 MOST_PAIRS: Final = 1_000
 """Most pairs asked of one file: an interval of ±3 points at worst, if all conversations differ. Of more, a random part."""
 GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third"), (CLEAR, 1.01, "a third and more"))
 """From, to (exclusive), as shares of the scale."""
+BINS: Final = ((0.5, 0.6), (0.6, 0.75), (0.75, 0.9), (0.9, 1.01))
+"""Bands of the probability that the chosen reply is better, from and to (exclusive): few, so that each has enough verdicts."""
+LONGER: Final = "the longer reply wins"
+BASELINES: Final[dict[str, Callable[[str], float]]] = {
+    LONGER: lambda text: len(text.split()),
+    "more question marks win": lambda text: text.count("?"),
+}
+"""One-line rules without any understanding, which a judge must beat on the same pairs that it is checked on.
+
+Raters of other people's data often prefer the longer reply, or the one that asks; how often they do differs from set
+to set. So each rule is applied to the same pairs, and shown with how often the judge and people chose the side that the rule
+chooses: a judge that follows a rule more often than people do has learnt a style.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +75,8 @@ async def check_against(
     # Questions on one conversation follow one another, because a local model reuses what it read for the last.
     asked = sorted(_drawn(pairs or labels.across(seed), seed), key=lambda pair: pair.context)
     with VerdictCache(under_way) as cache:
-        gate, done, answers = asyncio.Semaphore(judge.concurrency), 0, []
-
-        async def one(pair: PeoplesPair) -> _Answer | None:
-            nonlocal done
-            async with gate:
-                answer = await _ask(judge, pair, cache)
-            done += 1
-            if progress is not None:
-                progress(done, len(asked), pair.context)
-            return answer
-
-        async with judge:
-            answers = [a for a in await asyncio.gather(*(one(pair) for pair in asked)) if a is not None]
+        given = await ask_all(judge, asked, lambda pair: _ask(judge, pair, cache), lambda pair: pair.context, progress)
+    answers = [answer for answer in given if answer is not None]
     check = figures(judge, labels, answers if pairs else (), seed, missing=len(asked) - len(answers))
     if pairs:
         return check
@@ -91,15 +91,12 @@ async def check_against(
 
 async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer | None:
     question = Question(pair.turns, pair.better, pair.worse, pair.worse_turns)
-    said, kept_before = [], 0
     try:
-        for shown, place in ((question, "first"), (question.swapped(), "second")):
-            verdict, was_kept = await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check"))
-            said.append((verdict, verdict.winner == place))
-            kept_before += was_kept
+        both = await ask_both(judge, question, cache)
     except JudgeFailure:
         return None
-    return _Answer(pair, sum(right for _, right in said) / len(said), tuple(said), kept_before)
+    said = tuple((verdict, verdict.winner == place) for (verdict, _), place in zip(both, ("first", "second"), strict=True))
+    return _Answer(pair, sum(right for _, right in said) / len(said), said, sum(was_kept for _, was_kept in both))
 
 
 def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], seed: int, *, missing: int = 0) -> PeopleCheck:
@@ -147,6 +144,61 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         replies=replies,
         answers_kept=sum(a.kept for a in answers),
     )
+
+
+def by_rule(rule: Callable[[str], float], pair: PeoplesPair) -> float:
+    """Score of a rule on a pair: 1 right, 0 wrong, ½ where it sees no difference."""
+    return 0.5 + 0.5 * float(np.sign(rule(pair.better) - rule(pair.worse)))
+
+
+def leanings(scored: Sequence[tuple[PeoplesPair, float]]) -> dict[str, tuple[float | None, float | None]]:
+    """Per rule: the shares of pairs on which the judge, and people, chose its side, where it sees a difference.
+
+    `scored`: a pair and the judge's score on it, 0 to 1.
+    """
+    found: dict[str, tuple[float | None, float | None]] = {}
+    for name, rule in BASELINES.items():
+        told = [(by_rule(rule, pair), score) for pair, score in scored]
+        sided = [(people, score if people == 1.0 else 1.0 - score) for people, score in told if people != 0.5]
+        found[name] = (
+            (float(np.mean([judge for _, judge in sided])), float(np.mean([people for people, _ in sided])))
+            if sided
+            else (None, None)
+        )
+    return found
+
+
+def reliability(said: Sequence[tuple[Verdict, bool]]) -> tuple[Reliability, ...]:
+    """The reliability curve of verdicts, each with True if it was right: how often a judge is right at each strength that it
+    states. Levels that no verdict is at are left out.
+
+    A strength is useful only if it predicts being right. A judge that states 5 and is right no more often than at 4 adds
+    nothing by it, but a rating that weighs by strength counts it all the same. Judges that know their own odds are grouped by
+    the probability that these odds give, all others by their strength 1 to 5 (DeGroot and Fienberg 1983, "The comparison and
+    evaluation of forecasters").
+    """
+    groups: dict[tuple[float, str], list[tuple[float | None, bool]]] = {}
+    for verdict, right in said:
+        if verdict.log_odds is None:
+            groups.setdefault((verdict.strength, f"strength {verdict.strength}"), []).append((None, right))
+            continue
+        stated = 1 / (1 + math.exp(-min(abs(verdict.log_odds), 700.0)))
+        low, high = next((low, high) for low, high in BINS if low <= stated < high)
+        name = f"sure of {low:.0%} to {min(high, 1.0):.0%}"
+        groups.setdefault((low, name), []).append((stated, right))
+    return tuple(
+        Reliability(
+            stated=name,
+            verdicts=len(group),
+            right=sum(right for _, right in group) / len(group),
+            expected=_mean([p for p, _ in group if p is not None]),
+        )
+        for (_, name), group in sorted(groups.items())
+    )
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def raters_agree(labels: PeoplesLabels, seed: int = 1) -> float | None:

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.judging.ask_once import ask
+from harness.judging.ask_once import ask, blocking
 from harness.judging.cache import VerdictCache, cache_key
 from harness.judging.canaries import Canary, CanaryWatch, ask_canary, draw_canaries, spread, watch
 from harness.judging.completion import Completion, identical
@@ -83,36 +83,6 @@ def reference_completions(contexts: Sequence[Context]) -> list[Completion]:
     return [Completion(c.id, reference_name(r.id), r.text) for c in contexts for r in c.references]
 
 
-def judge_pairs(
-    contexts: Sequence[Context],
-    completions: Sequence[Completion],
-    judge: Judge | Sequence[Judge],
-    design: Design | None = None,
-    seed: int = 1,
-    progress: Progress | None = None,
-    *,
-    cache: VerdictCache | None = None,
-    presentation: Presentation = "written",
-    canaries: int = 0,
-    enough: Callable[[Sequence[Judgment]], bool] | None = None,
-) -> JudgingOutcome:
-    """Judge every chosen pair of replies, blind, in a seeded order. Blocks until done; see `judge_pairs_async`."""
-    return asyncio.run(
-        judge_pairs_async(
-            contexts,
-            completions,
-            judge,
-            design,
-            seed,
-            progress,
-            cache=cache,
-            presentation=presentation,
-            canaries=canaries,
-            enough=enough,
-        )
-    )
-
-
 async def judge_pairs_async(
     contexts: Sequence[Context],
     completions: Sequence[Completion],
@@ -146,7 +116,7 @@ async def judge_pairs_async(
     """
     judges = tuple(judge) if isinstance(judge, Sequence) else (judge,)
     by_id = {c.id: c for c in contexts}
-    replies = _replies(completions, by_id)
+    replies = replies_of(completions, by_id)
     blocks = {context_id: list(systems) for context_id, systems in replies.items()}
     tasks = _tasks(plan_comparisons(blocks, design or Design(), seed), replies, judges)
     own_cache = cache if cache is not None else VerdictCache()
@@ -177,6 +147,10 @@ async def judge_pairs_async(
             own_cache.close()
     watches = tuple(watch(j, heard[id(j)]) for j in judges) if canaries else ()
     return replace(so_far, canaries=watches, unasked=len(tasks) - len(finished))
+
+
+judge_pairs = blocking(judge_pairs_async)
+"""The same, but blocks until done."""
 
 
 class _Asker:
@@ -275,7 +249,8 @@ def _portions(tasks: Sequence[_Task], blocks: Collection[str], seed: int) -> lis
     return portions
 
 
-def _replies(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:
+def replies_of(completions: Sequence[Completion], contexts: Mapping[str, Context]) -> dict[str, dict[str, Completion]]:
+    """Context → system → its reply, for the contexts that are known."""
     replies: dict[str, dict[str, Completion]] = {}
     for c in completions:
         if c.context_id not in contexts:

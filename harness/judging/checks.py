@@ -7,14 +7,13 @@ ratings is in `trust`. Answers are stored with those of the batch (see `ask_once
 its check once.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from harness.judging.ask_once import ask
-from harness.judging.cache import VerdictCache, cache_key
+from harness.judging.ask_once import ask_all, ask_both, blocking
+from harness.judging.cache import VerdictCache
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.labelled import LabelledPair, gold_pairs
@@ -35,18 +34,6 @@ class CheckedPair:
     first_chosen: tuple[bool, ...]
 
 
-def check_judge(
-    judge: Judge,
-    seed: int = 1,
-    progress: Callable[[int, int, str], None] | None = None,
-    *,
-    pairs: Sequence[LabelledPair] | None = None,
-    cache: VerdictCache | None = None,
-) -> JudgeCheck:
-    """Check a judge on the gold pairs (or `pairs`). Blocks; see `check_judge_async`."""
-    return asyncio.run(check_judge_async(judge, seed, progress, pairs=pairs, cache=cache))
-
-
 async def check_judge_async(
     judge: Judge,
     seed: int = 1,
@@ -63,6 +50,10 @@ async def check_judge_async(
     return summarise(judge, await ask_pairs(judge, chosen, progress, cache), seed)
 
 
+check_judge = blocking(check_judge_async)
+"""The same, but blocks until done."""
+
+
 async def ask_pairs(
     judge: Judge,
     pairs: Sequence[LabelledPair],
@@ -73,29 +64,13 @@ async def ask_pairs(
     if cache is None:
         with VerdictCache() as own:
             return await ask_pairs(judge, pairs, progress, own)
-    gate, done = asyncio.Semaphore(judge.concurrency), 0
-
-    async def one(pair: LabelledPair) -> CheckedPair:
-        nonlocal done
-        async with gate:
-            checked = await ask_pair(judge, pair, cache)
-        done += 1
-        if progress is not None:
-            progress(done, len(pairs), pair.id)
-        return checked
-
-    async with judge:
-        return list(await asyncio.gather(*(one(pair) for pair in pairs)))
+    return await ask_all(judge, pairs, lambda pair: ask_pair(judge, pair, cache), lambda pair: pair.id, progress)
 
 
 async def ask_pair(judge: Judge, pair: LabelledPair, cache: VerdictCache) -> CheckedPair:
     """The judge's answers on one labelled pair, asked in both orders."""
-    question = Question(pair.turns, pair.better, pair.worse)
     try:
-        forward, backward = [
-            (await ask(judge, shown, cache, cache_key(judge.fingerprint, shown, purpose="check")))[0]
-            for shown in (question, question.swapped())
-        ]
+        (forward, _), (backward, _) = await ask_both(judge, Question(pair.turns, pair.better, pair.worse), cache)
     except JudgeFailure:
         return CheckedPair(pair, None, False, ())
     right = (forward.winner == "first", backward.winner == "second")

@@ -25,7 +25,7 @@ from harness.errors import UserError
 from harness.judging.judge import FailureKind, JudgeFailure, Question, Verdict
 from harness.judging.rubric import rubric_hash, system_prompt, user_prompt
 from harness.judging.schema import Malformed, answer_schema, parse_answer
-from harness.judging.settings import JudgeSettings
+from harness.judging.settings import JudgeOfSettings, JudgeSettings
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
@@ -167,26 +167,14 @@ class ChatEndpoint:
         return "/chat/completions", body
 
 
-class EndpointJudge:
+class EndpointJudge(JudgeOfSettings):
     """A judge behind an endpoint: the rubric as instructions, the pair as data, the verdict by strict schema."""
 
     orders_itself = False
 
     def __init__(self, settings: JudgeSettings, *, first_wait_s: float = FIRST_WAIT_S) -> None:
-        self._settings = settings
+        super().__init__(settings, settings.concurrency)
         self._endpoint = ChatEndpoint(settings, first_wait_s=first_wait_s)
-
-    @property
-    def id(self) -> str:
-        return f"{self._settings.id}@{self._settings.version}"
-
-    @property
-    def family(self) -> str:
-        return self._settings.family
-
-    @property
-    def concurrency(self) -> int:
-        return self._settings.concurrency
 
     @property
     def fingerprint(self) -> str:

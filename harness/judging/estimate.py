@@ -7,6 +7,7 @@ tokenisers: 3.8 to 4.5), and a verdict of a hundred and twenty. An estimate is n
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from harness.judging.batch import replies_of
 from harness.judging.completion import Completion, identical
 from harness.judging.design import Comparison, Design, fill_order, plan_comparisons
 from harness.judging.judge import Question
@@ -44,10 +45,7 @@ def estimate(
 ) -> Estimate:
     """The questions that `judge_pairs` would ask this judge with an empty cache, retries not counted."""
     by_id = {c.id: c for c in contexts}
-    replies: dict[str, dict[str, Completion]] = {}
-    for completion in completions:
-        if completion.context_id in by_id:
-            replies.setdefault(completion.context_id, {})[completion.system] = completion
+    replies = replies_of(completions, by_id)
     plan = plan_comparisons({k: list(v) for k, v in replies.items()}, design or Design(), seed)
     asked = [
         c
@@ -102,4 +100,4 @@ def _priced(settings: JudgeSettings, comparisons: int, prompts: Sequence[int]) -
         cost = None
     else:
         cost = (tokens_in * settings.price_in + tokens_out * settings.price_out) / 1e6
-    return Estimate(f"{settings.id}@{settings.version}", comparisons, len(prompts), tokens_in, tokens_out, cost)
+    return Estimate(settings.judge_id, comparisons, len(prompts), tokens_in, tokens_out, cost)

@@ -22,6 +22,7 @@ from harness.judging.rubric import spoken_words
 from harness.ranking.reliability import cohen_kappa
 from harness.ranking.strategies import STRATEGIES, StrategyLabel
 from harness.scenarios.context import Context
+from harness.wording import spreadsheet_text
 
 CONSENSUS = "human:consensus"
 HEADER = ("item", "seeker", "reply", "done", *STRATEGIES)
@@ -70,7 +71,11 @@ def labelling_sheet(contexts: Sequence[Context], sample: Sequence[Completion], s
     return _csv(
         HEADER,
         [
-            [n + 1, _cell(spoken_words(turns[sample[n].context_id].turns[-1].text)), _cell(sample[n].text)]
+            [
+                n + 1,
+                spreadsheet_text(spoken_words(turns[sample[n].context_id].turns[-1].text)),
+                spreadsheet_text(sample[n].text),
+            ]
             + [""] * (1 + len(STRATEGIES))
             for n in order
         ],
@@ -129,7 +134,7 @@ def settling_sheet(
     for item, strategy, one, other in disagreed:
         reply = sample[item]
         seeker = spoken_words(turns[reply.context_id].turns[-1].text)
-        rows.append([item, _cell(seeker), _cell(reply.text), strategy, said[one], said[other], ""])
+        rows.append([item, spreadsheet_text(seeker), spreadsheet_text(reply.text), strategy, said[one], said[other], ""])
     return _csv(SETTLE_HEADER, rows)
 
 
@@ -193,11 +198,6 @@ def _mark(cell: str, where: str) -> bool:
     if said and said not in _YES | _NO:
         raise UserError(f"{where}: {cell.strip()!r} is neither yes (1, x) nor no (0, empty)")
     return said in _YES
-
-
-def _cell(text: str) -> str:
-    """A cell with text of others, written so that no spreadsheet runs it as a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
 def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

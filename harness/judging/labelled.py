@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from harness.judging.schema import Strict
 from harness.scenarios.context import EscalationProfile, Turn
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -22,11 +23,7 @@ AxisLetter = Literal["H", "E", "A", "R", "T"]
 _ROLES: dict[str, Literal["seeker", "supporter"]] = {"S: ": "seeker", "P: ": "supporter"}
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Fault(_Strict):
+class Fault(Strict):
     """A reply that is worse than the good ones, mainly on one axis."""
 
     axis: AxisLetter
@@ -34,7 +31,7 @@ class Fault(_Strict):
     text: str
 
 
-class LabelledConversation(_Strict):
+class LabelledConversation(Strict):
     """One line of the file. Turns begin with `S: ` (seeker) or `P: ` (supporter)."""
 
     id: str

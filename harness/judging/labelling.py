@@ -9,12 +9,12 @@ sample, and it is compared with them (`harness.judging.label_sheets`).
 import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from harness.judging.completion import Completion
 from harness.judging.endpoint import Answered, ChatEndpoint, Request
 from harness.judging.rubric import spoken_words
-from harness.judging.schema import Malformed, strict_object
+from harness.judging.schema import Malformed, Strict, strict_object
 from harness.judging.strategy_guide import in_a_line
 from harness.ranking.rationales import accepted, codebook
 from harness.ranking.strategies import STRATEGIES, State, StrategyLabel, occurs
@@ -23,11 +23,7 @@ from harness.scenarios.context import Context
 PRESENT_FROM, ABSENT_UNTIL = 0.7, 0.3
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _Mark(_Strict):
+class _Mark(Strict):
     """`probability`: that the strategy is present. One number, because beside a yes or no it was read in two ways."""
 
     probability: Annotated[float, Field(ge=0, le=1)]

@@ -25,7 +25,7 @@ from harness.agents.llm_server import LlmServer, ServerFailed, ServerOptions
 from harness.errors import UserError
 from harness.judging import single_token as letters
 from harness.judging.judge import JudgeFailure, Place, PlaceMark, Question, Verdict
-from harness.judging.settings import JudgeSettings
+from harness.judging.settings import JudgeOfSettings, JudgeSettings
 from harness.scenarios.context import Turn
 
 METHOD: Final = "letters-1"
@@ -44,32 +44,20 @@ class _Read:
     tokens: int
 
 
-class LocalJudge:
+class LocalJudge(JudgeOfSettings):
     """A chat model under llama.cpp. The model is loaded while entered."""
 
     orders_itself = True
 
     def __init__(self, settings: JudgeSettings, sha256: str = "", model: Path | None = None) -> None:
         """`model` is the file to serve; without, the server at `settings.base_url` is asked."""
-        self._settings = settings
+        super().__init__(settings)
         self._sha256 = sha256
         self._model = model
         self._server: LlmServer | None = None
         self._client: httpx.AsyncClient | None = None
         self._gate = asyncio.Lock()
         self._last: tuple[Question, _Read] | None = None
-
-    @property
-    def id(self) -> str:
-        return f"{self._settings.id}@{self._settings.version}"
-
-    @property
-    def family(self) -> str:
-        return self._settings.family
-
-    @property
-    def concurrency(self) -> int:
-        return 1
 
     @property
     def fingerprint(self) -> str:

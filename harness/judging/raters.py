@@ -125,18 +125,7 @@ def to_judgments(votes: Sequence[Vote], *, keep_excluded: bool = False) -> tuple
     """The votes as rows, without quality checks and (unless `keep_excluded`) without excluded raters."""
     excluded = set() if keep_excluded else {q.rater for q in raters_of(votes) if q.excluded}
     return numbered(
-        vote_row(
-            context=vote.context,
-            subset=vote.subset,
-            system_a=vote.system_a,
-            system_b=vote.system_b,
-            rater=vote.rater,
-            steps=_STEPS[vote.vote],
-            shown_first=vote.shown_first,
-            presentation=vote.presentation,
-            condition=vote.condition,
-            reason=vote.reason,
-        )
+        vote_row(steps=_STEPS[vote.vote], **vote.model_dump(exclude={"vote", "seconds", "words", "check"}))
         for vote in votes
         if vote.check is None and vote.rater not in excluded
     )
@@ -146,14 +135,10 @@ def _given(vote: Vote) -> Given:
     steps = _STEPS[vote.vote]
     return Given(
         rater=vote.rater,
-        passed=None if vote.check is None else _sign(steps) == _sign(_STEPS[vote.check]),
+        passed=None if vote.check is None else steps * (right := _STEPS[vote.check]) > 0 or steps == right == 0,
         counts=vote.check is None,
         seconds=vote.seconds,
         least_s=least_reading_s(vote.words or 0),
         chosen=None if vote.shown_first is None else -steps if vote.shown_first == "b" else steps,
         preferred=None if steps == 0 else vote.system_a if steps < 0 else vote.system_b,
     )
-
-
-def _sign(steps: int) -> int:
-    return (steps > 0) - (steps < 0)

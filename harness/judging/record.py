@@ -10,37 +10,24 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from harness.errors import UserError
 from harness.judging.batch import JudgingOutcome
 from harness.judging.design import Design
-from harness.judging.stopping import UntilSeparated
+from harness.judging.schema import Strict
+from harness.judging.stopping import Look, UntilSeparated
 from harness.store.judgment import Presentation
 from harness.store.paths import plain_name
 
 FOLDER = "judging"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class StopLook(_Strict):
-    """One planned interim analysis: the contexts and verdicts so far, the level of the bands, and the gaps found."""
-
-    contexts: int
-    verdicts: int
-    level: float
-    apart: bool
-    gaps: list[dict[str, Any]]
-
-
-class Stop(_Strict):
+class Stop(Strict):
     """The rule by which the batch could end early. `unasked`: questions that it left out."""
 
     goal: str
-    looks: list[StopLook]
+    looks: tuple[Look, ...]
     unasked: int
 
     def in_words(self) -> str:
@@ -57,7 +44,7 @@ class Stop(_Strict):
         )
 
 
-class JudgingRecord(_Strict):
+class JudgingRecord(Strict):
     """One judge's part in one batch."""
 
     judge: str
@@ -97,8 +84,7 @@ def record_of(
 
 def stop_of(rule: UntilSeparated, unasked: int) -> Stop:
     """The record of a rule and of its results."""
-    looks = [StopLook.model_validate(asdict(look) | {"gaps": [asdict(g) for g in look.gaps]}) for look in rule.looks]
-    return Stop(goal=rule.goal, looks=looks, unasked=unasked)
+    return Stop(goal=rule.goal, looks=tuple(rule.looks), unasked=unasked)
 
 
 def write_record(run: Path, record: JudgingRecord) -> None:

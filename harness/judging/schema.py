@@ -17,18 +17,20 @@ _PLACES: dict[str, Literal["first", "second"]] = {"A": "first", "B": "second"}
 Strength = Annotated[StrictInt, Field(ge=1, le=5)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A record that is exactly what its fields say."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class AxisAnswer(_Strict):
+class AxisAnswer(Strict):
     """The winner on one axis."""
 
     winner: Literal["A", "B"]
     strength: Strength
 
 
-class AxesAnswer(_Strict):
+class AxesAnswer(Strict):
     """Null where neither reply has a clear advantage."""
 
     H: AxisAnswer | None = None
@@ -38,7 +40,7 @@ class AxesAnswer(_Strict):
     T: AxisAnswer | None = None
 
 
-class Answer(_Strict):
+class Answer(Strict):
     """One judge's answer on one pair. The rationale comes first, so that the verdict follows from it."""
 
     rationale: Annotated[str, Field(max_length=2_000)] = ""

@@ -59,6 +59,11 @@ class JudgeSettings(BaseModel):
     price_out: Annotated[float, Field(ge=0)] | None = None
 
     @property
+    def judge_id(self) -> str:
+        """Name with version, as verdicts have it."""
+        return f"{self.id}@{self.version}"
+
+    @property
     def runs_here(self) -> bool:
         """True if it costs this machine's time and no money."""
         return self.api in ("embedded", "local")
@@ -68,6 +73,14 @@ class JudgeSettings(BaseModel):
         """True if its verdict cannot depend on the order shown, so that no audits of that are asked. An installed judge states
         it itself, once it is made; until then audits are counted."""
         return self.api in ("embedded", "local")
+
+
+class JudgeOfSettings:
+    """What every judge that is made of settings says of itself."""
+
+    def __init__(self, settings: JudgeSettings, concurrency: int = 1) -> None:
+        self._settings = settings
+        self.id, self.family, self.concurrency = settings.judge_id, settings.family, concurrency
 
 
 def shipped_judges() -> tuple[str, ...]:
@@ -134,7 +147,7 @@ def _validated(given: dict[str, object], where: str) -> JudgeSettings:
 def _refuse_unlike(settings: JudgeSettings, where: str) -> None:
     """Refuse a file that gives another id: verdicts have the judge's own id, so the file's judge would never answer."""
     made = make_installed(settings.model, settings.extra)
-    if (made.id, made.family) != (f"{settings.id}@{settings.version}", settings.family):
+    if (made.id, made.family) != (settings.judge_id, settings.family):
         raise UserError(
             f"judge file {where}: the judge calls itself {made.id} of family {made.family}; write its id, version and family so"
         )

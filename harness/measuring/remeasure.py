@@ -27,15 +27,10 @@ CHANGED_MS: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The changed timing of one session's answer. Times in ms, None if there was no figure."""
+    """The changed timing of one session's answer; `session` has the one before, if it was ever measured."""
 
-    session: str
-    context: str
-    agent: str
-    before_ms: float | None
-    after_ms: float | None
-    before_discarded: str | None
-    after_discarded: str | None
+    session: Session
+    after: TurnTiming
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +54,12 @@ class Remeasured:
             "sessions": self.sessions,
             "changed": [
                 {
-                    "session": c.session, "context": c.context, "agent": c.agent,
-                    "ttfa_ms": {"before": c.before_ms, "after": c.after_ms},
-                    "discarded": {"before": c.before_discarded, "after": c.after_discarded},
+                    "session": c.session.id, "context": c.session.key.context_id, "agent": c.session.key.agent,
+                    "ttfa_ms": {"before": before and before.ttfa_ms, "after": c.after.ttfa_ms},
+                    "discarded": {"before": before and before.left_out, "after": c.after.left_out},
                 }
                 for c in self.changes
+                for before in [c.session.timing]
             ],
             "failed": [{"session": f.session, "kind": f.kind, "detail": f.detail} for f in self.failures],
         }  # fmt: skip
@@ -93,26 +89,13 @@ def remeasure(
                 found = all_with_words(found, session.heard_words)
                 found = (*found[:-1], with_event_words(found[-1], session.heard_words, session.written_text))
             if _moved(session.timing, found[-1]):
-                changes.append(_change(session, found[-1]))
+                changes.append(Change(session, found[-1]))
         keep_timings(store, session.id, found)
         if progress is not None:
             progress(k + 1, len(sessions))
     store.set_manifest(with_validity(store))
     methods = tuple(sorted({s.timing.method for s in sessions if s.timing is not None}))
     return Remeasured(str(store.folder), len(sessions), methods, tuple(changes), tuple(failures))
-
-
-def _change(session: Session, after: TurnTiming) -> Change:
-    before = session.timing
-    return Change(
-        session.id,
-        session.key.context_id,
-        session.key.agent,
-        before.ttfa_ms if before else None,
-        after.ttfa_ms,
-        before.left_out if before else None,
-        after.left_out,
-    )
 
 
 def _moved(before: TurnTiming | None, after: TurnTiming) -> bool:

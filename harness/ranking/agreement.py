@@ -8,14 +8,13 @@ single people.)
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Final
 
 import numpy as np
 
 from harness.ranking.ballot_figures import DRAWS, Equivalence, Figure, Resampler
-from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority
+from harness.ranking.ballots import LABELS, Ballot, ballots, is_ambiguous, label, majority, one_cell
 from harness.ranking.reliability import cohen_kappa, coincidences, fleiss_kappa, fleiss_sums, krippendorff_alpha
 from harness.ranking.scale import Floats
 from harness.ranking.verdicts import axis_rows
@@ -31,48 +30,27 @@ MOST_SUBSETS = 200
 class Agreement:
     """All agreement figures; None where the rows cannot give one: no people, one judge, no majority of three."""
 
-    judge_human: Figure | None
-    judge_human_ambiguous: Figure | None
-    inter_human: Figure | None
-    judges_with_one_human: Figure | None
-    fleiss_kappa_humans: Figure | None
-    fleiss_kappa_judges: Figure | None
-    krippendorff_alpha_humans: Figure | None
-    krippendorff_alpha_judges: Figure | None
+    judge_human: Figure | None = None
+    judge_human_ambiguous: Figure | None = None
+    inter_human: Figure | None = None
+    judges_with_one_human: Figure | None = None
+    fleiss_kappa_humans: Figure | None = None
+    fleiss_kappa_judges: Figure | None = None
+    krippendorff_alpha_humans: Figure | None = None
+    krippendorff_alpha_judges: Figure | None = None
     """Ordinal metric, on signed strengths."""
-    cohen_kappa: Figure | None
+    cohen_kappa: Figure | None = None
     """Majority of judges against majority of people."""
-    cross_judge: Mapping[tuple[str, str], Figure]
-    cross_judge_kappa: Mapping[tuple[str, str], Figure]
-    three_way: Mapping[tuple[str, str, str], Figure]
-    fleiss_kappa_by_axis: Mapping[str, Figure]
+    cross_judge: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
+    cross_judge_kappa: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
+    three_way: Mapping[tuple[str, str, str], Figure] = field(default_factory=dict)
+    fleiss_kappa_by_axis: Mapping[str, Figure] = field(default_factory=dict)
     """Over all voters who marked axes; no clear advantage is a separate label."""
-    subsampling: Mapping[int, float]
+    subsampling: Mapping[int, float] = field(default_factory=dict)
     """Number of judges → mean agreement of their majority with people's, over subsets of that size."""
-    judges_per_pair: Mapping[int, int]
+    judges_per_pair: Mapping[int, int] = field(default_factory=dict)
     """Number of judges → number of pairs of replies with so many judges."""
-    equivalence: Equivalence | None
-
-
-NOTHING_KNOWN: Final = Agreement(
-    judge_human=None,
-    judge_human_ambiguous=None,
-    inter_human=None,
-    judges_with_one_human=None,
-    cross_judge={},
-    cross_judge_kappa={},
-    three_way={},
-    fleiss_kappa_humans=None,
-    fleiss_kappa_judges=None,
-    fleiss_kappa_by_axis={},
-    krippendorff_alpha_humans=None,
-    krippendorff_alpha_judges=None,
-    cohen_kappa=None,
-    subsampling={},
-    equivalence=None,
-    judges_per_pair={},
-)
-"""Agreement of rows that were not compared with each other."""
+    equivalence: Equivalence | None = None
 
 
 def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: float = MARGIN, seed: int = 0) -> Agreement:
@@ -95,9 +73,7 @@ def agreement(judgments: Iterable[Judgment], *, draws: int = DRAWS, margin: floa
         def of(b: Ballot) -> Floats | None:
             if not all(name in b.judges for name in names):
                 return None
-            found = np.zeros((len(LABELS), len(LABELS)))
-            found[label(b.judges[names[0]]), label(b.judges[names[1]])] = 1
-            return found
+            return one_cell(label(b.judges[names[0]]), label(b.judges[names[1]]))
 
         return of
 
@@ -131,11 +107,7 @@ def _majorities(b: Ballot) -> tuple[float, float] | None:
 
 def _majority_confusion(b: Ballot) -> Floats | None:
     judges, humans = majority(b.judges), majority(b.humans)
-    if judges is None or humans is None:
-        return None
-    found = np.zeros((len(LABELS), len(LABELS)))
-    found[judges, humans] = 1
-    return found
+    return None if judges is None or humans is None else one_cell(judges, humans)
 
 
 def _between_humans(b: Ballot) -> tuple[float, float] | None:

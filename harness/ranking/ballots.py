@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.ranking.scale import Floats
 from harness.store.judgment import Judgment, is_rule
 
 LABELS = ("first", "tie", "second")
@@ -71,6 +72,13 @@ def _signed(winner: str, strength: int) -> float:
 def label(strength: float) -> int:
     """Index into LABELS."""
     return 1 - int(np.sign(strength))
+
+
+def one_cell(row: int, column: int) -> Floats:
+    """A confusion of LABELS with LABELS: the one of a single pair of replies."""
+    found = np.zeros((len(LABELS), len(LABELS)))
+    found[row, column] = 1
+    return found
 
 
 def majority(voices: Mapping[str, float], fewest: int = FEWEST_FOR_MAJORITY) -> int | None:

@@ -1,20 +1,45 @@
 """Choice of the judgments of a board: one presentation and condition, no audits, each verdict once, and the source of votes.
 
-The rules are written once, over columns; rows that are objects are chosen by the same (`harness.ranking.verdicts`). Rows of two
+The rules are written once, over columns; rows that are objects are chosen by the same mask. Rows of two
 *presentations* never share a fit: a reply that was read and one that was heard with its delay are two different objects,
 and a rating made of both would put latency on the quality axis (HEART harness design). So rows of several are refused.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.scale import Bools
-from harness.store.judgment import is_rule
-from harness.store.judgment_table import JudgmentTable
+from harness.store.judgment import AXES, is_rule
+from harness.store.judgment_table import NOT_MARKED, JudgmentTable
 
 Source = Literal["judge", "human"]
+
+
+def once(
+    table: JudgmentTable,
+    presentation: str | None = None,
+    condition: str | None = None,
+    source: Source | None = None,
+    subset: str | None = None,
+) -> tuple[Bools, list[str]]:
+    """(n,): the rows of one board, each verdict once; and a note where some were there more than once.
+
+    Raises UserError: see `of_one_board`.
+    """
+    kept = of_one_board(table, presentation, condition, subset)
+    kept[kept] = of_source(table.where(kept), source)
+    given = int(kept.sum())
+    kept[kept] = each_once(table.where(kept))
+    repeats = given - int(kept.sum())
+    note = (
+        f"{repeats} of {given} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
+        "number the rows of a voter who was asked again in `repeat`."
+    )
+    return kept, [note] if repeats else []
 
 
 def of_one_board(
@@ -74,3 +99,23 @@ def each_once(table: JudgmentTable) -> Bools:
     kept = np.zeros(len(table), dtype=bool)
     kept[first] = True
     return kept
+
+
+def weighted(table: JudgmentTable, weights: Mapping[str, float]) -> JudgmentTable:
+    """Verdicts made anew from the axis marks: the weighted mean of signed strengths, rounded away from zero.
+
+    Raises UserError for an unknown axis, a negative weight, or no weight above zero.
+    """
+    unknown = sorted(set(weights) - set(AXES))
+    if unknown:
+        raise UserError(f"axis weights: unknown axis {unknown[0]!r}; axes are {', '.join(AXES)}")
+    total = float(sum(weights.values()))
+    if min(weights.values(), default=0.0) < 0 or total <= 0:
+        raise UserError("axis weights: give weights of zero or more, at least one above zero")
+    rows = table.where((table.axes != NOT_MARKED).any(axis=1))
+    share = np.array([weights.get(axis, 0.0) / total for axis in AXES])
+    mean = np.where(rows.axes == NOT_MARKED, 0, rows.axes) @ share
+    winner = np.where(np.abs(mean) < 1e-9, 0, np.sign(mean)).astype(np.int8)
+    # Rounded outwards, so that a slight preference stays one; 1e-9 keeps 3.0000000001 from becoming 4.
+    strength = np.maximum(1, np.ceil(np.abs(mean) - 1e-9)).astype(np.int8)
+    return replace(rows, columns={**rows.columns, "winner": winner, "strength": strength})

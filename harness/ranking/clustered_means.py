@@ -16,22 +16,28 @@ from harness.ranking.board import Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import share_interval
-from harness.ranking.scale import Floats
 
 SEED: Final = 20_260_119
 """Fixed, so that the same values always give the same interval."""
 
 
-def clustered_mean(values: Iterable[tuple[str, float]], *, seed: int = SEED) -> tuple[float, Interval | None]:
+def clustered_mean(
+    values: Iterable[tuple[str, float]], *, draws: int = DRAWS, seed: int = SEED
+) -> tuple[float, Interval | None]:
     """Mean over all (bunch, value), and its 95 % interval.
 
     Raises ValueError when there is no value.
     """
-    sums, counts = _by_bunch(values)
+    given = list(values)
+    if not given:
+        raise ValueError("no values")
+    names, place = np.unique([bunch for bunch, _ in given], return_inverse=True)
+    sums = np.bincount(place, weights=[value for _, value in given], minlength=names.size)
+    counts = np.bincount(place, minlength=names.size)
     mean = float(sums.sum() / counts.sum())
     if sums.size < FEWEST_CONTEXTS:
         return mean, None
-    often = draw_contexts(sums.size, DRAWS, np.random.default_rng(seed))
+    often = draw_contexts(sums.size, draws, np.random.default_rng(seed))
     low, high = percentile_interval((often @ sums) / (often @ counts), sums.size)
     return mean, (float(low), float(high))
 
@@ -49,13 +55,3 @@ def clustered_share(values: Iterable[tuple[str, float]], *, seed: int = SEED) ->
     if share in (0.0, 1.0):
         return share, share_interval(round(share * bunches), bunches)
     return share, (max(interval[0], 0.0), min(interval[1], 1.0))
-
-
-def _by_bunch(values: Iterable[tuple[str, float]]) -> tuple[Floats, Floats]:
-    """(bunches,): sum of the values of each, and how many there are."""
-    given = list(values)
-    if not given:
-        raise ValueError("no values")
-    names, place = np.unique([bunch for bunch, _ in given], return_inverse=True)
-    sums = np.bincount(place, weights=[value for _, value in given], minlength=names.size)
-    return sums.astype(np.float64), np.bincount(place, minlength=names.size).astype(np.float64)

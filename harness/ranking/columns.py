@@ -12,10 +12,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from harness.errors import UserError
-from harness.ranking.scale import Bools, Floats, Ints
-from harness.ranking.verdicts import Lengths, Votes
+from harness.ranking.scale import Bools
+from harness.ranking.verdicts import Lengths, Votes, votes_of
 from harness.store.judgment import AXES
-from harness.store.judgment_table import NOT_MARKED, Column, JudgmentTable
+from harness.store.judgment_table import NOT_MARKED, JudgmentTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,17 +42,15 @@ class CountedBoard:
 def count(rows: JudgmentTable, lengths: Lengths | None = None) -> CountedBoard:
     """Rows in the form that every model reads; `lengths`: words of each reply, for a model with a length term.
 
-    Raises UserError: a row sets a system against itself.
+    Raises UserError: no rows, or one that sets a system against itself.
     """
-    same = np.flatnonzero(rows["first"] == rows["second"])
-    if same.size:
-        context, system = rows.contexts[rows["context"][same[0]]], rows.systems[rows["first"][same[0]]]
-        raise UserError(f"context {context}: {system} is set against itself")
+    if not len(rows):
+        raise UserError("no judgments to rank: the file or the chosen subset holds none")
     each = _parts(rows)
-    whole = _counted(rows, lengths or {})
+    whole = _counted(rows, lengths)
     if len(each) == 1:
         return CountedBoard(whole, (whole,))
-    return CountedBoard(whole, tuple(_counted(rows.where(part), lengths or {}) for part in each))
+    return CountedBoard(whole, tuple(_counted(rows.where(part), lengths) for part in each))
 
 
 def _parts(rows: JudgmentTable) -> list[Bools]:
@@ -66,16 +64,8 @@ def _parts(rows: JudgmentTable) -> list[Bools]:
     return [label[rows["first"]] == k for k in sorted(sizes, key=lambda k: -sizes[k])]
 
 
-def _counted(rows: JudgmentTable, lengths: Lengths) -> Counted:
-    first, systems = _narrowed(np.concatenate([rows["first"], rows["second"]]), rows.systems)
-    context, contexts = _narrowed(rows["context"], rows.contexts)
-    judge, judges = _narrowed(rows["judge"], rows.judges)
-    n = len(rows)
-    level = (rows["winner"] * rows["strength"]).astype(np.int64)
-    votes = Votes(
-        systems, contexts, judges, first[:n], first[n:], level, context, judge, rows["human"].astype(np.int64),
-        rows["shown"].astype(np.int64), _longer(rows, lengths),
-    )  # fmt: skip
+def _counted(rows: JudgmentTable, lengths: Lengths | None) -> Counted:
+    votes = votes_of(rows, lengths)
     shares = _shares(votes, rows["winner"])
     marked = rows.axes != NOT_MARKED
     any_mark = marked.any(axis=1)
@@ -88,25 +78,6 @@ def _counted(rows: JudgmentTable, lengths: Lengths) -> Counted:
                 axes.setdefault(system, {})[axis] = share
     presentation = rows.presentations[int(rows["presentation"][0])]
     return Counted(votes, presentation, shares, axes, int(rows["own_family"].sum()))
-
-
-def _longer(rows: JudgmentTable, lengths: Lengths) -> Floats:
-    """log((1 + words of first) / (1 + words of second)) of each row; 0 where one is not known."""
-    n = len(rows)
-    if not lengths:
-        return np.zeros(n)
-    columns = [np.concatenate([rows[name], rows[name]]) for name in ("context", "replicate")]
-    replies = np.stack([columns[0], np.concatenate([rows["first"], rows["second"]]), columns[1]], axis=1).astype(np.int64)
-    each, at = np.unique(replies, axis=0, return_inverse=True)
-    known = [lengths.get((rows.contexts[c], rows.systems[s], int(k))) for c, s, k in each]
-    words = np.array([np.nan if found is None else np.log1p(found) for found in known])[at.reshape(-1)]
-    return np.asarray(np.nan_to_num(words[:n] - words[n:]), dtype=np.float64)
-
-
-def _narrowed(index: Column, names: tuple[str, ...]) -> tuple[Ints, tuple[str, ...]]:
-    """The index restricted to the names that occur."""
-    used, place = np.unique(index, return_inverse=True)
-    return place.astype(np.int64), tuple(names[k] for k in used)
 
 
 def _shares(

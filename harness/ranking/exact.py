@@ -45,9 +45,3 @@ def share_interval(hits: int, of: int, level: float = 0.95) -> Interval:
     """Wilson's interval (1927) of a share."""
     found = stats.binomtest(hits, of).proportion_ci(level, method="wilson")
     return float(found.low), float(found.high)
-
-
-def exact_interval(hits: int, of: int, level: float = 0.95) -> Interval:
-    """Clopper and Pearson's interval (1934) of a share: it covers at least `level`, however few the trials are."""
-    found = stats.binomtest(hits, of).proportion_ci(level, method="exact")
-    return float(found.low), float(found.high)

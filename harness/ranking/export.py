@@ -17,6 +17,7 @@ from harness.ranking.percentiles import Quantiles
 from harness.ranking.ranking import Ranking
 from harness.store.judgment import AXES
 from harness.timing.figures import OVER_LIMIT_TEXT
+from harness.wording import spreadsheet_text
 
 NOTABLE = 0.05
 """Adjusted p under which a bias of the verdicts is shown on the terminal; all biases are in the JSON."""
@@ -36,7 +37,7 @@ def board_csv(board: Board, joint: JointFigure | None = None) -> str:
     )
     for row in board.systems:
         cells: list[object] = [
-            _safe(row.system),
+            spreadsheet_text(row.system),
             row.quoted,
             *_pair(row.interval),
             *_pair(row.band),
@@ -149,7 +150,3 @@ def _pair(interval: Ends | None) -> tuple[object, object]:
 
 def _escape(text: str) -> str:
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))
-
-
-def _safe(name: str) -> str:
-    return "'" + name if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

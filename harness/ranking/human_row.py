@@ -17,10 +17,11 @@ import numpy as np
 
 from harness.ranking.board import Ends
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
-from harness.ranking.leaderboard import count, rate
+from harness.ranking.leaderboard import rate
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.store.judgment import Judgment
+from harness.store.judgment_columns import table_of
 
 SPLITS = 10
 """Random halves of the voters; each gives both roles to both halves, and the figures are averaged."""
@@ -111,7 +112,7 @@ def _picks(rows: Sequence[Judgment], is_human: Callable[[str], bool]) -> dict[st
         by_context[row.context].append(row)
     found = {}
     for context, here in by_context.items():
-        shares = {s: share for s, share in count(here, PRIMARY).whole.shares.items() if is_human(s)}
+        shares = {s: share for s, share in PRIMARY.counted(table_of(here)).whole.shares.items() if is_human(s)}
         if shares:
             # Equal shares go to the first name: an arbitrary choice that uses no further vote.
             found[context] = max(sorted(shares), key=lambda s: shares[s])
@@ -123,12 +124,12 @@ def _renamed(rows: Sequence[Judgment], name: Callable[[str], str]) -> list[Judgm
 
 
 def _rate(rows: Sequence[Judgment], system: str, model: RatingModel) -> HumanRating:
-    row = rate(rows, model)[system]
+    row = rate(table_of(rows), model)[system]
     return HumanRating(row.elo, row.interval)
 
 
 def _mean(rows: Sequence[Judgment], is_human: Callable[[str], bool], model: RatingModel) -> HumanRating | None:
-    board = rate(rows, model)
+    board = rate(table_of(rows), model)
     people = [row for row in board.systems if is_human(row.system)]
     if len({row.part for row in people}) > 1:
         return None

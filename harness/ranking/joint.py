@@ -18,17 +18,18 @@ import numpy as np
 
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
+from harness.ranking import chosen
 from harness.ranking.board import Board, Ends, Interval
 from harness.ranking.bootstrap import DRAWS, draw_contexts, percentile_interval
 from harness.ranking.columns import CountedBoard
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.fits import refits
-from harness.ranking.leaderboard import count, rate_counted
+from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.percentiles import Quantiles, quantiles_of, share_of, weighted_quantile
 from harness.ranking.scale import Bools, Floats, Ints, to_elo
-from harness.ranking.verdicts import each_once, select
 from harness.store.judgment import Judgment
+from harness.store.judgment_columns import table_of
 
 Latencies = Mapping[str, Mapping[str, Sequence[float]]]
 """System → context → milliseconds of each turn; infinite: no reply."""
@@ -119,30 +120,6 @@ class Resampled:
 
 
 def resample(
-    judgments: Iterable[Judgment],
-    latencies: Iterable[Latencies],
-    model: RatingModel = PRIMARY,
-    *,
-    board: Board | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-    presentation: str | None = None,
-) -> Resampled:
-    """Draw the conversations that occur in any of `latencies` or in a verdict, and refit. `board`: that of the same verdicts
-    and model, if it exists already.
-
-    Raises harness.errors.UserError: no rows, several presentations, or `audio_with_delay`, which would put latency on both
-    axes.
-    """
-    given = list(judgments)
-    selected = select(given, presentation=presentation)
-    if any(row.presentation == "audio_with_delay" for row in selected):
-        raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
-    counted = count(each_once(selected), model)
-    return resample_counted(counted, latencies, model, board=board or rate_counted(counted, model), draws=draws, seed=seed)
-
-
-def resample_counted(
     counted: CountedBoard,
     latencies: Iterable[Latencies],
     model: RatingModel = PRIMARY,
@@ -151,7 +128,7 @@ def resample_counted(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Resampled:
-    """`resample` for verdicts that are counted already; `board` is theirs."""
+    """Draw the conversations that occur in any of `latencies` or in a verdict, and refit; `board` is that of the verdicts."""
     rated, tables = board, list(latencies)
     timed = tuple(row.system for row in rated.systems if any(table.get(row.system) for table in tables))
     mine = next((part for part in counted.parts if set(part.votes.systems) >= set(timed)), None)
@@ -183,12 +160,19 @@ def joint_figure(
 ) -> JointFigure:
     """The joint figure on the latency `latencies`; `others` are resampled beside it and reported, not ranked on.
 
-    Systems without latencies (references) are rated, but are no points. Raises harness.errors.UserError: see `resample`, or
-    no system with both verdicts and latencies.
+    Systems without latencies (references) are rated, but are no points. `board`: that of the same verdicts
+    and model, if it exists already.
+
+    Raises harness.errors.UserError: no rows, several presentations, no system with both verdicts and latencies, or
+    `audio_with_delay`, which would put latency on both axes.
     """
-    known = others or {}
-    tables = [latencies, *known.values()]
-    drawn = resample(judgments, tables, model, board=board, draws=draws, seed=seed, presentation=presentation)
+    known, table = others or {}, table_of(judgments)
+    rows = table.where(chosen.once(table, presentation)[0])
+    if rows.named("presentation", "audio_with_delay").any():
+        raise UserError("the joint figure takes no audio_with_delay judgments: latency would be on both axes")
+    counted = model.counted(rows)
+    board = board or rate_counted(counted, model)
+    drawn = resample(counted, [latencies, *known.values()], model, board=board, draws=draws, seed=seed)
     return lay_over(drawn, latencies, name=name, others=known, cut_ins=cut_ins, budget_ms=budget_ms)
 
 

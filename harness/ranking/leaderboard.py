@@ -6,11 +6,11 @@ One function for all votes: judges or people or both, speech or text, regular or
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from harness.ranking import bradley_terry, columns
+from harness.ranking import bradley_terry, chosen
 from harness.ranking import connectivity as reach
 from harness.ranking import unbounded as edge
 from harness.ranking.board import Board, Ends, Interval, SystemRating
@@ -21,9 +21,10 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, Covaria
 from harness.ranking.fits import Fitted, fit_votes, refits
 from harness.ranking.model import PRIMARY, RatingModel
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, on_scale, to_elo
-from harness.ranking.verdicts import Votes, axis_rows, each_once, select
+from harness.ranking.verdicts import Votes
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import JudgmentTable
 
 
 def leaderboard(
@@ -41,43 +42,21 @@ def leaderboard(
 
     Raises harness.errors.UserError: no rows, rows of several presentations with none chosen, bad axis weights.
     """
-    given = select(judgments, presentation=presentation, source=source, subset=subset)
-    rows = each_once(given)
-    notes = repeats_in_notes(given, rows)
+    table = table_of(judgments)
+    rows, notes = chosen.once(table, presentation, source=source, subset=subset)
     if axis is not None:
-        rows = axis_rows(rows, axis)
-    return rate(rows, model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
-
-
-def repeats_in_notes(given: Sequence[Judgment], rows: Sequence[Judgment]) -> list[str]:
-    """A note where some of the given rows are there more than once; none otherwise."""
-    return [repeats_in_words(len(given) - len(rows), len(given))] if len(rows) < len(given) else []
-
-
-def repeats_in_words(count: int, of: int) -> str:
-    """The note on rows that are in a file more than once."""
-    return (
-        f"{count} of {of} rows repeat another one exactly (same voter, pair, order and verdict) and count once; "
-        "number the rows of a voter who was asked again in `repeat`."
-    )
+        model = replace(model, axis_weights={axis: 1.0})
+    return rate(table.where(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 
 def rate(
-    rows: Sequence[Judgment], model: RatingModel, *, notes: Sequence[str] = (), bootstrap_draws: int = 0, seed: int = 0
+    rows: JudgmentTable, model: RatingModel, *, notes: Sequence[str] = (), bootstrap_draws: int = 0, seed: int = 0
 ) -> Board:
     """Rate the systems of exactly these rows. Systems that no chain connects are rated separately, each part on its own scale.
 
     Raises harness.errors.UserError: no rows, or bad axis weights.
     """
-    return rate_counted(count(rows, model), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
-
-
-def count(rows: Sequence[Judgment], model: RatingModel) -> CountedBoard:
-    """Rows in the form that every model of the same axis weights reads. Raises UserError: no rows, or bad axis weights."""
-    rows = model.rows(rows)
-    if not rows:
-        model.votes(rows)
-    return columns.count(table_of(rows), model.lengths if model.method == "ordinal" else None)
+    return rate_counted(model.counted(rows), model, notes=notes, bootstrap_draws=bootstrap_draws, seed=seed)
 
 
 def rate_counted(

@@ -8,13 +8,15 @@ classical model with ties.
 The length term is off unless lengths are given. Why the quoted rating has none: docs/decisions/ranking-length-term.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from harness.errors import UserError
-from harness.ranking.verdicts import Lengths, Votes, gather, weighted_rows
-from harness.store.judgment import Judgment
+from harness.ranking.chosen import weighted
+from harness.ranking.columns import CountedBoard, count
+from harness.ranking.verdicts import Lengths
+from harness.store.judgment_table import JudgmentTable
 
 Method = Literal["ordinal", "strength", "plain", "rao-kupper"]
 _TITLES: Mapping[Method, str] = {
@@ -40,13 +42,13 @@ class RatingModel:
         if self.method not in _TITLES:
             raise UserError(f"rating method {self.method}: unknown; choose one of {', '.join(_TITLES)}")
 
-    def rows(self, judgments: Sequence[Judgment]) -> list[Judgment]:
-        """The verdicts that are rated. Raises UserError: bad axis weights."""
-        return list(judgments) if self.axis_weights is None else weighted_rows(judgments, self.axis_weights)
+    def counted(self, rows: JudgmentTable) -> CountedBoard:
+        """Rows in the form that every model of the same axis weights reads.
 
-    def votes(self, rows: Sequence[Judgment], *, contexts: Sequence[str] | None = None) -> Votes:
-        """Rows (those of `rows`) as arrays. Raises UserError: no row, or a system against itself."""
-        return gather(rows, lengths=self.lengths if self.method == "ordinal" else None, contexts=contexts)
+        Raises UserError: no rows, one that sets a system against itself, or bad axis weights.
+        """
+        rows = rows if self.axis_weights is None else weighted(rows, self.axis_weights)
+        return count(rows, self.lengths if self.method == "ordinal" else None)
 
     def title(self, terms: Iterable[str]) -> str:
         """The method with the further terms of a fit: it must be shown wherever its Elo is shown."""

@@ -62,7 +62,8 @@ def _above(value: float | None, less: float | None) -> float | None:
     return max(0.0, value - less) if value is not None and less is not None else None
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value; None where it is infinite, which JSON cannot say."""
     return value if np.isfinite(value) else None
 
 
@@ -76,8 +77,8 @@ def quantiles_of(values: Mapping[str, Sequence[float]], seed: int) -> Quantiles:
     drawn = _drawn(values, pooled, seed) if len(values) >= FEWEST_CONTEXTS else None
     p50_ends = _ends(drawn.p50, len(values)) if drawn is not None else None
     return Quantiles(
-        p50=_finite(p50),
-        p95=_finite(p95) if enough else None,
+        p50=finite(p50),
+        p95=finite(p95) if enough else None,
         p50_over_limit=bool(np.isinf(p50)),
         p95_over_limit=enough and bool(np.isinf(p95)),
         p50_interval=_both_finite(p50_ends),

@@ -8,11 +8,14 @@ of the board.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from importlib import resources
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
 from harness.experiment import BUDGET_MS
+from harness.ranking import chosen
 from harness.ranking.agreement import Agreement, agreement
 from harness.ranking.association import Correlation, with_external
 from harness.ranking.bias import Audit, audits
@@ -22,13 +25,15 @@ from harness.ranking.consistency import Consistency, consistency
 from harness.ranking.human_row import HumanRatings, people_ratings
 from harness.ranking.joint import Events, JointFigure, JointPoint, Latencies, Resampled, lay_over, resample
 from harness.ranking.judge_vs_person import NOTHING, BesidePeople, beside_people
-from harness.ranking.leaderboard import rate, repeats_in_notes
+from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import PRIMARY, RatingModel
-from harness.ranking.paper import printed_table
 from harness.ranking.rationales import CoMention, co_mention
 from harness.ranking.variants import WITH_LENGTH, Variant, variants
-from harness.ranking.verdicts import Texts, each_once, lengths_of, select
-from harness.store.judgment import JudgeCheck, Judgment
+from harness.ranking.verdicts import Texts, lengths_of
+from harness.store.judgment import AXES, JudgeCheck, Judgment
+from harness.store.judgment_columns import table_of
+from harness.store.judgment_table import JudgmentTable
+from harness.wording import counted as in_words
 
 LENGTH_WORDS = {
     "without": "The quoted rating has no length term, since it shows what was preferred; with one it shows what would be "
@@ -43,6 +48,9 @@ _SHOWN: Final = (
 """Figures of a system on a board, beside its Elo."""
 _CHECKED: Final = ("accuracy", "accuracy_interval", "trusted")
 """Figures of a judge, beside its consistency."""
+MANY: Final = 100_000
+"""Rows of a file. As objects, so many take half a gigabyte and a minute of one core, most of it in comparing pairs of rows.
+Over so many a file is never loaded as objects, and all parts of a board are made from columns."""
 _JSON: Final = TypeAdapter(Any)
 """Writes records by their fields, tuples as lists, and values that are not finite as null."""
 
@@ -53,15 +61,15 @@ class Ranking:
 
     board: Board
     variants: tuple[Variant, ...]
-    agreement: Agreement
-    people: HumanRatings | None
-    audits: tuple[Audit, ...]
-    consistency: tuple[Consistency, ...]
     joint: JointFigure | None
     joint_variants: tuple[JointFigure, ...] = ()
     """The same conversations on the other latencies: filler-aware onsets, TTFT."""
     external: Mapping[str, tuple[Correlation, Correlation]] = field(default_factory=dict)
     """Score → Pearson and Spearman of Elo with it, over the systems that have both (three or more)."""
+    agreement: Agreement = field(default_factory=Agreement)
+    people: HumanRatings | None = None
+    audits: tuple[Audit, ...] = ()
+    consistency: tuple[Consistency, ...] = ()
     reasons: CoMention | None = None
     beside_people: BesidePeople = NOTHING
     checks: Mapping[str, JudgeCheck] = field(default_factory=dict)
@@ -118,31 +126,74 @@ def rank(
     Raises harness.errors.UserError: no rows, several presentations with none chosen, bad axis weights.
     """
     given = list(judgments)
-    chosen = select(given, presentation=presentation)
-    rows = each_once(chosen)
-    board = rate(rows, model, notes=repeats_in_notes(chosen, rows), bootstrap_draws=draws, seed=seed)
-    lengths = lengths_of(texts or {})
-    figure, *figures = joint_figures(
-        lambda tables: resample(rows, tables, model, board=board, draws=draws, seed=seed),
-        board, latencies or {}, other_latencies or {}, cut_ins, budget_ms,
-    ) or (None,)  # fmt: skip
-    return Ranking(
-        board=board,
-        variants=variants(rows, model, primary=board, lengths=lengths),
+    table = table_of(given)
+    kept, _ = chosen.once(table, presentation)
+    rows = [row for row, stays in zip(given, kept.tolist(), strict=True) if stays]
+    ranking = rank_table(
+        table, latencies, other_latencies=other_latencies, cut_ins=cut_ins, budget_ms=budget_ms, presentation=presentation,
+        model=model, texts=texts, external=external, checks=checks, draws=draws, seed=seed,
+    )  # fmt: skip
+    return replace(
+        ranking,
         agreement=agreement(rows, seed=seed),
         beside_people=beside_people(rows, seed=seed),
         people=people_ratings(rows, is_human or (lambda name: name.startswith("human:")), model, seed=seed),
         audits=audits(rows, texts=texts, judge_family=families, system_family=families),
-        consistency=consistency(row for row in given if row.presentation == board.presentation),
-        joint=figure,
-        joint_variants=tuple(figures),
-        external=external_correlations(board, external or {}),
-        reasons=co_mention(rows, words=lengths, draws=draws, seed=seed),
-        checks=checks or {},
+        consistency=consistency(row for row in given if row.presentation == ranking.board.presentation),
+        reasons=co_mention(rows, words=lengths_of(texts or {}), draws=draws, seed=seed),
     ).with_notes(_unmeasured(rows, checks or {}))
 
 
-def joint_figures(
+def rank_table(
+    table: JudgmentTable,
+    latencies: Latencies | None = None,
+    *,
+    other_latencies: Mapping[str, Latencies] | None = None,
+    cut_ins: Events | None = None,
+    budget_ms: float = BUDGET_MS,
+    presentation: str | None = None,
+    condition: str | None = None,
+    model: RatingModel = PRIMARY,
+    texts: Texts | None = None,
+    external: Mapping[str, Mapping[str, float | None]] | None = None,
+    checks: Mapping[str, JudgeCheck] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Ranking:
+    """All of a ranking but the figures that compare rows with each other in pairs; every argument means the same as in `rank`.
+
+    Raises harness.errors.UserError: as `rank`, or several conditions with none chosen.
+    """
+    kept, notes = chosen.once(table, presentation, condition)
+    rows = table.where(kept)
+    counted = model.counted(rows)
+    board = rate_counted(counted, model, notes=notes, bootstrap_draws=draws, seed=seed)
+    with_draws = partial(resample, counted, model=model, board=board, draws=draws, seed=seed)
+    figure, *figures = _joint_figures(with_draws, board, latencies or {}, other_latencies or {}, cut_ins, budget_ms) or (None,)
+    return Ranking(
+        board=board,
+        variants=variants(rows, model, counted=counted, primary=board, lengths=lengths_of(texts or {})),
+        joint=figure,
+        joint_variants=tuple(figures),
+        external=external_correlations(board, external or {}),
+        checks=checks or {},
+    )
+
+
+def rank_many(table: JudgmentTable, **options: Any) -> Ranking:
+    """Rank the rows of a table and say what is left out; `options` are those of `rank_table`.
+
+    Raises harness.errors.UserError: as `rank_table`.
+    """
+    ranking = rank_table(table, **options)
+    note = (
+        f"With {in_words(ranking.board.judgments, 'row')} (over {MANY:,}) agreement, audits of judges and their consistency "
+        "are left out; rank a part of the file for those."
+    )
+    return ranking.with_notes([note])
+
+
+def _joint_figures(
     drawn_with: Callable[[Sequence[Latencies]], Resampled],
     board: Board,
     latencies: Latencies,
@@ -167,6 +218,35 @@ def _unmeasured(rows: Sequence[Judgment], checks: Mapping[str, JudgeCheck]) -> l
     unknown = [judge for judge in asked if judge not in checks]
     notes = [f"{', '.join(unknown)}: accuracy as a judge not measured here."] if unknown else []
     return notes + [f"{judge}: {checks[judge].note}" for judge in asked if judge in checks and checks[judge].note]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedRow:
+    """One system as the HEART paper prints it, for comparison with one's own. Shares in percent; None where it prints nothing.
+
+    The figures are typed from the paper's figure 4, its table 1 and its text; the source is stated in the file. Latencies there
+    are from a public index of text interfaces, so they are TTFT of replies that were not judged: never mix them into a joint
+    figure.
+    """
+
+    system: str
+    axes: dict[str, float]
+    win_rate: float
+    elo: float
+    aa_index: float | None
+    ttft_ms: float | None
+
+
+def printed_table() -> tuple[PrintedRow, ...]:
+    """The 18 rows, best first."""
+    text = resources.files("harness.ranking").joinpath("paper_table.json").read_text(encoding="utf-8")
+    table = json.loads(text)
+    found = []
+    for cells in table["rows"]:
+        row = dict(zip(table["columns"], cells, strict=True))
+        axes = {axis: float(row[axis]) for axis in AXES}
+        found.append(PrintedRow(row["system"], axes, row["win_rate"], row["elo"], row["aa_index"], row["ttft_ms"]))
+    return tuple(found)
 
 
 def _printed() -> dict[str, dict[str, float | None]]:

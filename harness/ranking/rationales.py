@@ -23,8 +23,7 @@ from scipy import stats
 from harness.ranking.association import benjamini_hochberg
 from harness.ranking.ballots import ballots, majority
 from harness.ranking.board import Interval
-from harness.ranking.bootstrap import draw_contexts, percentile_interval
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS
+from harness.ranking.clustered_means import clustered_mean
 from harness.ranking.reliability import cohen_kappa
 from harness.ranking.scale import Floats
 from harness.ranking.strategies import occurs
@@ -34,8 +33,6 @@ from harness.store.judgment import Judgment
 DRAWS = 2000
 FEWEST_PAIRS = 10
 """For a correlation of residuals: three covariates and an intercept leave six degrees of freedom."""
-Codes = Mapping[tuple[str, str, str, str], frozenset[str]]
-"""(context, system a, system b, judge) as in the row → skills that its reason mentions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +103,14 @@ def agreement_with_rules(coded: Iterable[tuple[str, frozenset[str]]]) -> float |
 def co_mention(
     judgments: Iterable[Judgment],
     *,
-    codes: Codes | None = None,
     words: Lengths | None = None,
-    fewest_voters: int = 1,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> CoMention | None:
     """Co-mention over pairs where people's and judges' majorities name the same winner and both gave reasons; None if there are
     none.
 
-    `codes` replaces the rules' coding of rows where given; `words`: lengths of replies, for verbosity of the winner.
+    `words`: lengths of replies, for verbosity of the winner.
     A side mentions a skill when at least half of its reasons for the winner do.
     """
     rows = list(judgments)
@@ -126,7 +121,7 @@ def co_mention(
     skills = codebook()
     cells, covariates, places = [], [], []
     for ballot in ballots(rows):
-        people, judges = majority(ballot.humans, fewest_voters), majority(ballot.judges, fewest_voters)
+        people, judges = majority(ballot.humans, 1), majority(ballot.judges, 1)
         if people is None or people != judges or people == 1:
             continue
         winner, loser = (ballot.first, ballot.second) if people == 0 else (ballot.second, ballot.first)
@@ -135,7 +130,7 @@ def co_mention(
         sides = [[r for r in here if r.source == source] for source in ("human", "judge")]
         if not all(sides):
             continue
-        cells.append([[np.mean([s.name in _codes(r, codes) for r in side]) >= 0.5 for s in skills] for side in sides])
+        cells.append([[np.mean([s.name in code_by_rules(r.rationale) for r in side]) >= 0.5 for s in skills] for side in sides])
         covariates.append(
             [
                 *(np.log1p(np.mean([len(r.rationale.split()) for r in side])) for side in sides),
@@ -149,7 +144,7 @@ def co_mention(
         return None
     table = np.array(cells, dtype=np.float64)
     same = table[:, 0] == table[:, 1]
-    value, interval = _share(same.mean(axis=1), places, draws, seed)
+    value, interval = clustered_mean(zip(places, same.mean(axis=1).tolist(), strict=True), draws=draws, seed=seed)
     confusion = np.array([[((table[:, 0] == a) & (table[:, 1] == b)).sum() for b in (0, 1)] for a in (0, 1)], dtype=float)
     kappa = float(cohen_kappa(confusion))
     return CoMention(
@@ -161,11 +156,6 @@ def co_mention(
     )
 
 
-def _codes(row: Judgment, codes: Codes | None) -> frozenset[str]:
-    key = (row.context, row.system_a, row.system_b, row.judge)
-    return codes[key] if codes is not None and key in codes else code_by_rules(row.rationale)
-
-
 def _winner(row: Judgment) -> str | None:
     return {"a": row.system_a, "b": row.system_b}.get(row.winner)
 
@@ -174,18 +164,6 @@ def _shown_first(row: Judgment, winner: str) -> float:
     if row.shown_first is None:
         return 0.0
     return 1.0 if (row.system_a if row.shown_first == "a" else row.system_b) == winner else -1.0
-
-
-def _share(same: Floats, places: Sequence[str], draws: int, seed: int) -> tuple[float, Interval | None]:
-    contexts = sorted(set(places))
-    at = np.array([contexts.index(place) for place in places])
-    sums = np.stack([np.bincount(at, same, len(contexts)), np.bincount(at, minlength=len(contexts))], axis=1)
-    value = float(same.mean())
-    if len(contexts) < FEWEST_CONTEXTS:
-        return value, None
-    drawn = draw_contexts(len(contexts), draws, np.random.default_rng(seed)) @ sums
-    low, high = percentile_interval(drawn[:, 0] / drawn[:, 1], len(contexts))
-    return value, (float(low), float(high))
 
 
 def residuals(outcome: Floats, covariates: Floats) -> Floats:

@@ -5,18 +5,19 @@ the model of ties?), so each comes with its rank correlation to it. Votes and co
 model. Other models, and the length term, are labelled exploratory: nobody should pick a board among them after seeing them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy import stats
 
 from harness.errors import UserError
 from harness.ranking.board import Board
-from harness.ranking.chosen import Source
-from harness.ranking.leaderboard import count, leaderboard, rate_counted, repeats_in_notes
+from harness.ranking.chosen import Source, of_source
+from harness.ranking.columns import CountedBoard
+from harness.ranking.leaderboard import rate, rate_counted
 from harness.ranking.model import PRIMARY, Method, RatingModel
-from harness.ranking.verdicts import Lengths, each_once, select
-from harness.store.judgment import Judgment
+from harness.ranking.verdicts import Lengths
+from harness.store.judgment_table import JudgmentTable
 
 SOURCES: dict[str, Source | None] = {"combined": None, "judges": "judge", "people": "human"}
 SUBSETS: dict[str, str | None] = {"all": None, "regular": "regular", "adversarial": "adversarial"}
@@ -35,44 +36,41 @@ class Variant:
 
 
 def variants(
-    judgments: Sequence[Judgment],
+    rows: JudgmentTable,
     model: RatingModel = PRIMARY,
     *,
+    counted: CountedBoard | None = None,
     primary: Board | None = None,
     lengths: Lengths | None = None,
-    presentation: str | None = None,
 ) -> tuple[Variant, ...]:
     """Votes × contexts, as far as there are rows, then the other models on all rows. The first is the primary board.
 
-    `primary`: the board of these rows and this model, if it exists already. `lengths`: words of each reply, for the board
-    with a length term beside a model that has none.
+    `rows`: of one board, each verdict once. `counted` and `primary`: these rows by this model, if they exist already.
+    `lengths`: words of each reply, for the board with a length term beside a model that has none.
     """
-    first = primary or leaderboard(judgments, model, presentation=presentation)
-    sources = {row.source for row in judgments}
+    counted = counted or model.counted(rows)
+    first = primary or rate_counted(counted, model)
+    several = np.unique(rows["human"]).size > 1
     found = []
     for source_name, source in SOURCES.items():
-        if len(sources) == 1 and source is not None:
+        if source is not None and not several:
             continue
         for subset_name, subset in SUBSETS.items():
-            if source is None and subset is None:
-                board = first
-            else:
+            board = first
+            if source is not None or subset is not None:
+                part = rows if subset is None else rows.where(rows.named("subset", subset))
                 try:
-                    board = leaderboard(judgments, model, presentation=presentation, source=source, subset=subset)
+                    board = rate(part.where(of_source(part, source)), model)
                 except UserError:
                     continue
             found.append(Variant(f"{source_name}, {subset_name}", board, False, kendall(first, board)))
     if model.method == "ordinal" and not model.lengths and lengths:
-        board = leaderboard(judgments, replace(model, lengths=lengths), presentation=presentation)
+        board = rate(rows, replace(model, lengths=lengths))
         if "length" in board.terms:
             found.append(Variant(WITH_LENGTH, board, True, kendall(first, board)))
-    given = select(judgments, presentation=presentation)
-    rows = each_once(given)
-    notes = repeats_in_notes(given, rows)
-    counted = count(rows, replace(model, lengths=None))
     for other in EXPLORATORY:
         if other != model.method:
-            board = rate_counted(counted, replace(model, method=other), notes=notes)
+            board = rate_counted(counted, replace(model, method=other))
             found.append(Variant(f"exploratory: {board.method}", board, True, kendall(first, board)))
     return tuple(found)
 

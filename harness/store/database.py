@@ -9,9 +9,10 @@ is working on the run) the copy in memory is read.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Literal
 
 from harness.agents.secrets import redact
 from harness.errors import UserError
@@ -57,10 +58,15 @@ def nothing_but_a_killed_start(folder: Path) -> bool:
 def _fill(database: sqlite3.Connection, manifest: RunManifest, contexts: Sequence[Context]) -> None:
     database.executescript(f"BEGIN; {LAYOUT} PRAGMA user_version = {VERSION};")
     database.execute("INSERT INTO manifest VALUES (1, ?)", (redact(manifest.model_dump_json()),))
-    database.executemany(
-        "INSERT INTO contexts VALUES (?, ?, ?)",
-        [(n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
-    )
+    insert_contexts(database, enumerate(contexts))
+
+
+def insert_contexts(
+    database: sqlite3.Connection, placed: Iterable[tuple[int, Context]], *, or_else: Literal["", "OR IGNORE"] = ""
+) -> None:
+    """Store contexts at their positions; `or_else` says what becomes of one that is there already."""
+    rows = [(place, c.id, c.model_dump_json(exclude_defaults=True)) for place, c in placed]
+    database.executemany(f"INSERT {or_else} INTO contexts VALUES (?, ?, ?)", rows)
 
 
 def open_database(folder: Path, *, files_may_be_gone: bool = False) -> sqlite3.Connection:

@@ -25,18 +25,20 @@ ASKS: Final[Mapping[EventName, Asks]] = {
 """The right reaction to each event of an agent that is speaking. `nothing` makes no sound: it is the control."""
 
 
-class _Model(BaseModel):
+class Settled(BaseModel):
+    """A part of a manifest that nobody changes."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CallerEvent(_Model):
+class CallerEvent(Settled):
     """One sound, `at_ms` after the agent's reply is first heard."""
 
     sound: EventName
     at_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-class EventSettings(_Model):
+class EventSettings(Settled):
     """The events of a run. `source`: the file, or the name of the set that ships."""
 
     source: str

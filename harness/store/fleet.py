@@ -13,10 +13,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from harness.experiment import Experiment, of_an_older_harness, shown
-from harness.store.events import CallerEvent
+from harness.store.events import CallerEvent, Settled
 from harness.store.pacing import Pacing, worst
 
 LONG_AS_A_HASH: Final = 64
@@ -24,11 +24,7 @@ LONG_AS_A_HASH: Final = 64
 Facts = Mapping[str, str | int | float]
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class PlannedAgent(_Model):
+class PlannedAgent(Settled):
     """An agent of the plan. An older harness stored its source here too, which is now in the experiment."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -37,7 +33,7 @@ class PlannedAgent(_Model):
     profile_hash: str
 
 
-class FixedPlan(_Model):
+class FixedPlan(Settled):
     """The plan that all shards of a run share; `harness plan` writes it."""
 
     schema_version: Literal[1] = Field(default=1, alias="schema")
@@ -111,7 +107,7 @@ class FixedPlan(_Model):
         return {n: dict(sorted(v.items())) if isinstance(v, dict) and n != "contexts" else v for n, v in counts.items()}
 
 
-class PartEntry(_Model):
+class PartEntry(Settled):
     """One shard as one machine played it, with the machine's pacing. `contexts` are those of the shard."""
 
     shard: int
@@ -123,7 +119,7 @@ class PartEntry(_Model):
     caller_priority: str | None = None
 
 
-class MachineEntry(_Model):
+class MachineEntry(Settled):
     """One machine of a merged run: its facts, and the shards that it played, by number and the instant they began."""
 
     facts: dict[str, str | int | float]
@@ -140,7 +136,7 @@ class MachineEntry(_Model):
         return worst([part.pacing for part in self.parts.values() if part.pacing is not None])
 
 
-class FleetEntry(_Model):
+class FleetEntry(Settled):
     """The number of a shard, or for a merged run (`shard` is None) the machines that played it."""
 
     plan: FixedPlan

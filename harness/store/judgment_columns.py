@@ -1,7 +1,7 @@
 """Conversion of very many judgments into columns, one row at a time: from a run's store, a file, or rows in memory.
 
 A row that is plainly right becomes numbers, and its object is dropped; any other is read by the model itself, or by the strict
-reader of files (`judgment_table_file`). So columns have no separate rules, and nothing here touches a file.
+reader of files (`judgment_files`). So columns have no separate rules, and nothing here touches a file.
 """
 
 from array import array
@@ -168,10 +168,7 @@ def _marks(axes: Any) -> tuple[int, ...] | None:
 
 def table_of(rows: Iterable[Judgment]) -> JudgmentTable:
     """A table of given rows, in their order; an empty table of none."""
-    filling = Filling()
-    for row in rows:
-        filling.add(row)
-    return filling.table()
+    return stored_table((), rows)
 
 
 def stored_table(stored: Iterable[dict[str, Any]], votes: Iterable[Judgment] = ()) -> JudgmentTable:

@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from harness.errors import UserError
 from harness.store.judgment import AXES, Judgment
+from harness.store.judgment_columns import Filling
+from harness.store.judgment_table import JudgmentTable
 
 NEEDED = ("context", "subset", "system_a", "system_b", "source", "judge", "winner")
 PLAIN = (*NEEDED, "strength", "shown_first", "presentation", "rationale")
@@ -26,6 +29,8 @@ AXIS_COLUMNS = tuple(f"axes.{axis}.{part}" for axis in AXES for part in ("winner
 COLUMNS = (*PLAIN, *AXIS_COLUMNS, *EXTRA)
 OPTIONAL_EMPTY = frozenset(COLUMNS) - frozenset(NEEDED) - {"rationale"}
 """An empty cell of these means "not given"."""
+_FOR_A_TABLE = frozenset((*PLAIN, "repeat", "condition", "axes"))
+"""Columns of a row of a file that may be taken into a table without the strict reader."""
 CLOSENESS = 0.8
 """Similarity above which an unknown column counts as a typing error of a known one."""
 
@@ -41,10 +46,58 @@ def read(path: Path) -> list[Judgment]:
         raise UserError(f"{path}: no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as UTF-8 text ({_one_line(error)})") from None
-    rows = list(_csv(text, path) if path.suffix.lower() == ".csv" else _json_lines(text, path))
+    if path.suffix.lower() == ".csv":
+        rows = [row_of(given, where) for given, where in csv_rows(io.StringIO(text, newline=""), path)]
+    else:
+        rows = list(_json_lines(text, path))
     if not rows:
         raise UserError(f"{path}: holds no judgments")
     return rows
+
+
+def lines_in(path: Path) -> int:
+    """Number of lines in a file, at the speed of the disk; 0 for one that cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return sum(part.count(b"\n") for part in iter(lambda: file.read(2**20), b""))
+    except OSError:
+        return 0
+
+
+def read_table(path: Path) -> JudgmentTable:
+    """All rows of a file, as `judgment_read` would accept them, one at a time.
+
+    Raises UserError: as `judgment_read`.
+    """
+    filling = Filling(_FOR_A_TABLE)
+    try:
+        for given, where in _csv_file(path) if path.suffix.lower() == ".csv" else _json_rows(path):
+            if not filling.take(given):
+                filling.add(row_of(given, where), given)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as UTF-8 text ({' '.join(str(error).split())})") from None
+    found = filling.table()
+    if not len(found):
+        raise UserError(f"{path}: holds no judgments")
+    return found
+
+
+def _json_rows(path: Path) -> Iterator[tuple[Any, str]]:
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if not text.strip():
+                continue
+            try:
+                given = from_json(text, allow_inf_nan=False)
+            except ValueError:
+                given = object_of(text.decode("utf-8"), f"{path}, line {number}")
+            yield given, f"{path}, line {number}"
+
+
+def _csv_file(path: Path) -> Iterator[tuple[Any, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as text:
+        yield from csv_rows(text, path)
 
 
 def _json_lines(text: str, path: Path) -> Iterator[Judgment]:
@@ -71,11 +124,6 @@ def object_of(line: str, where: str) -> Any:
         return json.loads(line)
     except (json.JSONDecodeError, RecursionError) as error:
         raise UserError(f"{where}: not JSON ({_one_line(error)})") from None
-
-
-def _csv(text: str, path: Path) -> Iterator[Judgment]:
-    for given, where in csv_rows(io.StringIO(text, newline=""), path):
-        yield row_of(given, where)
 
 
 def csv_rows(lines: Iterable[str], path: Path) -> Iterator[tuple[dict[str, str], str]]:

@@ -6,7 +6,7 @@ Reasons in words are not stored.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -52,13 +52,4 @@ class JudgmentTable:
         if kept.all():
             return self
         columns = {name: column[kept] for name, column in self.columns.items()}
-        return JudgmentTable(
-            self.contexts,
-            self.systems,
-            self.judges,
-            self.subsets,
-            self.presentations,
-            self.conditions,
-            columns,
-            self.axes[kept],
-        )
+        return replace(self, columns=columns, axes=self.axes[kept])

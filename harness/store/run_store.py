@@ -9,8 +9,9 @@ SQLite is used with `synchronous=FULL`, because a session costs a minute to play
 
 import shutil
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -29,6 +30,7 @@ from harness.store.database import (
     SESSIONS,
     create_database,
     damaged,
+    insert_contexts,
     locked,
     nothing_but_a_killed_start,
     open_database,
@@ -138,10 +140,7 @@ class RunStore:
         have = len(manifest.context_ids)
         grown = manifest.model_copy(update={"context_ids": [*manifest.context_ids, *(c.id for c in contexts)]})
         with self._db:
-            self._db.executemany(
-                "INSERT INTO contexts VALUES (?, ?, ?)",
-                [(have + n, c.id, c.model_dump_json(exclude_defaults=True)) for n, c in enumerate(contexts)],
-            )
+            insert_contexts(self._db, enumerate(contexts, start=have))
             self._db.execute("UPDATE manifest SET json = ?", (redact(grown.model_dump_json()),))
 
     @_reads
@@ -196,19 +195,21 @@ class RunStore:
     ) -> Session:
         """Commit a session: flush its files, move them into place, then write its row in one transaction."""
         self._put_in_place(key.session_id, partial)
-        timings = (timing,) if timing is not None else ()
         with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO sessions (id, context_id, context_hash, agent, profile_hash, mode, condition,"
-                " repeat, status, failure_kind, failure_detail, written_text, understood_text, started_ns, timing,"
-                " turn_timings) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                (
-                    key.session_id, key.context_id, key.context_hash, key.agent, key.profile_hash, key.mode, key.condition,
-                    key.repeat, "failed" if failure_kind else "finished", failure_kind, redact_foreign(failure_detail),
-                    _shown(written_text), _shown(understood_text), started_ns,
-                    TIMING.dump_json(timing).decode() if timing else None, TIMINGS.dump_json(timings).decode(),
-                ),
-            )  # fmt: skip
+            self._put_session(
+                {
+                    "id": key.session_id,
+                    **asdict(key),
+                    "status": "failed" if failure_kind else "finished",
+                    "failure_kind": failure_kind,
+                    "failure_detail": redact_foreign(failure_detail),
+                    "written_text": written_text and redact(written_text),
+                    "understood_text": understood_text and redact(understood_text),
+                    "started_ns": started_ns,
+                    "timing": TIMING.dump_json(timing).decode() if timing else None,
+                    "turn_timings": TIMINGS.dump_json((timing,) if timing else ()).decode(),
+                }
+            )
             self._db.execute("DELETE FROM step_failures WHERE session = ?", (key.session_id,))
         return self.session(key.session_id)
 
@@ -233,32 +234,29 @@ class RunStore:
         One that is here already keeps its files, and its results of those steps are updated.
         """
         final = self.folder / SESSIONS / session.id
-        if not final.is_dir() or not self._is_here(session, machine):
+        place = "SELECT machine, started_ns FROM sessions WHERE id = ?"
+        here = self._db.execute(place, (session.id,)).fetchone()
+        if not final.is_dir() or here is None or tuple(here) != (machine, session.started_ns):
             partial = self.partial_folder(session.key)
             shutil.copytree(session.folder, partial, dirs_exist_ok=True)
             self._put_in_place(session.id, partial)
         row = {**other._db.execute("SELECT * FROM sessions WHERE id = ?", (session.id,)).fetchone()} | {"machine": machine}
         with self._db:
-            self._db.execute(
-                f"INSERT OR REPLACE INTO sessions ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
-            )
+            self._put_session(row)
             self._db.execute("DELETE FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,))
             failures = other._db.execute(
                 "SELECT session, step, kind, detail FROM step_failures WHERE session = ? AND step != 'judging'", (session.id,)
             )
             self._db.executemany("INSERT OR REPLACE INTO step_failures VALUES (?, ?, ?, ?)", failures.fetchall())
 
-    def _is_here(self, session: Session, machine: str) -> bool:
-        row = self._db.execute("SELECT machine, started_ns FROM sessions WHERE id = ?", (session.id,)).fetchone()
-        return row is not None and (row["machine"], row["started_ns"]) == (machine, session.started_ns)
+    def _put_session(self, row: Mapping[str, Any]) -> None:
+        columns, places = ", ".join(row), ", ".join("?" * len(row))
+        self._db.execute(f"INSERT OR REPLACE INTO sessions ({columns}) VALUES ({places})", tuple(row.values()))
 
     def set_contexts(self, placed: Iterable[tuple[int, Context]]) -> None:
         """Store these contexts at these positions, for a run that is merged out of order; existing ones stay."""
         with self._db:
-            self._db.executemany(
-                "INSERT OR IGNORE INTO contexts VALUES (?, ?, ?)",
-                [(place, c.id, c.model_dump_json(exclude_defaults=True)) for place, c in placed],
-            )
+            insert_contexts(self._db, placed, or_else="OR IGNORE")
 
     @_reads
     def sessions(self) -> list[Session]:
@@ -349,8 +347,7 @@ class RunStore:
     @_reads
     def judgments(self) -> list[Judgment]:
         """Every verdict of every judge and rater, in the order given."""
-        rows = self._db.execute("SELECT json FROM judgments ORDER BY id").fetchall()
-        return [Judgment.model_validate_json(text) for (text,) in rows]
+        return [Judgment.model_validate(row) for row in self.stored_judgments()]
 
     def stored_judgments(self) -> Iterator[dict[str, Any]]:
         """The same verdicts one at a time, as plain objects: of a hundred thousand rows few need to be in memory at once."""
@@ -401,7 +398,3 @@ class RunStore:
         self._db.executemany("INSERT INTO judgments (judge, context, json) VALUES (?, ?, ?)", [row[1:] for row in kept])
         if any(source == "judge" for source, *_ in kept):
             self._db.execute("DELETE FROM notes WHERE code = ?", (JUDGED_ACROSS_CONDITIONS,))
-
-
-def _shown(text: str | None) -> str | None:
-    return None if text is None else redact(text)

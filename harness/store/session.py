@@ -4,9 +4,9 @@ It is separate from the store, because everything after the call reads sessions 
 """
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import TypeAdapter
 
@@ -17,6 +17,10 @@ TIMING = TypeAdapter(TurnTiming)
 TIMINGS = TypeAdapter(tuple[TurnTiming, ...])
 WORDS = TypeAdapter(tuple[tuple[str, float, float], ...])
 """Readers and writers of figures and words in a session's row."""
+_AS_STORED: Final = (
+    "id", "status", "failure_kind", "failure_detail", "written_text", "understood_text", "heard_text", "started_ns",
+)  # fmt: skip
+"""Fields of a session that are columns of its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +74,12 @@ def session_of(row: sqlite3.Row, run: Path) -> Session:
 
     Raises the errors of a damaged row (`harness.store.database.DAMAGE`).
     """
-    key = SessionKey(
-        row["context_id"],
-        row["context_hash"],
-        row["agent"],
-        row["profile_hash"],
-        row["mode"],
-        row["condition"],
-        row["repeat"],
-    )
     return Session(
-        id=row["id"],
-        key=key,
-        status=row["status"],
-        failure_kind=row["failure_kind"],
-        failure_detail=row["failure_detail"],
-        written_text=row["written_text"],
-        understood_text=row["understood_text"],
-        heard_text=row["heard_text"],
+        key=SessionKey(**{each.name: row[each.name] for each in fields(SessionKey)}),
+        **{name: row[name] for name in _AS_STORED},
         heard_words=WORDS.validate_json(row["heard_words"]) if row["heard_words"] else None,
         timing=TIMING.validate_json(row["timing"]) if row["timing"] else None,
         turn_timings=TIMINGS.validate_json(row["turn_timings"]) if row["turn_timings"] else (),
-        started_ns=row["started_ns"],
         folder=run / "sessions" / row["id"],
         machine=row["machine"] or "",
     )

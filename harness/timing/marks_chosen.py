@@ -1,4 +1,4 @@
-"""Marks for an agent that stamps none: from its spans where it has any, else from its reports over its wire.
+"""All stamps and reports of an agent in a session; for one that stamps none, from its spans, else its reports over its wire.
 
 Spans are stamped where things happen, by the agent's own clock, so they are preferred for the model and the voice. They do
 not show when the turn was decided or the words were known, and not every service is traced; missing marks are taken from the
@@ -6,15 +6,37 @@ wire, a decision not later than the request that it led to.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from harness.agents import marks
 from harness.agents.connection import Mark
-from harness.recording.record import Arrival
+from harness.recording.record import Arrival, Recording
 from harness.timeline import NS_PER_MS
-from harness.timing.clock_offset import KNOWN
+from harness.timing.chain import Stamps
+from harness.timing.clock_offset import KNOWN, ClockOffset, believed, estimate
 from harness.timing.marks_from_spans import TracedRequest, traced_requests
 from harness.timing.marks_from_wire import BURST_GAP_MS, bursts_of, reported_marks
+from harness.timing.rtp_line import line_refused
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The stamps of one session."""
+
+    stamps: Stamps
+    clock: ClockOffset
+    refused: tuple[str, ...]
+    """Names of marks and reports of the line that cannot be true."""
+
+
+def told_in(recording: Recording) -> Told:
+    """The agent's own marks, or marks made of its reports and spans where it stamps none."""
+    clock = estimate(recording.marks, recording.caller)
+    said = believed(recording.marks, recording.caller, clock)
+    told = told_marks(said.marks, recording.arrivals)
+    # Those are on the caller's clock already.
+    on_one_clock = (*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told))
+    return Told(Stamps(on_one_clock, clock.offset_ns), clock, (*said.refused, *line_refused(recording)))
 
 
 def told_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:

@@ -24,12 +24,12 @@ from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
+from harness.timing.marks_chosen import Told, told_in
 from harness.timing.marks_from_spans import TRACED
 from harness.timing.marks_from_wire import REPORTED
 from harness.timing.overlap import judge_floor
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
-from harness.timing.stamps import Told, told_in
 from harness.timing.utterances import Sound, find_sounds, first_sound
 
 METHOD: Final = "timing-6"

@@ -11,10 +11,11 @@ A session that cannot be shown to a judge, or on which a judge's program always 
 and stored, counts neither as won nor as lost, and can be judged again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from harness import models
 from harness.errors import UserError
@@ -51,7 +52,6 @@ from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
 from harness.verdicts.conversations import conversation_of
 
-"""Name for no judge: replies are played and timed, but not rated."""
 CANARIES = 4
 """Number of questions with known answers in each batch; a judge that guesses gets all four right once in sixteen."""
 VERDICTS = "verdicts.sqlite"
@@ -117,18 +117,12 @@ async def check_against_people(
         judge = open_judge(name, weights_for(name, progress))
         progress.phase(f"Comparing the judge with people ({judge.id})")
         under_way = validations_folder() / f"{judge.fingerprint}-{labels.sha256[:16]}.answers.sqlite"
-        check = await check_against(
-            judge, labels, seed, lambda done, total, _: progress.count(done, total), under_way=under_way
-        )
+        check = await check_against(judge, labels, seed, progress.count, under_way=under_way)
         keep(check, validations_folder())
         if not check.missing:
-            _forget(under_way)
+            under_way.unlink(missing_ok=True)
         checks.append(check)
     return checks
-
-
-def _forget(answers: Path) -> None:
-    answers.unlink(missing_ok=True)
 
 
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
@@ -191,21 +185,19 @@ async def judge_shard(store: RunStore, how: RunJudging, progress: RunProgress) -
             with VerdictCache(store.folder / VERDICTS) as answered:
                 known = answered.keys()
         judges = [open_judge(name, weights_for(name, progress)) for name in how.judges]
+        asking, contexts = _asking(how, progress), store.contexts()
         progress.phase(f"Judging shard {shard[0]} of {shard[1]} ({', '.join(judge.id for judge in judges)})")
         return [
-            await judge_pairs_async(
-                store.contexts(),
-                batch.competing,
-                judges,
-                how.design,
-                how.seed,
-                lambda done, total, _: progress.count(done, total),
-                cache=cache,
-                presentation=how.presentation,
-                only=lambda key: key not in known and falls_to(key, shard),
+            await asking(
+                contexts, batch.competing, judges, cache=cache, only=lambda key: key not in known and falls_to(key, shard)
             )
             for batch in _batches(store, how.presentation)
         ]
+
+
+def _asking(how: RunJudging, progress: RunProgress) -> "partial[Coroutine[Any, Any, JudgingOutcome]]":
+    """`judge_pairs_async` with what is the same for every batch of a run."""
+    return partial(judge_pairs_async, design=how.design, seed=how.seed, progress=progress.count, presentation=how.presentation)
 
 
 async def _judges_that_count(store: RunStore, how: RunJudging, progress: RunProgress, cache: VerdictCache) -> list[Judge]:
@@ -241,15 +233,11 @@ async def _ask(
     for batch in batches:
         repeat = f", repeat {batch.replicate + 1}" if len(batches) > 1 else ""
         progress.phase(f"Judging ({', '.join(judge.id for judge in judges)}{where}{repeat})")
-        outcome = await judge_pairs_async(
+        outcome = await _asking(how, progress)(
             store.contexts(),
             batch.competing,
             judges,
-            how.design,
-            how.seed,
-            lambda done, total, _: progress.count(done, total),
             cache=cache,
-            presentation=how.presentation,
             canaries=CANARIES if batch is batches[0] else 0,
             enough=rule if batch is batches[0] else None,
         )
@@ -360,7 +348,7 @@ async def _check(
 ) -> JudgeCheck:
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
-    check = await check_judge_async(judge, seed, lambda done, total, _: progress.count(done, total), cache=cache)
+    check = await check_judge_async(judge, seed, progress.count, cache=cache)
     check = with_people(check, kept(judge.fingerprint, validations_folder()))
     if store is not None:
         store.add_judge_check(check)

@@ -89,10 +89,10 @@ def labelling_judge(name: str) -> JudgeSettings:
 
 async def label_replies(found: Material, settings: JudgeSettings, progress: RunProgress) -> tuple[list[StrategyLabel], int]:
     """Label each reply that this judge has not labelled; returns all labels and the number of replies without usable answer."""
-    path = _labels_path(found.folder, settings)
+    path = found.folder / f"strategies.{_plain(settings)}.jsonl"
     done = {(x.context, x.system) for x in read_labels(path)} if path.exists() else set()
     contexts = {c.id: c for c in found.contexts}
-    labeller = f"{settings.id}@{settings.version}"
+    labeller = settings.judge_id
     todo = [c for c in found.completions if c.context_id in contexts and (c.context_id, c.system) not in done]
     found.folder.mkdir(parents=True, exist_ok=True)
     progress.phase(f"Labelling ({labeller})", len(todo))
@@ -125,7 +125,7 @@ async def code_reasons(
     """Code the reasons of verdicts by a judge; returns its κ with the rules and the numbers coded and without usable answer."""
     reasons = list(dict.fromkeys(row.rationale for row in rows if row.rationale.strip()))
     coded: dict[str, frozenset[str]] = {}
-    progress.phase(f"Coding reasons ({settings.id}@{settings.version})", len(reasons))
+    progress.phase(f"Coding reasons ({settings.judge_id})", len(reasons))
     async with ChatEndpoint(settings) as endpoint:
 
         async def one(reason: str) -> None:
@@ -216,9 +216,5 @@ def read_key(folder: Path) -> dict[int, tuple[str, str]]:
         raise UserError(f"{folder / 'key.json'}: no sample was exported here; run `harness label export` first") from error
 
 
-def _labels_path(folder: Path, settings: JudgeSettings) -> Path:
-    return folder / f"strategies.{_plain(settings)}.jsonl"
-
-
 def _plain(settings: JudgeSettings) -> str:
-    return re.sub(r"[^a-zA-Z0-9.@+-]", "-", f"{settings.id}@{settings.version}")
+    return re.sub(r"[^a-zA-Z0-9.@+-]", "-", settings.judge_id)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.ranking.many import MANY
+from harness.ranking.ranking import MANY
 from harness.wording import counted
 from tests import large_run
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness.figures.events import EventRow, events_of
 from harness.figures.events_words import HEAD, event_notes, event_rows
-from harness.ranking.exact import exact_interval
+from harness.ranking.clustered_share import clopper_pearson
 from harness.store.events import CallerEvent, EventSettings
 from harness.timing.figures import EventTaken, TurnTiming
 from harness.timing.left_out import Contention
@@ -42,7 +42,7 @@ def test_a_share_is_of_the_events_at_which_the_agent_could_choose() -> None:
     events = (WENT_ON, STOPPED, RESTARTED, LATER, ENDED, SILENT, None)
     row = _row({f"c{k}": [event] for k, event in enumerate(events)})
     assert (row.stopped, row.of, row.share) == (3, 4, 0.75)
-    assert row.interval == exact_interval(3, 4) == pytest.approx((0.194, 0.994), abs=5e-4)
+    assert row.interval == clopper_pearson(3, 4, 0.025) == pytest.approx((0.194, 0.994), abs=5e-4)
     assert (row.fell_silent, row.restarted, row.went_on_later) == (1, 1, 1)
     assert (row.ended, row.not_sounding, row.no_occasion, row.left_out) == (1, 1, 1, 0)
     assert row.stop_ms == 500

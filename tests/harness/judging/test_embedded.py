@@ -6,12 +6,12 @@ import time
 import numpy as np
 import pytest
 
+from benchmarks.judging_fit import fit_head
 from benchmarks.judging_sets import set_hash
 from harness import models
 from harness.judging import Completion, Question, check_judge, judge_pairs, open_judge
 from harness.judging.discourse import FEATURES, discourse_features
-from harness.judging.embedded import held_out_record, load_head
-from harness.judging.head import Head, fit_head
+from harness.judging.embedded import Head, held_out_record, load_head
 from harness.judging.judge import Judge
 from harness.judging.labelled import gold_pairs
 from harness.judging.reply_features import SIZE, addresses_judge

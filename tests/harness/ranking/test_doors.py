@@ -14,6 +14,7 @@ from harness.ranking.export import board_csv, board_markdown
 from harness.ranking.model import PRIMARY, Method
 from harness.ranking.ranking import as_object, rank
 from harness.ranking.variants import variants
+from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import write
 from tests.harness.conftest import Simulate
 from tests.present import present
@@ -49,7 +50,7 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     ranked = rank(rows, latencies, texts=texts, draws=60, seed=4)
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
-    found = {variant.name: variant.board for variant in variants(rows)}
+    found = {variant.name: variant.board for variant in variants(table_of(rows))}
     assert _figures(found["combined, all"]) == _figures(found["combined, regular"]) == want
     assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["combined, regular"] == want
     for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):

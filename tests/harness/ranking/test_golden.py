@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from harness.ranking.association import pearson, spearman, with_external
-from harness.ranking.paper import printed_table
+from harness.ranking.ranking import printed_table
 from harness.ranking.reliability import kappa
 from harness.ranking.scale import ELO_PER_LOGIT
 from harness.store.judgment import AXES

@@ -10,13 +10,12 @@ import pytest
 
 from harness.errors import UserError
 from harness.figures import rank as step
-from harness.ranking.many import rank_many
 from harness.ranking.model import RatingModel
-from harness.ranking.ranking import as_object, rank
+from harness.ranking.ranking import as_object, rank, rank_many
 from harness.store import judgment_files as files
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.judgment_columns import stored_table, table_of
-from harness.store.judgment_table_file import read_table
+from harness.store.judgment_files import read_table
 from tests.harness.conftest import Simulate
 
 

@@ -1,16 +1,17 @@
 """The boards beside the primary one."""
 
 from harness.ranking.variants import variants
+from harness.store.judgment_columns import table_of
 from tests.harness.conftest import Simulate
 
 
 def test_variants_start_with_the_primary_and_label_the_rest(simulate: Simulate) -> None:
     rows = [*simulate(30, 3, 2, seed=4), *simulate(30, 3, 2, seed=4, source="human", ties=0.4)]
-    found = variants(rows)
+    found = variants(table_of(rows))
     assert found[0].name == "combined, all"
     assert found[0].kendall == 1
     assert {v.name for v in found if not v.exploratory} >= {"judges, regular", "people, adversarial"}
     assert all(v.exploratory == v.name.startswith("exploratory") for v in found)
     judges = next(v for v in found if v.name == "judges, all")
     assert judges.board.judgments == 180
-    assert not any("people" in v.name for v in variants(simulate(9, 3, 1)))
+    assert not any("people" in v.name for v in variants(table_of(simulate(9, 3, 1))))
