@@ -22,7 +22,7 @@ ALONE: Final = (
     "agents/test_webrtc.py",
     "harness/calibrate",
     "harness/load",
-    "harness/run/test_call_watch.py",
+    "harness/machine/test_call_watch.py",
     "harness/run/test_check_real.py",
     "harness/run/test_contended.py",
     "harness/run/test_run_real.py",
@@ -56,6 +56,7 @@ def own_calibrations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     alone = tuple(HERE / name for name in ALONE)
+    assert all(place.exists() for place in alone), "a test that wants the machine to itself has moved"
     for item in items:
         if any(item.path == place or place in item.path.parents for place in alone):
             item.add_marker(pytest.mark.alone)

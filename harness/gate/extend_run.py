@@ -21,7 +21,8 @@ from harness.figures.validity import sessions_at_fault
 from harness.gate.check import CheckResult
 from harness.progress import RunProgress
 from harness.run.phases import RunRequest, Votes, no_votes, run
-from harness.run.plan import RunPlan, asked_of, make_plan, refuse_changes
+from harness.run.plan import RunPlan, make_plan
+from harness.run.resuming import asked_of, refuse_changes
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.wording import command, counted

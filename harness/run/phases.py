@@ -30,7 +30,8 @@ from harness.run.calibration import calibrated
 from harness.run.caller_turns import CallerTurns, render_turns
 from harness.run.disk_space import calls_last_s, how_to_go_on, refuse_without_room
 from harness.run.fixed_plan import fleet_of, pin_of, refuse_another_machine, refuse_another_plan
-from harness.run.plan import RunPlan, asked_of, default_folder, make_plan, new_manifest, refuse_changes
+from harness.run.plan import RunPlan, default_folder, make_plan, new_manifest
+from harness.run.resuming import asked_of, refuse_changes
 from harness.run.running_agents import RunningAgents
 from harness.run.sessions import SessionPlayer, measure_missing
 from harness.run.stopping import sigterm_as_ctrl_c

@@ -21,12 +21,11 @@ from harness.audio.conditions import ConditionError, parse_condition
 from harness.calibrate.result import machine_id
 from harness.caller import Limits
 from harness.errors import UserError
-from harness.experiment import Experiment, shown
+from harness.experiment import Experiment
 from harness.scenarios.context import Context, spoken_indices
 from harness.scenarios.pack import Pack, context_hash, load_pack
 from harness.shards.split import WHOLE, Share, deal
 from harness.store.events import EVERYDAY, CallerEvent, EventSettings, everyday
-from harness.store.fleet import LONG_AS_A_HASH
 from harness.store.manifest import AgentEntry, RunManifest, machine_facts, package_versions
 from harness.store.session import SessionKey
 
@@ -221,57 +220,6 @@ def new_manifest(plan: RunPlan) -> RunManifest:
         machine_id=machine_id(),
         versions=package_versions(),
     )
-
-
-def refuse_changes(plan: RunPlan, manifest: RunManifest, contexts: Sequence[Context]) -> None:
-    """Check that a resumed run has the settings with which it began; otherwise its figures would mix two experiments.
-
-    Raises:
-        UserError: it has not; names the first content and all settings that differ.
-    """
-    before = {a.name: a.profile_hash for a in manifest.agents}
-    now = {p.name: p.hash for p in plan.profiles}
-    old_hashes = {c.id: context_hash(c) for c in contexts}
-    contents: list[tuple[str, object, object]] = [
-        ("agents", sorted(before), sorted(now)),
-        *(("profile of agent " + name, before.get(name), now.get(name)) for name in sorted(now)),
-        ("contexts", manifest.context_ids, [c.id for c in plan.contexts]),
-        *(("context " + name, old_hashes.get(name), value) for name, value in sorted(plan.context_hashes.items())),
-        ("events", _shown_events(manifest.events), _shown_events(plan.events)),
-    ]
-    differ = [each for each in contents if each[1] != each[2]][:1]
-    differ += [(name, *both) for name, both in manifest.asked.differences(plan.options).items()]
-    if differ:
-        raise UserError(
-            f"--resume: {'; '.join(_changed(*each) for each in differ)}; "
-            "resume with the original settings, or start a new run in another --out"
-        )
-
-
-def _changed(what: str, then: object, today: object) -> str:
-    hashed = isinstance(then, str) and len(then) == LONG_AS_A_HASH
-    return f"{what} has changed" if hashed else f"{what} was {shown(then)}, is now {shown(today)}"
-
-
-def _shown_events(settings: EventSettings | None) -> str | None:
-    """The events as one line."""
-    return ", ".join(f"{e.sound} at {e.at_ms:g} ms" for e in settings.events) if settings is not None else None
-
-
-def asked_of(manifest: RunManifest) -> tuple[Experiment, Share]:
-    """The settings with which a run began, for `--resume` without repeating them.
-
-    Raises:
-        UserError: the run was merged from shards, so it cannot be resumed.
-    """
-    fleet = manifest.fleet
-    if fleet is None:
-        return manifest.asked, WHOLE
-    if fleet.shard is None:
-        raise UserError(
-            "--resume: the run was merged from shards and cannot be resumed; play the missing sessions as a shard and merge it"
-        )
-    return manifest.asked, Share((fleet.shard, fleet.of), fleet.plan_file)
 
 
 def default_folder(plan: RunPlan, under: Path) -> Path:

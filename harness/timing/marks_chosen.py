@@ -20,7 +20,7 @@ from harness.timing.rtp_line import line_refused
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SessionStamps:
     """The stamps of one session."""
 
     stamps: Stamps
@@ -29,17 +29,17 @@ class Told:
     """Names of marks and reports of the line that cannot be true."""
 
 
-def told_in(recording: Recording) -> Told:
+def stamps_in(recording: Recording) -> SessionStamps:
     """The agent's own marks, or marks made of its reports and spans where it stamps none."""
     clock = estimate(recording.marks, recording.caller)
     said = believed(recording.marks, recording.caller, clock)
-    told = told_marks(said.marks, recording.arrivals)
+    told = chosen_marks(said.marks, recording.arrivals)
     # Those are on the caller's clock already.
     on_one_clock = (*said.marks, *(replace(m, at_ns=m.at_ns - clock.offset_ns) for m in told))
-    return Told(Stamps(on_one_clock, clock.offset_ns), clock, (*said.refused, *line_refused(recording)))
+    return SessionStamps(Stamps(on_one_clock, clock.offset_ns), clock, (*said.refused, *line_refused(recording)))
 
 
-def told_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:
+def chosen_marks(found: Sequence[Mark], arrivals: Sequence[Arrival]) -> tuple[Mark, ...]:
     """Marks made of spans and reports; none where the agent stamps its own, or reports nothing."""
     if any(mark.name in KNOWN for mark in found):
         return ()

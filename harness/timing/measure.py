@@ -24,10 +24,10 @@ from harness.timing.crosscheck import disagreement
 from harness.timing.echo import without_echo
 from harness.timing.events import judge_event
 from harness.timing.figures import NO_REPLY_MS, Endpointing, EventTaken, Greeting, StagesFrom, TurnTiming, Utterance, Waterfall
-from harness.timing.marks_chosen import Told, told_in
+from harness.timing.marks_chosen import SessionStamps, stamps_in
 from harness.timing.marks_from_spans import TRACED
 from harness.timing.marks_from_wire import REPORTED
-from harness.timing.overlap import judge_floor
+from harness.timing.overlap import judge_overlap
 from harness.timing.pacing import pacing
 from harness.timing.rtp_line import line_quality, network_share
 from harness.timing.utterances import Sound, find_sounds, first_sound
@@ -48,7 +48,7 @@ class _Session:
     sounds: tuple[Sound, ...]
     clears: tuple[int, ...]
     """Samples of the heard track at which the agent dropped audio that it had sent."""
-    told: Told
+    stamped: SessionStamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def measure_turns(recording: Recording, vocal: VocalDetector | None = None) -> t
         raise UserError(str(error)) from error
     track = heard(recording)
     track = replace(track, samples=without_echo(track, recording.caller))
-    told = told_in(recording)
+    told = stamps_in(recording)
     clears = tuple(round((at_ns - track.t0_ns) * HEARD_RATE_HZ / NS_PER_S) for at_ns in recording.clears_ns)
     beside = [heard_sample(turn.start_sample, recording.caller) for turn in _turns(recording) if turn.kind != "turn"]
     session = _Session(recording, track, find_sounds(track, detector, clears, beside), clears, told)
@@ -158,14 +158,14 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
     speech = next((s for s in replies if s.kind == "speech"), None) if answer else None
     pauses = [(_caller_ms(times, caller.rate_hz, p.start_sample), _caller_ms(times, caller.rate_hz, p.end_sample))
               for p in turn.pauses]  # fmt: skip
-    floor = judge_floor(
+    floor = judge_overlap(
         [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced], (times.of_ns(begin_ns), 0.0), pauses
     )
     audible = _audible(session, answer, times) if answer else None
-    reply = heard_reply(session.told.stamps, audible[1].arrival_ns, begin_ns) if audible else None
+    reply = heard_reply(session.stamped.stamps, audible[1].arrival_ns, begin_ns) if audible else None
     interruption = _interruption(session, turn, vocal, until_ns)
     paced = pacing(caller)
-    streamed = _streaming(session.told.stamps, reply)
+    streamed = _streaming(session.stamped.stamps, reply)
     return TurnTiming(
         method=METHOD,
         spoken_end_ms=(times.spoken_end_ns - caller.t0_ns) / NS_PER_MS,
@@ -192,7 +192,7 @@ def _measure_turn(session: _Session, turn: SpokenTurn, until_ns: int | None) -> 
         tts_real_time_factor=streamed.get("real_time_factor"),
         **_source(reply),
         waterfall=_waterfall(session, audible, reply, times) if audible and not early else None,
-        refused=(*(reply.refused if reply else ()), *session.told.refused),
+        refused=(*(reply.refused if reply else ()), *session.stamped.refused),
         pacing_p99_error_ms=paced.p99_error_ms if paced else None,
         pacing_max_error_ms=paced.max_error_ms if paced else None,
         realtime_ratio=paced.realtime_ratio if paced else None,
@@ -221,7 +221,7 @@ def _endpointing(
         if end <= 0
     ]
     begin_ns = caller.t0_ns + samples_to_ns(turn.start_sample, caller.rate_hz)
-    stamped = [s.at_ns for s in session.told.stamps.all if s.name == marks.TURN_DECIDED]
+    stamped = [s.at_ns for s in session.stamped.stamps.all if s.name == marks.TURN_DECIDED]
     decisions = [times.of_ns(ns) for ns in stamped if ns >= begin_ns and (until_ns is None or ns < until_ns)]
     utterances = [(times.of_heard(s.start), times.of_heard(s.end)) for s in voiced]
     answer = next((s for s in voiced if _is_said(s) and 0 <= times.of_heard(s.start) < NO_REPLY_MS), None)
@@ -329,7 +329,7 @@ def _waterfall(session: _Session, audible: tuple[int, Piece], reply: Reply | Non
     lead_ns = min(lead_ns, max(0, onset_ns - begun.arrival_ns))
     ends = waterfall.Audible(times.spoken_end_ns, onset_ns, begun.arrival_ns, lead_ns)
     share = network_share(recording, piece.arrival_ns)
-    return waterfall.build(ends, reply, session.told.stamps, session.told.clock.uncertainty_ns / NS_PER_MS, share)
+    return waterfall.build(ends, reply, session.stamped.stamps, session.stamped.clock.uncertainty_ns / NS_PER_MS, share)
 
 
 def _reply_begin(arrivals: Sequence[Arrival], reply: Reply | None, piece: Piece) -> Arrival:

@@ -16,20 +16,20 @@ Span = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class Overlaps:
     """The pauses that were cut, and whether the agent talked over the caller outside them."""
 
     pause_was_cut: tuple[bool, ...]
     cut_in: bool
 
 
-def judge_floor(sounds: Sequence[Span], speech: Span, pauses: Sequence[Span]) -> Floor:
+def judge_overlap(sounds: Sequence[Span], speech: Span, pauses: Sequence[Span]) -> Overlaps:
     """The overlap. All spans are in ms on one timeline: the agent's vocal sounds, the caller's speech, its marked pauses."""
     granted = [(start, min(end + RESUME_GRACE_MS, speech[1])) for start, end in pauses]
     cut = tuple(any(_overlap(sound, pause) > 0 for sound in sounds) for pause in granted)
     spoken = _without(speech, granted)
     overlap = sum(_overlap(sound, part) for sound in sounds for part in spoken)
-    return Floor(cut, overlap >= MIN_OVERLAP_MS)
+    return Overlaps(cut, overlap >= MIN_OVERLAP_MS)
 
 
 def _overlap(one: Span, other: Span) -> float:

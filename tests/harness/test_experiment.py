@@ -12,7 +12,8 @@ from harness.cli import _run, app
 from harness.errors import UserError
 from harness.experiment import BY_CONTENT, FREE, Experiment, flag, options
 from harness.run.fixed_plan import fixed, read_plan
-from harness.run.plan import RunPlan, asked_of, make_plan, new_manifest, refuse_changes
+from harness.run.plan import RunPlan, make_plan, new_manifest
+from harness.run.resuming import asked_of, refuse_changes
 from harness.shards.split import Share
 from harness.store.fleet import FixedPlan
 from harness.store.manifest import read_manifest

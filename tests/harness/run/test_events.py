@@ -12,7 +12,8 @@ from harness.errors import UserError
 from harness.experiment import Experiment
 from harness.progress import RunProgress
 from harness.run.caller_turns import render_turns
-from harness.run.plan import asked_of, load_events, make_plan, new_manifest, refuse_changes
+from harness.run.plan import load_events, make_plan, new_manifest
+from harness.run.resuming import asked_of, refuse_changes
 from harness.store.events import ASKS, EventName, everyday
 from tests.harness.conftest import peer
 

@@ -26,9 +26,9 @@ from harness.timing.endpointing import decision_for_the_end, windows_of
 from harness.timing.events import judge_event
 from harness.timing.falling_silent import silent_from
 from harness.timing.figures import Greeting, TurnTiming
-from harness.timing.marks_chosen import told_marks
+from harness.timing.marks_chosen import chosen_marks
 from harness.timing.measure import METHOD
-from harness.timing.overlap import judge_floor
+from harness.timing.overlap import judge_overlap
 from harness.timing.utterances import Sound
 from tests.harness.timing.any_marks import draw
 from tests.harness.timing.same_method import _plain
@@ -85,7 +85,7 @@ def chosen(rng: Random) -> Any:
     first_ns = min((m.at_ns for m in on_grid), default=0)
     at = [first_ns + rng.randrange(40) * grid_ns for _ in range(rng.randrange(8))]
     arrivals = [Arrival(ns, 480 * k, rng.choice([0, 480, 480])) for k, ns in enumerate(sorted(at))]
-    return [[m.name, (m.at_ns - first_ns) / NS_PER_MS, dict(m.detail)] for m in told_marks(on_grid, arrivals)]
+    return [[m.name, (m.at_ns - first_ns) / NS_PER_MS, dict(m.detail)] for m in chosen_marks(on_grid, arrivals)]
 
 
 def spans(rng: Random, at_ns: int) -> list[Mark]:
@@ -134,7 +134,7 @@ def pauses(rng: Random) -> Any:
     ]
     decisions = sorted(float(rng.randrange(-20, 20) * STEP_MS) for _ in range(rng.randrange(4)))
     after_ms, reply_ms = float(rng.randrange(-20, 10) * STEP_MS), rng.choice([None, float(rng.randrange(30) * STEP_MS)])
-    held = judge_floor(said, (float(edges[0] * STEP_MS), 0.0), found)
+    held = judge_overlap(said, (float(edges[0] * STEP_MS), 0.0), found)
     return [windows_of(found), decision_for_the_end(decisions, after_ms, reply_ms), asdict(held)]
 
 

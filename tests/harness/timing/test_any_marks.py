@@ -12,7 +12,7 @@ from harness.recording.record import Recording
 from harness.timing import waterfall
 from harness.timing.chain import OF_A_REQUEST, Reply, heard_reply
 from harness.timing.figures import Waterfall
-from harness.timing.marks_chosen import Told, told_in
+from harness.timing.marks_chosen import SessionStamps, stamps_in
 from tests.harness.timing.any_marks import MADE, Case, draw
 
 IN_CI, IN_LONG = 2_000, 100_000
@@ -26,11 +26,11 @@ class Explained:
 
     waterfall: Waterfall
     reply: Reply | None
-    told: Told
+    told: SessionStamps
 
 
 def explained(case: Case) -> Explained:
-    told = told_in(case.recording)
+    told = stamps_in(case.recording)
     caller = case.recording.caller
     begun_ns = caller.t0_ns + round(caller.turns[0].start_sample * 1e9 / caller.rate_hz)
     reply = heard_reply(told.stamps, case.arrived_ns, begun_ns)

@@ -13,7 +13,7 @@ from harness.timing.event_words import with_event_words
 from harness.timing.falling_silent import silent_from
 from harness.timing.figures import NO_REPLY_MS, EventTaken, TurnTiming
 from harness.timing.left_out import Contention
-from harness.timing.overlap import Floor, judge_floor
+from harness.timing.overlap import Overlaps, judge_overlap
 from harness.timing.words import with_words
 
 
@@ -61,9 +61,9 @@ def test_a_reply_without_substance_has_none(words: list[tuple[str, float, float]
 
 def test_twenty_milliseconds_over_the_caller_are_a_cut_in_and_less_is_none() -> None:
     speech, pause = (0.0, 2_000.0), (800.0, 1_000.0)
-    assert judge_floor([(1_980.0, 2_500.0)], speech, [pause]) == Floor((False,), True)
-    assert judge_floor([(1_980.1, 2_500.0)], speech, [pause]) == Floor((False,), False)
-    assert judge_floor([(1_299.0, 1_310.0)], speech, [pause]) == Floor((True,), False), "300 ms of grace, then 10 ms of overlap"
+    assert judge_overlap([(1_980.0, 2_500.0)], speech, [pause]) == Overlaps((False,), True)
+    assert judge_overlap([(1_980.1, 2_500.0)], speech, [pause]) == Overlaps((False,), False)
+    assert judge_overlap([(1_299.0, 1_310.0)], speech, [pause]) == Overlaps((True,), False), "300 ms of grace, then 10 ms"
 
 
 def test_an_older_run_owes_by_the_smaller_of_what_others_ran_and_the_agent_waited() -> None:
