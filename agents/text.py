@@ -175,10 +175,11 @@ class _Endpoint:
                 raise TextFailed(f"the line broke inside the answer ({_brief(str(error))})", "cut") from error
             raise TextFailed(_brief(str(error)) or type(error).__name__, "unreachable") from error
         ended = time.monotonic()
-        if answer.first_s is None or not answer.text:
+        text = answer.ended()
+        if answer.first_s is None or not text:
             raise TextFailed(f"{self.profile.model} answered nothing (max_tokens = {self._most_tokens()})", "nothing")
         return TextReply(
-            text=answer.text,
+            text=text,
             ttft_ms=(answer.first_s - began) * 1e3,
             total_ms=(ended - began) * 1e3,
             model=self.profile.model,
@@ -301,16 +302,15 @@ class _Answer:
     _pieces: list[str] = field(default_factory=list)
     _thoughts: AnswerFilter = field(default_factory=AnswerFilter)
 
-    @property
-    def text(self) -> str:
-        self._pieces.append(self._thoughts.flush())
-        return "".join(self._pieces).strip()
-
     def add(self, piece: str) -> None:
         said = self._thoughts.push(piece)
         self._pieces.append(said)
         if self.first_s is None and said.strip():
             self.first_s = time.monotonic()
+
+    def ended(self) -> str:
+        """The whole reply, once nothing more will come."""
+        return "".join([*self._pieces, self._thoughts.flush()]).strip()
 
 
 def _key(profile: TextProfile) -> str | None:
