@@ -39,7 +39,9 @@ def test_pipecat_s_own_evaluation_drives_it(run_agent: Agent, speech: NDArray[np
         assert done.returncode == 0, done.stderr[-3_000:]
         told = json.loads(done.stdout.splitlines()[-1])
     spoken = {event["type"]: event for event in told["spoken"]}
-    assert "lost my job" in spoken["user_transcription"]["transcript"]
+    # An agent on a busy machine may hear one turn in two pieces.
+    heard = " ".join(event["transcript"] for event in told["spoken"] if event["type"] == "user_transcription")
+    assert "lost my job" in heard
     assert [kind for kind in spoken if kind.startswith("bot_s") or kind == "user_stopped_speaking"] == [
         "user_stopped_speaking", "bot_started_speaking", "bot_stopped_speaking",
     ]  # fmt: skip
