@@ -96,7 +96,7 @@ class Cells:
     def _fit(self, place: Place, inside: frozenset[str], people: bool) -> Board | None:
         axis, _ = self._people(place.condition, inside)
         if axis is not None or people:
-            return axis and axis.board
+            return None if axis is None else axis.board
         rows = self._rows(place, inside, people)
         return leaderboard(rows, seed=self._selection.manifest.seed) if rows else None
 
