@@ -25,7 +25,7 @@ LEAST: Final = {"harm": 36, "abuse": 36} | dict.fromkeys(
     12,
 )  # fmt: skip
 LONGEST_SHARED: Final = 6
-"""Most words in a row that two pairs may share: everyday phrases reach six ("what was the last thing that"); templates, more."""
+"""Most words in a row that two pairs may share: everyday phrases have six ("what was the last thing that"), a template more."""
 
 
 @dataclass(frozen=True, slots=True)
