@@ -13,9 +13,11 @@ from harness.errors import UserError
 from harness.judging.judge import Place, Question, Verdict
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import check_judge_async, with_people
+from harness.judging.validation.label_files import PREFERENCES, SCORES, read_labels
 from harness.judging.validation.labelled import gold_pairs
-from harness.judging.validation.peoples_labels import COLUMNS, PREFERENCES, conversation, read_labels
-from harness.judging.validation.trust import people_sentence, trust_in
+from harness.judging.validation.peoples_labels import conversation
+from harness.judging.validation.sentences import people_sentence
+from harness.judging.validation.trust import trust_in
 from harness.store.judgment import PeopleCheck
 from tests.harness.conftest import Finished
 from tests.harness.judging.test_checks import KnowsAnswers
@@ -48,8 +50,8 @@ def rated(path: Path, contexts: int = 12, *, longer_is_better: float = 0.5, **ch
         for worth, long in ((5, long_first), (1, not long_first)):
             text = f"Reply {worth}" + " and so on" * (3 if long else 0)
             for rater in "abc":
-                rows.append(dict(zip(COLUMNS, (f"Seeker: talk {c}", text, rater, "empathy", worth), strict=True)) | changes)
-                rows.append(dict(zip(COLUMNS, (f"Seeker: talk {c}", text, rater, "-cold", 6 - worth), strict=True)) | changes)
+                rows.append(dict(zip(SCORES, (f"Seeker: talk {c}", text, rater, "empathy", worth), strict=True)) | changes)
+                rows.append(dict(zip(SCORES, (f"Seeker: talk {c}", text, rater, "-cold", 6 - worth), strict=True)) | changes)
     if path.suffix == ".jsonl":
         path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     else:
