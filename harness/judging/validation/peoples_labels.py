@@ -52,12 +52,10 @@ class Preference:
     second: str
     rater: str
     for_first: float
-    second_context: str = ""
-    """The conversation that the second reply answers, if it differs from the first one's."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
-        return (self.context, self.first), (self.second_context or self.context, self.second)
+        return (self.context, self.first), (self.context, self.second)
 
     def as_ratings(self) -> tuple[Rating, Rating]:
         """The vote as a share of pairs won, which is a reply's worth in such a file."""

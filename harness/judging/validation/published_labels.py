@@ -6,11 +6,12 @@ supporter's turns joined.
 
 iEval (Svikhnushina et al. 2022, CC BY 4.0) is one file of JSON: each of 240 people talked with four chatbots about one happy
 and one sad event and rated them over all, from 1 to 3, by rank. Two chats of one person on one event are a comparison by that
-person; equal ratings are none. The person talked differently with each bot, so each side is shown with its own conversation:
-all of the chat before the bot's last turn, in the order in which it was said, and that turn is the reply. Joining the bot's
-turns would either hide the person's answers or place them before the questions. Nothing of a chat is hidden from the judge, but
-it is asked about the last turn and the person was asked about the whole. The spaces that some bots put before punctuation are
-taken out, or "that ' s" would count as three words. One person's pairs depend on each other, so intervals resample persons.
+person; equal ratings are none. A whole chat is shown as in `lend_an_ear`: the conversation is the person's opening, which is
+the same for all four bots, and the reply is all that the bot said, its turns joined, because that is what the person judged.
+The person's later turns differ from bot to bot and are not shown: before the reply they would answer questions that the reply
+has yet to ask. Shown instead with each chat before its last turn, a judge is asked about a third of what the person judged. The
+spaces that some bots put before punctuation are taken out, or "that ' s" would count as three words. One person's pairs depend
+on each other, so intervals resample persons.
 """
 
 import csv
@@ -99,20 +100,18 @@ def _ieval(path: Path) -> PeoplesLabels:
 def _compared(tasks: list[_Task]) -> Iterator[Preference]:
     for task in tasks:
         for event in (task.positive, task.negative):
-            sides = [(*_before_and_last(chat.chat_log), chat.Rating) for chat in event.chats()]
-            for (before, reply, rating), (before_other, other, rating_other) in combinations(sides, 2):
-                for_first = 0.5 + 0.5 * ((rating > rating_other) - (rating < rating_other))
-                if reply and other and (before, reply) != (before_other, other):
-                    yield Preference(before, reply, other, f"person {task.part}", for_first, before_other)
+            chats = [(*_opening_and_replies(chat.chat_log), chat.Rating) for chat in event.chats()]
+            for (opening, said, rating), (other_opening, other_said, other_rating) in combinations(chats, 2):
+                for_first = 0.5 + 0.5 * ((rating > other_rating) - (rating < other_rating))
+                if said and other_said and said != other_said and opening == other_opening:
+                    yield Preference(opening, said, other_said, f"person {task.part}", for_first)
 
 
-def _before_and_last(chat_log: str) -> tuple[str, str]:
-    """The chat before the bot's last turn, and that turn; the person speaks first, and each turn begins with a dash."""
+def _opening_and_replies(chat_log: str) -> tuple[str, str]:
+    """The person's first turn, and the bot's turns joined; the person speaks first, and each turn begins with a dash."""
     turns = re.split(r"^- ?", chat_log, flags=re.MULTILINE)[1:]
     said = [_SPACED_OUT.sub(r"\1", " ".join(turn.split())) for turn in turns]
-    said = said[: len(said) - len(said) % 2]
-    lines = [f"{('Seeker', 'Supporter')[n % 2]}: {text}" for n, text in enumerate(said)]
-    return "\n".join(lines[:-1]), said[-1] if said else ""
+    return f"Seeker: {said[0]}" if said else "", " ".join(said[1::2])
 
 
 def _lend_an_ear(folder: Path) -> PeoplesLabels:
