@@ -30,6 +30,7 @@ from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
+from harness.judging.validation.sentences import standing
 from harness.judging.validation.trust import trust_in
 from harness.scenarios.context import Context, by_a_person
 from harness.store.judgment import Judgment, is_rule, reference_name
@@ -163,6 +164,8 @@ def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
+            standing=standing(check),
+            red_lines=check.red_lines,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
         )
