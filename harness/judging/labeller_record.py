@@ -7,13 +7,12 @@ relative's figures.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter
 
-RECORD: Final = "data/labellers.json"
+RECORD: Final = Path(__file__).parent / "data" / "labellers.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ _ROWS: Final = TypeAdapter(dict[str, MeasuredLabeller])
 
 def measured_labellers() -> dict[str, MeasuredLabeller]:
     """All measured labellers, by name with version."""
-    return _ROWS.validate_json((resources.files("harness.judging") / RECORD).read_bytes())
+    return _ROWS.validate_json(RECORD.read_bytes())
 
 
 def measured_in_words(labeller: str) -> str | None:
@@ -44,5 +43,4 @@ def measured_in_words(labeller: str) -> str | None:
 def write_measured(labeller: str, figures: MeasuredLabeller) -> None:
     """Store a labeller's figures in place of earlier ones, in a checkout of the project."""
     rows = {**measured_labellers(), labeller: figures}
-    path = Path(str(resources.files("harness.judging") / RECORD))
-    path.write_bytes(_ROWS.dump_json(dict(sorted(rows.items())), indent=1) + b"\n")
+    RECORD.write_bytes(_ROWS.dump_json(dict(sorted(rows.items())), indent=1) + b"\n")

@@ -68,9 +68,8 @@ def test_the_consensus_is_right_about_itself() -> None:
 def test_a_measured_labeller_is_named_with_its_yardstick_and_another_has_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "labellers.json").write_text("{}")
-    monkeypatch.setattr(labeller_record.resources, "files", lambda _package: tmp_path)
+    (tmp_path / "labellers.json").write_text("{}")
+    monkeypatch.setattr(labeller_record, "RECORD", tmp_path / "labellers.json")
     write_measured("l@1", MeasuredLabeller(0.314, 300, {"chit-chat": 0.5}))
     write_measured("k@1", MeasuredLabeller(None, 300, {}))
     assert measured_in_words("l@1") == "macro-F1 0.31 against a program's labels, 300 replies"
