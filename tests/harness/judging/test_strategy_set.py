@@ -14,7 +14,7 @@ from harness.judging.labelling import strategy_request
 from harness.ranking.strategies import STRATEGIES, check_labeller
 
 FEWEST_POSITIVES = 15
-SCARCER: frozenset[str] = frozenset()
+SCARCER: frozenset[str] = frozenset({"chit-chat"})
 """Strategies that a pass marks less often than that; docs/judging.md names them."""
 
 
