@@ -242,7 +242,7 @@ def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging",
             print(f"{check.missing} pairs were not answered")
         earlier = [before for before in kept(check.fingerprint, validations_folder()) if before != check]
         for before in earlier:
-            print(f"stored for this judge, and counts too: {people_sentence(before)}.")
+            print(f"known of this judge, and counts too: {people_sentence(before)}.")
     return 3 if any(check.missing for check in checks) else 0
 
 

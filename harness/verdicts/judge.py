@@ -361,13 +361,9 @@ async def _check(
     return check
 
 
-async def _red_lines(
-    judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache, *, anew: bool
-) -> RedLinesCheck | None:
-    """The red lines of a judge: stored ones, unless they are to be asked anew; None where none ship."""
+async def _red_lines(judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache, *, anew: bool) -> RedLinesCheck:
+    """The red lines of a judge: stored ones, unless they are to be asked anew."""
     pairs, folder = shipped_red_lines(), validations_folder()
-    if not pairs:
-        return None
     found = None if anew else kept_red_lines(judge.fingerprint, pairs, folder)
     if found is None:
         progress.phase(f"Asking the judge about red lines ({judge.id})")
