@@ -87,7 +87,7 @@ def _length(rng: np.random.Generator, replies: Replies) -> Floats:
 
 JUDGES: Final[dict[str, Judge]] = {
     "perfect": _with_noise(1.0, 0.0),
-    "as a second person": _with_noise(1.0, 1.8),
+    "as a second person": _with_noise(1.0, 1.6),
     "two of three": _with_noise(1.0, 5.0),
     "a taste of its own": _taste,
     "length": _length,
@@ -191,3 +191,66 @@ def summary(given: list[Board | None], votes: int, world: World) -> dict[str, fl
         "worth_by_error": round(votes * alone_error / error),
         "one_sided": round(100 * (1 - len(fitted) / len(given)), 1),
     }
+
+
+VOTES: Final = (60, 120, 300)
+_TASTES: Final = World(taste_sd=TASTE_SD)
+REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]] = (
+    ("people alike", World(), tuple(JUDGES), VOTES),
+    ("twelve people with tastes", _TASTES, ("as a second person", "a taste of its own", "useless"), VOTES),
+    ("one person, that person's axis", World(taste_sd=TASTE_SD, raters=1), ("as a second person", "useless"), (120,)),
+    ("eight conversations, one person", World(8, 1, TASTE_SD), ("as a second person",), (24, 40, 60)),
+    ("pairs in doubt four times as often", World(unequal=True), ("as a second person", "length"), (120,)),
+    ("ties", World(tie=1.0), ("as a second person", "length"), (120,)),
+)
+
+
+def report(many: int) -> None:
+    """Print a row of JSON for each kind of board, judge and number of votes."""
+    for at, (name, world, judges, sizes) in enumerate(REPORTED):
+        for votes in sizes:
+            for judge in judges:
+                seed = [REPORT_SEED, at, votes, list(JUDGES).index(judge)]
+                given = list(boards(world, JUDGES[judge], votes, many, seed))
+                print(json.dumps({"boards": name, "votes": votes, "judge": judge, **summary(given, votes, world)}), flush=True)
+
+
+def _same_votes(stated: Floats, vote: Floats, weight: Floats, context: Ints, contexts: int) -> Floats:
+    """Slopes from the very votes that the verdicts are then compared with."""
+    return _SLOPES(stated, vote, weight, np.full_like(context, contexts), contexts + 1)[:-1]
+
+
+_SLOPES: Final = prediction_powered._slopes
+
+
+def choose(many: int) -> None:
+    """Print what other values of the constants would give."""
+    judges = ("perfect", "as a second person", "a taste of its own", "useless")
+
+    def rows(name: str, value: object, world: World, votes: int) -> None:
+        for judge in judges:
+            seed = [CHOOSE_SEED, world.contexts, votes, list(JUDGES).index(judge)]
+            given = list(boards(world, JUDGES[judge], votes, many, seed))
+            print(json.dumps({name: value, "contexts": world.contexts, "votes": votes, "judge": judge,
+                              **summary(given, votes, world)}), flush=True)  # fmt: skip
+
+    with mock.patch.object(prediction_powered, "FEWEST_FOR_POWER", 0):
+        for contexts in (8, 12, 16, 20, 30):
+            rows("conversations", contexts, World(contexts, raters=1), 3 * contexts)
+    for precision in (0.1, 1.0, 10.0):
+        with mock.patch.object(prediction_powered, "SLOPE_PRECISION", precision):
+            rows("slope precision", precision, World(raters=1), 60)
+    with mock.patch.object(prediction_powered, "_slopes", _same_votes):
+        rows("slope from", "the same votes", World(raters=1), 60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("report", "choose"))
+    parser.add_argument("--boards", type=int, default=2000)
+    given = parser.parse_args()
+    (report if given.what == "report" else choose)(given.boards)
+
+
+if __name__ == "__main__":
+    main()

@@ -42,7 +42,8 @@ STEPS: Final = 100
 TOLERANCE: Final = 1e-10
 """Largest Newton step, in log-odds, at which a fit counts as converged."""
 FARTHEST: Final = 17.0
-"""Log-odds from the mean beyond which there is no minimum: the curvature of two systems twice as far apart is lost in rounding."""
+"""Log-odds from the mean beyond which there is no minimum: the curvature between systems twice as far apart is lost in
+rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +94,7 @@ def fit(sample: Sample, power: float | None = None) -> PeoplesFit:
     """
     if not sample.vote.size:
         raise ValueError("no votes: people's log-odds are unknown")
-    predicted = _predictions(sample)
+    predicted = _predictions(sample) if power != 0 else np.full(sample.stated.size, np.nan)
     alone = _Terms(sample, predicted, 0.0)
     theta_alone = alone.solve(np.zeros(sample.systems))
     if theta_alone is None:
@@ -241,8 +242,8 @@ def _predictions(s: Sample) -> Floats:
 
 
 def _slopes(stated: Floats, vote: Floats, weight: Floats, context: Ints, contexts: int) -> Floats:
-    """(contexts,): log-odds of a vote for each unit of `stated`, from the votes on the other contexts; not below 0: a judge wrong
-    more often than right predicts nothing.
+    """(contexts,): log-odds of a vote for each unit of `stated`, from the votes on the other contexts; not below 0: a judge
+    wrong more often than right predicts nothing.
     """
     slopes = np.zeros(contexts)
     if not stated.size:

@@ -55,5 +55,5 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
 
 
 def minutes(votes: int, *, words: float = 0.0, sound_s: float = 0.0) -> int:
-    """Whole minutes for these votes. `words`: read for one vote, conversation and both replies; `sound_s`: heard for one vote."""
+    """Whole minutes for these votes. Of one vote, conversation and both replies: `words` that are read, `sound_s` that is heard."""
     return max(1, math.ceil(votes * (words / READING_WORDS_PER_S + sound_s + DECIDING_S) / 60))
