@@ -71,24 +71,26 @@ def _replies(contexts: int, rng: np.random.Generator) -> Replies:
 
 
 def _with_noise(share: float, sd: float) -> Judge:
-    return lambda rng, replies: share * replies.eta + rng.normal(0, sd, replies.eta.size)
+    return lambda rng, replies: np.asarray(share * replies.eta + rng.normal(0, sd, replies.eta.size), dtype=np.float64)
 
 
 def _taste(rng: np.random.Generator, replies: Replies) -> Floats:
     liking = np.array([-3.0, 0.0, 0.0, 0.0, 3.5])
-    return 0.5 * replies.eta + liking[replies.first] - liking[replies.second] + rng.normal(0, 1.5, replies.eta.size)
+    leaning = liking[replies.first] - liking[replies.second] + rng.normal(0, 1.5, replies.eta.size)
+    return np.asarray(0.5 * replies.eta + leaning, dtype=np.float64)
 
 
 def _length(rng: np.random.Generator, replies: Replies) -> Floats:
     """The longer reply wins; the weaker systems write more."""
     words = rng.normal(0, 2, (int(replies.context.max()) + 1, LATENT.size)) - LATENT
-    return words[replies.context, replies.first] - words[replies.context, replies.second]
+    return np.asarray(words[replies.context, replies.first] - words[replies.context, replies.second], dtype=np.float64)
 
 
 JUDGES: Final[dict[str, Judge]] = {
     "perfect": _with_noise(1.0, 0.0),
-    "as a second person": _with_noise(1.0, 1.6),
-    "two of three": _with_noise(1.0, 5.0),
+    "agrees on 80 %": _with_noise(1.0, 1.4),
+    "agrees on 78 %": _with_noise(1.0, 1.75),
+    "agrees on 66 %": _with_noise(1.0, 4.7),
     "a taste of its own": _taste,
     "length": _length,
     "useless": _with_noise(0.0, 2.0),
@@ -197,11 +199,11 @@ VOTES: Final = (60, 120, 300)
 _TASTES: Final = World(taste_sd=TASTE_SD)
 REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]] = (
     ("people alike", World(), tuple(JUDGES), VOTES),
-    ("twelve people with tastes", _TASTES, ("as a second person", "a taste of its own", "useless"), VOTES),
-    ("one person, that person's axis", World(taste_sd=TASTE_SD, raters=1), ("as a second person", "useless"), (120,)),
-    ("eight conversations, one person", World(8, 1, TASTE_SD), ("as a second person",), (24, 40, 60)),
-    ("pairs in doubt four times as often", World(unequal=True), ("as a second person", "length"), (120,)),
-    ("ties", World(tie=1.0), ("as a second person", "length"), (120,)),
+    ("twelve people with tastes", _TASTES, ("agrees on 80 %", "a taste of its own", "useless"), VOTES),
+    ("one person, that person's axis", World(taste_sd=TASTE_SD, raters=1), ("agrees on 80 %", "useless"), (120,)),
+    ("eight conversations, one person", World(8, 1, TASTE_SD), ("agrees on 80 %",), (24, 40, 60)),
+    ("pairs in doubt four times as often", World(unequal=True), ("agrees on 80 %", "length"), (120,)),
+    ("ties", World(tie=1.0), ("agrees on 80 %", "length"), (120,)),
 )
 
 
@@ -215,17 +217,9 @@ def report(many: int) -> None:
                 print(json.dumps({"boards": name, "votes": votes, "judge": judge, **summary(given, votes, world)}), flush=True)
 
 
-def _same_votes(stated: Floats, vote: Floats, weight: Floats, context: Ints, contexts: int) -> Floats:
-    """Slopes from the very votes that the verdicts are then compared with."""
-    return _SLOPES(stated, vote, weight, np.full_like(context, contexts), contexts + 1)[:-1]
-
-
-_SLOPES: Final = prediction_powered._slopes
-
-
 def choose(many: int) -> None:
     """Print what other values of the constants would give."""
-    judges = ("perfect", "as a second person", "a taste of its own", "useless")
+    judges = ("perfect", "agrees on 80 %", "a taste of its own", "useless")
 
     def rows(name: str, value: object, world: World, votes: int) -> None:
         for judge in judges:
@@ -234,14 +228,11 @@ def choose(many: int) -> None:
             print(json.dumps({name: value, "contexts": world.contexts, "votes": votes, "judge": judge,
                               **summary(given, votes, world)}), flush=True)  # fmt: skip
 
-    with mock.patch.object(prediction_powered, "FEWEST_FOR_POWER", 0):
-        for contexts in (8, 12, 16, 20, 30):
-            rows("conversations", contexts, World(contexts, raters=1), 3 * contexts)
+    for contexts in (8, 12, 16, 20, 30):
+        rows("conversations", contexts, World(contexts, raters=1), 3 * contexts)
     for precision in (0.1, 1.0, 10.0):
         with mock.patch.object(prediction_powered, "SLOPE_PRECISION", precision):
             rows("slope precision", precision, World(raters=1), 60)
-    with mock.patch.object(prediction_powered, "_slopes", _same_votes):
-        rows("slope from", "the same votes", World(raters=1), 60)
 
 
 def main() -> None:
