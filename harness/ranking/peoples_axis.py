@@ -10,12 +10,13 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
+from harness.ranking.chosen import each_once, of_source
 from harness.ranking.columns import count
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
@@ -23,13 +24,26 @@ from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
 from harness.ranking.prediction_powered import FEWEST_FOR_POWER, PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
-from harness.store.judgment import is_rule
+from harness.store.judgment import is_reference, is_rule
 from harness.store.judgment_columns import MILLION
 from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
 _PLAIN = RatingModel("plain")
+PREFERRED = ("audio", "heard_text", "written")
+"""Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
+axes."""
+VERDICTS_ON = ("heard_text", "written", "audio")
+"""Presentations of a judge's verdicts. They only predict votes, so they may be on another presentation than those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Number of pairs of replies to one context, over all contexts: those that can be heard, and those that can be read."""
+
+    heard: int
+    read: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +102,8 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
     size = max(pairs or 0, frame.first.size)
     judges = frame.judges if drawn.any() else ()
-    together = rows.where(mine | (frame.is_rule & (rows["replicate"] == 0)))
+    inside = rows.where(mine | (rows["human"] == 0))
+    together = inside.where(of_source(inside, "human"))
     if not is_bounded(frame.wins()):
         alone = rate_counted(_PLAIN.counted(together), _PLAIN, notes=notes)
         return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
@@ -97,6 +112,37 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
     return PeoplesAxis(
         board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
     )
+
+
+def axis_of(table: JudgmentTable, condition: str | None, presentation: str | None, pairs: Pairs | None = None) -> PeoplesAxis:
+    """People's axis of one condition (None: of any). `presentation`: the one that people voted on; None: the replies as heard,
+    or else as read. `pairs`: number of pairs of replies of which a sound, or a text, could be drawn.
+
+    Raises harness.errors.UserError: as `peoples_axis`.
+    """
+    here = table["purpose"] == 0
+    if condition is not None:
+        here &= table.named("condition", condition)
+    rows = table.where(here)
+    votes, verdicts = rows["human"] == 1, rows["human"] == 0
+    voted_on = [name for name in PREFERRED if (votes & rows.named("presentation", name)).any()]
+    of_votes = presentation or next(iter(voted_on), PREFERRED[0])
+    of_verdicts = next((name for name in VERDICTS_ON if (verdicts & rows.named("presentation", name)).any()), None)
+    kept = votes & rows.named("presentation", of_votes)
+    if of_verdicts is not None:
+        kept |= verdicts & rows.named("presentation", of_verdicts)
+    is_sound = of_votes.startswith("audio")
+    if is_sound:
+        # A reference has no sound, so no pair with one can be drawn for a listener.
+        has_sound = np.array([not is_reference(name) for name in rows.systems], dtype=bool)
+        kept &= has_sound[rows["first"]] & has_sound[rows["second"]]
+    rows = rows.where(kept)
+    axis = peoples_axis(
+        rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read
+    )
+    others = [name for name in voted_on if name != of_votes]
+    note = f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation."
+    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, note))) if others else axis
 
 
 class _Frame:
