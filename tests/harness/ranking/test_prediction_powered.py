@@ -74,7 +74,8 @@ def oracle_data(pairs: int) -> tuple[Sample, Floats]:
     vote = (np.sin(7.0 * voted) / 2 + 0.5 < expit(apart[voted] + np.sin(voted))).astype(float)
     nothing = np.full(pairs, np.nan)
     sample = Sample(
-        pairs, 4, pairs, first, second, k, nothing, nothing, voted, vote, np.zeros(90, np.int64), (1 + voted % 3).astype(np.float64)
+        pairs, 4, pairs, first, second, k, nothing, nothing, voted, vote, np.zeros(90, np.int64),
+        (1 + voted % 3).astype(np.float64),
     )  # fmt: skip
     return sample, np.asarray(expit(1.2 * apart + 1.5 * np.sin(k)))
 

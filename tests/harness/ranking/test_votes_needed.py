@@ -15,7 +15,7 @@ def test_the_width_is_that_of_simulated_boards(contexts: int, votes: int) -> Non
 
 
 def test_the_votes_are_the_fewest_that_reach_the_width() -> None:
-    for systems, contexts, wished_elo in ((5, 80, 100.0), (3, 40, 100.0), (2, 40, 60.0), (8, 30, 150.0)):
+    for systems, contexts, wished_elo in ((5, 80, 100.0), (3, 40, 100.0), (2, 40, 80.0), (8, 30, 150.0)):
         votes = votes_needed(systems, contexts, wished_elo)
         assert votes is not None
         assert half_width_elo(systems, contexts, votes) <= wished_elo < half_width_elo(systems, contexts, votes - 1)
