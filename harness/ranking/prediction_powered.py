@@ -253,6 +253,5 @@ def _tuned(s: Sample, predicted: Floats, theta: Floats) -> float:
     bread = alone.bread(theta)
     people = alone.influence(theta, bread)
     more = _Terms(s, predicted, 1.0).influence(theta, bread) - people
-    more = more - more.mean(axis=0)
     size = float((more**2).sum())
     return float(np.clip(-(people * more).sum() / size, 0.0, 1.0)) if size > 0 else 0.0
