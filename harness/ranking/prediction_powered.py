@@ -81,8 +81,6 @@ class PeoplesFit:
     """λ, the weight of the judge's verdicts, 0 to 1."""
     worth: float
     """Votes without a judge that would give as narrow intervals."""
-    alone: Covariance
-    """Covariance of the votes without the judge."""
 
 
 def fit(sample: Sample, power: float | None = None) -> PeoplesFit:
@@ -104,12 +102,12 @@ def fit(sample: Sample, power: float | None = None) -> PeoplesFit:
     theta = chosen.solve(theta_alone) if power else None
     if theta is None:
         # Votes have a finite answer alone; a few of them far from a judge's verdicts may have none together.
-        return PeoplesFit(theta_alone, of_alone, alone.influence(theta_alone), 0.0, float(sample.vote.size), of_alone)
+        return PeoplesFit(theta_alone, of_alone, alone.influence(theta_alone), 0.0, float(sample.vote.size))
     covariance = chosen.covariance(theta)
     voted = np.unique(sample.context[sample.voted]).size
     # λ is fitted to these contexts, which alone shrinks the trace by about one part in their number.
     share = np.trace(covariance.matrix) / np.trace(of_alone.matrix) * voted / max(voted - 1, 1)
-    return PeoplesFit(theta, covariance, chosen.influence(theta), power, sample.vote.size / min(share, 1.0), of_alone)
+    return PeoplesFit(theta, covariance, chosen.influence(theta), power, sample.vote.size / min(share, 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
