@@ -279,4 +279,5 @@ def _judgment(row: Judgment, axes: Mapping[str, tuple[str, int]], *, counts: boo
         replicate=row.replicate,
         repeat=row.repeat,
         counts=counts,
+        draw_rate=row.draw_rate,
     )

@@ -223,6 +223,8 @@ class JudgmentView:
     """The index among several verdicts of this judge on this pair."""
     counts: bool = True
     """False for a judge that failed its check: the verdict is listed, but no figure uses it."""
+    draw_rate: float | None = None
+    """For a person's vote on a pair that was drawn at random, `Judgment.draw_rate`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,5 @@ def add_votes(
     console = Console(highlight=False, markup=False)
     console.print(table)
     parts = ", ".join(f"{count} on {name}" for name, count in sorted(counted.items()))
-    console.print(
-        f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); to rank them: {command('rank', run)}"
-    )
+    ranked = command("rank", run, "--people")
+    console.print(f"{sum(counted.values())} of {found.votes} votes count ({parts or 'none'}); to rank them: {ranked}")
