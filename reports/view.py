@@ -15,6 +15,7 @@ from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
 from harness.ranking.percentiles import Quantiles
+from harness.reports.vote_pairs import QuickVote
 
 Subset = Literal["all", "regular", "adversarial"]
 SUBSETS: tuple[Subset, ...] = ("all", "regular", "adversarial")
@@ -358,6 +359,7 @@ class PageView:
     baseline: BaselineView | None = None
     listening: tuple[ListeningView, ...] = ()
     telemetry: tuple[SeriesView, ...] = ()
+    vote: QuickVote = field(default_factory=QuickVote)
     budget_ttft_ms: float = BUDGET_MS
     budget_ttfa_ms: float = BUDGET_MS
     comfort_ms: float = 1_000.0
