@@ -18,7 +18,7 @@ kilobytes."""
 
 @dataclass(frozen=True, slots=True)
 class ShownReply:
-    """One reply of a pair. `place`: its place in the page's conversation, the turns first and then the references; `from_ms` and
+    """One reply of a pair. `place`: its place in the page's conversation, turns first and then references; `from_ms` and
     `to_ms`: its part of the turn's sound file."""
 
     system: str

@@ -44,9 +44,7 @@ def add_votes(store: RunStore, path: Path, presentation: Presentation, condition
 
     def problem(vote: Vote) -> str | None:
         if vote.run and vote.run != store.manifest.id:
-            return (
-                f"run: a vote on run {vote.run}, and {store.folder} is {store.manifest.id}; add it to the run whose page asked"
-            )
+            return f"run: a vote on another run ({vote.run}, not {store.manifest.id}); add the file to the run whose page asked"
         if (vote.condition or unsaid) not in conditions:
             played = ", ".join(conditions)
             return (
