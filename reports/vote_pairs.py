@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from harness.judging.raters import Option
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
 
 MOST_PAIRS: Final = 120
@@ -69,6 +70,7 @@ def vote_data(vote: QuickVote) -> dict[str, Any]:
         "run": vote.run,
         "condition": vote.condition,
         "rate": vote.rate,
+        "fewest": FEWEST_CONTEXTS,
         "systems": systems,
         "options": [[name, words] for name, (_, words) in zip(get_args(Option), CHOICES, strict=True)],
         "heard_text": [row(pair) for pair in vote.read],

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,15 @@ import pytest
 from harness.cli import _run
 from harness.figures.summary import RunSummary
 from harness.ranking.peoples_axis import peoples_axis
+from harness.reports.assemble import assemble
+from harness.reports.html import render
+from harness.reports.shown_runs import alone
+from harness.reports.vote_pairs import MOST_PAIRS, QuickVote, ShownReply, VotePair
 from harness.reports.write import write_joint_report
+from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
+from tests.reports.invented import invented_view
 from tests.reports.test_page_for_everybody import grave_faults
 
 Open = Callable[..., Any]
@@ -132,7 +139,6 @@ def test_a_formula_for_a_name_is_text_in_a_spreadsheet_and_the_same_name_here(
 def test_the_row_says_what_the_person_saw(voter: Callable[..., tuple[Any, RunStore]], tmp_path: Path) -> None:
     page, store = voter(contexts=3)
     begin(page, minutes="0")
-    preferred_first = []
     for _ in range(8):
         vote(page, 1)
     page.get_by_role("button", name="Take back the last vote").click()
@@ -157,6 +163,7 @@ def test_time_is_over_when_it_is_and_all_pairs_end(voter: Callable[..., tuple[An
     vote(page, 2)
     vote(page, 2)
     page.locator("#vote h3", has_text="Your time is over").wait_for()
+    assert "needs votes on 8 conversations, by one person or several, and this run has 3" in page.locator("#vote").inner_text()
     page.get_by_role("button", name="Go on voting").click()
     page.locator("#vote h3", has_text="Vote 3").wait_for()
     for _ in range(7):
@@ -210,3 +217,39 @@ def test_votes_on_another_run_and_damaged_files_are_one_line(
         assert code == 2, name
         assert said in error
         assert error.count("\n") == 1
+
+
+def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
+    view = invented_view(agents=3, contexts=2)
+    side = ShownReply("ref:careful", 3)
+    pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
+    plain, voting = (len(render(replace(view, vote=QuickVote("id", "clean", found)))) for found in ((), pairs))
+    assert voting - plain < 5_000
+
+
+def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path) -> None:
+    store, summary = played(contexts=2)
+    shown = alone(store, summary)
+    view = assemble(shown, tmp_path, audio=False)
+    assert (len(view.vote.read), len(view.vote.heard)) == (6, 0)
+    replayed = store.manifest.model_copy(update={"mode": "replay"})
+    store.set_manifest(replayed)
+    told = assemble(alone(RunStore.open(store.folder), summary), tmp_path, audio=False).vote
+    assert not told.any
+    assert "replay" in told.why_not
+
+
+def test_a_pair_that_a_rule_decided_is_never_asked(played: Played, tmp_path: Path) -> None:
+    store, summary = played(contexts=4)
+    store.add_judgments(
+        [
+            Judgment(
+                context="talk-1", subset="regular", system_a="slow", system_b="quick", source="judge",
+                judge=no_reply_rule("tester@1"), winner="a", presentation="heard_text",
+            )
+        ]
+    )  # fmt: skip
+    view = assemble(alone(store, summary), tmp_path, audio=False)
+    asked = {(p.context, p.first.system, p.second.system) for p in view.vote.read}
+    assert len(asked) == len(view.vote.read) == 11
+    assert (1, "quick", "slow") not in asked

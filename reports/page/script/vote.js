@@ -31,6 +31,7 @@ const voting = async () => {
   let presentation = data.heard_text.length ? "heard_text" : "audio";
   let minutes = 0;
   let spent_s = 0;
+  const intro = document.getElementById("vote-intro");
   desk.replaceChildren(stage, told);
   const say = (text) => { told.textContent = [text, votes.trouble()].filter(Boolean).join(" "); };
   const pairs = () => data[presentation].map(([context, one, other]) => ({ presentation, context: page.contexts[context].id, system_a: data.systems[one[0]],
@@ -65,11 +66,14 @@ const voting = async () => {
     media, el("button", { type: "submit", class: "plain" }, known ? "Go on" : "Begin"));
     const sounds = data.audio.length > 0 && page.audio_inside;
     if (media && sounds) form.elements.presentation.value = "audio";
+    intro.hidden = false;
     show(form, el("p", { class: "hint" }, "One person is one rater: always give the same name, and let nobody else vote under it. Votes stay in this browser until you download them."));
     say(known ? `${counted(known.votes.length, "vote")} by ${known.name} in this browser.` : "");
   };
   const finish = (heading) => {
-    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(rater.votes.length, "vote")}. Thank you.`),
+    const met = new Set(rater.votes.map((vote) => vote.context)).size;
+    show(el("h3", { tabindex: -1 }, heading), el("p", {}, `You have given ${counted(rater.votes.length, "vote")} on ${counted(met, "conversation")}. Thank you.`),
+      met < data.fewest ? el("p", { class: "hint" }, `A rating with an interval needs votes on ${data.fewest} conversations, by one person or several${page.contexts.length < data.fewest ? `, and this run has ${page.contexts.length}` : ""}.`) : null,
       el("div", { class: "tools" }, rater.votes.length ? saver() : null, nextPair(rater, pairs()) ? el("button", { type: "button", class: "plain", onclick: () => { minutes = 0; ask(); } }, "Go on voting") : null,
         rater.votes.length ? backer() : null, el("button", { type: "button", class: "plain", onclick: begin }, "Another person, or other settings")));
   };
@@ -84,7 +88,7 @@ const voting = async () => {
     const asAudio = presentation === "audio";
     const hearing_s = asAudio ? sides.reduce((all, [, , from, to]) => all + (to - from) / 1000, 0) : 0;
     const history = talk.history.map(([role, text]) => [role, withoutPauses(text)]);
-    const met = rater.votes.some((vote) => vote.context === pair.context);
+    const before = history.slice(0, -1);
     let toHear = asAudio ? 2 : 0;
     let since_ms = performance.now();
     const reason = el("textarea", { maxlength: 2000, rows: 2, "aria-label": "Why?" });
@@ -103,9 +107,11 @@ const voting = async () => {
     const heard = () => { toHear -= 1; if (!toHear) choices.forEach((choice) => { choice.disabled = false; }); };
     const missing = () => { say("The sound is not beside the page, so these replies are for reading."); presentation = "heard_text"; if (data.heard_text.length) ask(); else finish("There is nothing to hear"); };
     const left = minutes ? `, about ${counted(Math.max(1, Math.ceil(minutes - spent_s / 60)), "minute")} left` : "";
+    intro.hidden = true;
     show(el("h3", { tabindex: -1 }, `Vote ${rater.votes.length + 1}${left}`),
-      met ? el("details", { class: "more" }, el("summary", {}, "What was said before, which you have read"), dialogue(history.slice(0, -1), (role) => role)) : null,
-      dialogue(met ? history.slice(-1) : history, (role) => `${role}, to whom both reply`),
+      talk.situation ? el("p", { class: "hint", dir: "auto" }, talk.situation) : null,
+      before.length ? el("details", { class: "more", open: !talk.situation }, el("summary", {}, "What was said before"), dialogue(before, (role) => role)) : null,
+      dialogue(history.slice(-1), (role) => `${role}, to whom both reply`),
       el("div", { class: "pair" }, sides.map((side, k) => el("article", { class: "turn", "aria-label": `Reply ${letters[k]}` }, el("h4", {}, `Reply ${letters[k]}`),
         asAudio ? replySound(letters[k], talk.turns[side[1]], side, heard, missing) : el("p", { class: "reply", dir: "auto" }, texts[k])))),
       el("div", { class: "options", role: "group", "aria-label": "For this person, in this moment" }, choices),
