@@ -80,6 +80,7 @@ const voting = async () => {
   const ask = async () => {
     const pair = nextPair(rater, pairs());
     if (!pair) { finish("You have voted on every pair here"); return; }
+    /* Time ends between two votes: a vote left half done would leave out pairs that take long, and so change how often each is met. */
     if (minutes && spent_s >= 60 * minutes) { finish("Your time is over"); return; }
     const talk = await conversation(pair.place);
     const flipped = votes.chance() < 0.5;
