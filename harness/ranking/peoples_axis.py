@@ -10,26 +10,39 @@ votes cannot give one; the reason is an error in one sentence, which the page sh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
-from harness.ranking.columns import count
+from harness.ranking.chosen import each_once, of_source
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
-from harness.ranking.prediction_powered import FEWEST_FOR_POWER, PeoplesFit, Sample, fit
+from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
-from harness.store.judgment import is_rule
+from harness.store.judgment import is_reference, is_rule
 from harness.store.judgment_columns import MILLION
 from harness.store.judgment_table import JudgmentTable
 from harness.wording import counted
 
 METHOD = "people's votes, prediction-powered Bradley–Terry (a tie half a win)"
 _PLAIN = RatingModel("plain")
+PREFERRED = ("audio", "heard_text", "written")
+"""Presentations of votes, the one to quote first. Replies heard after their delay are never quoted: latency would be on both
+axes."""
+VERDICTS_ON = ("heard_text", "written", "audio")
+"""Presentations of a judge's verdicts. They only predict votes, so they may be on another presentation than those."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Number of pairs of replies to one context, over all contexts: those that can be heard, and those that can be read."""
+
+    heard: int
+    read: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,25 +91,62 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
 
     Raises harness.errors.UserError: no votes, or votes that can give no interval.
     """
-    people = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
-    if not people.any():
+    given = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
+    if not given.any():
         raise UserError(f"nobody has voted on these replies ({presentation})")
-    drawn = people & (rows["draw_rate"] > 0)
+    people = given & ~_on_ruled_pairs(rows)
+    if not people.any():
+        raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
+    # Verdicts on the first repeat predict votes on it, and on no other.
+    drawn = people & (rows["draw_rate"] > 0) & (rows["replicate"] == 0)
     mine = drawn if drawn.any() else people
     frame = _Frame(rows, mine)
-    notes = [*_notes(int(people.sum()), int(mine.sum()), bool(drawn.any())), *_refusals_and_notes(frame)]
+    notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if drawn.any() else int(mine.sum()))
+    notes += _refusals_and_notes(frame)
     votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
     size = max(pairs or 0, frame.first.size)
     judges = frame.judges if drawn.any() else ()
-    together = rows.where(mine | (frame.is_rule & (rows["replicate"] == 0)))
+    inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
+    together = inside.where(of_source(inside, "human"))
     if not is_bounded(frame.wins()):
         alone = rate_counted(_PLAIN.counted(together), _PLAIN, notes=notes)
         return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
     found = fit(frame.sample(size), None if drawn.any() else 0.0)
-    board = _board(found, frame, count(together).whole.shares, presentation, notes)
+    board = _board(found, frame, frame.shares(size), presentation, notes)
     return PeoplesAxis(
         board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
     )
+
+
+def axis_of(table: JudgmentTable, condition: str | None, presentation: str | None, pairs: Pairs | None = None) -> PeoplesAxis:
+    """People's axis of one condition (None: of any). `presentation`: the one that people voted on; None: the replies as heard,
+    or else as read. `pairs`: number of pairs of replies of which a sound, or a text, could be drawn.
+
+    Raises harness.errors.UserError: as `peoples_axis`.
+    """
+    here = table["purpose"] == 0
+    if condition is not None:
+        here &= table.named("condition", condition)
+    rows = table.where(here)
+    votes, verdicts = rows["human"] == 1, rows["human"] == 0
+    voted_on = [name for name in PREFERRED if (votes & rows.named("presentation", name)).any()]
+    of_votes = presentation or next(iter(voted_on), PREFERRED[0])
+    of_verdicts = next((name for name in VERDICTS_ON if (verdicts & rows.named("presentation", name)).any()), None)
+    kept = votes & rows.named("presentation", of_votes)
+    if of_verdicts is not None:
+        kept |= verdicts & rows.named("presentation", of_verdicts)
+    is_sound = of_votes.startswith("audio")
+    if is_sound:
+        # A reference has no sound, so no pair with one can be drawn for a listener.
+        has_sound = np.array([not is_reference(name) for name in rows.systems], dtype=bool)
+        kept &= has_sound[rows["first"]] & has_sound[rows["second"]]
+    rows = rows.where(kept)
+    axis = peoples_axis(
+        rows.where(each_once(rows)), of_votes, pairs=None if pairs is None else pairs.heard if is_sound else pairs.read
+    )
+    others = [name for name in voted_on if name != of_votes]
+    note = f"Votes on another presentation ({', '.join(others)}) are left out: rate them with --presentation."
+    return replace(axis, board=replace(axis.board, warnings=(*axis.board.warnings, note))) if others else axis
 
 
 class _Frame:
@@ -147,11 +197,32 @@ class _Frame:
         np.add.at(found, (self.second[pair], self.first[pair]), 1 - won)
         return found
 
+    def shares(self, pairs: int) -> dict[str, float]:
+        """System → share won of its pairs, a tie half: those that a rule decided as they are, and the votes for all others."""
+        ruled = np.flatnonzero(~np.isnan(self.decided))
+        each_vote = (pairs - ruled.size) * self.weight / self.weight.sum()
+        pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
+        counts, size = np.concatenate([each_vote, np.ones(ruled.size)]), len(self.systems)
+        first, second = self.first[pair], self.second[pair]
+        points = np.bincount(first, counts * won, size) + np.bincount(second, counts * (1 - won), size)
+        return dict(
+            zip(self.systems, points / (np.bincount(first, counts, size) + np.bincount(second, counts, size)), strict=True)
+        )
+
     def agreement(self) -> float | None:
         """Share of votes, ties left out, on whose pair the judges have the same winner."""
         stated = self.stated[self.voted]
-        told = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
-        return float(((stated[told] > 0) == (self.vote[told] > 0.5)).mean()) if told.any() else None
+        clear = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
+        return float(((stated[clear] > 0) == (self.vote[clear] > 0.5)).mean()) if clear.any() else None
+
+
+def _on_ruled_pairs(rows: JudgmentTable) -> Bools:
+    """(n,): rows on a pair that a rule decided in the first repeat."""
+    size = len(rows.systems)
+    low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
+    pair = (rows["context"].astype(np.int64) * size + low) * size + high
+    rule = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]) & (rows["replicate"] == 0)
+    return np.asarray(np.isin(pair, pair[rule]) & (rows["replicate"] == 0), dtype=np.bool_)
 
 
 def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
@@ -161,14 +232,19 @@ def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
         return np.asarray(np.bincount(pair[which], level[which], size) / many, dtype=np.float64)
 
 
-def _notes(given: int, used: int, at_random: bool) -> list[str]:
-    if not at_random:
-        return [
-            f"{counted(used, 'vote')} on pairs that were not drawn at random: rated without a judge, and only as good as the "
+def _notes(ruled: int, not_drawn: int, chosen: int | None) -> list[str]:
+    """Sentences on the votes that were left out, and on `chosen` votes where none was drawn."""
+    notes = []
+    if chosen is not None:
+        notes.append(
+            f"{counted(chosen, 'vote')} on pairs that were not drawn at random: rated without a judge, and only as good as the "
             "choice of pairs."
-        ]
-    left_out = given - used
-    return [f"{counted(left_out, 'vote')} on pairs that were not drawn at random left out."] if left_out else []
+        )
+    if not_drawn:
+        notes.append(f"{counted(not_drawn, 'vote')} on pairs that were not drawn at random left out.")
+    if ruled:
+        notes.append(f"{counted(ruled, 'vote')} on pairs with a side that gave no reply left out: a rule decides those.")
+    return notes
 
 
 def _refusals_and_notes(frame: _Frame) -> list[str]:
@@ -200,10 +276,10 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
     notes = (
         [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []
     )
-    if np.unique(frame.rater).size == 1:
-        notes.append("All votes are one person's: the intervals cover other conversations, not other people.")
-    if known.any() and contexts < FEWEST_FOR_POWER:
-        notes.append(f"Under {FEWEST_FOR_POWER} conversations with a vote the judge has no weight.")
+    raters = np.unique(frame.rater).size
+    if raters < FEWEST_CONTEXTS:
+        whose = f"{raters} people's" if raters > 1 else "one person's"
+        notes.append(f"All votes are {whose}: the intervals cover other conversations, not other people.")
     return notes
 
 

@@ -62,7 +62,7 @@ def vote(page: Any, key: int) -> None:
 def downloaded(page: Any, folder: Path) -> Path:
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download votes").click()
-    path = folder / waiting.value.suggested_filename
+    path = folder / str(waiting.value.suggested_filename)
     waiting.value.save_as(path)
     return path
 

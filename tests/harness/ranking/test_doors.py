@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from harness.figures.board_figures import quality_figures
 from harness.figures.rank import Measured, rank_target, rated_rows
-from harness.figures.summarise import quality_figures
 from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
@@ -51,8 +51,8 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     joint = present(ranked.joint)
     assert _figures(ranked.board) == want
     found = {variant.name: variant.board for variant in variants(table_of(rows))}
-    assert _figures(found["combined, all"]) == _figures(found["combined, regular"]) == want
-    assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["combined, regular"] == want
+    assert _figures(found["judges, all"]) == _figures(found["judges, regular"]) == want
+    assert {v.name: _figures(v.board) for v in ranked.variants if v.name in found}["judges, regular"] == want
     for figure in (joint, joint_figure(rows, latencies, draws=60, seed=4)):
         assert {p.system: (p.elo, p.elo_interval) for p in figure.points} == want
         assert [p.p_frontier for p in figure.points] == [p.p_frontier for p in joint.points]
@@ -67,8 +67,8 @@ def test_every_door_gives_the_boards_elo_and_interval(simulate: Simulate, tmp_pa
     told = as_object(ranked)
     for systems_told in (
         told["systems"],
-        told["boards"]["combined, all"]["systems"],
-        told["boards"]["combined, regular"]["systems"],
+        told["boards"]["judges, all"]["systems"],
+        told["boards"]["judges, regular"]["systems"],
     ):
         assert {s: (r["elo"], r["interval"]) for s, r in systems_told.items()} == _as_told(want)
     assert {s: (p["elo"], p["elo_interval"]) for s, p in told["joint"].items()} == _as_told(want)
@@ -83,7 +83,7 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
     rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, {}), budget_ms=500.0, seed=4, valid=True)
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
-        figures = quality_figures(rated, system)
+        figures = quality_figures(rated, system, "borne_out")
         for found in (figures, told["joint"][system]):
             assert (found["p_frontier"], found["p_best_within_budget"]) == (None, None)
             assert (found["elo"] is None) == (contexts < 8)
@@ -129,7 +129,9 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
 def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simulate) -> None:
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
-    figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0")
+    figures = quality_figures(
+        rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0", "people"
+    )
     assert set(figures["elo_over"]) == {"ref:good"}
 
 
