@@ -1,6 +1,7 @@
 """Votes given on the page itself, from disk and on a phone, as far as the board of people."""
 
 import csv
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +100,9 @@ def test_ten_votes_on_a_phone_reach_the_peoples_board_with_their_rate(
     axis = peoples_axis(table, "heard_text", pairs=24)
     assert (axis.votes, axis.raters, axis.pairs) == (10, 1, 24)
     assert not [note for note in axis.board.warnings if "not drawn at random" in note]
+    code, out, _ = call(capsys, "rank", store.folder, "--people", "--draws", "50", "--json")
+    assert code == 0
+    assert json.loads(out)["people_votes"]["votes"] == 10
 
 
 def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
