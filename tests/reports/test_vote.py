@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -109,6 +110,7 @@ def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
     voter: Callable[..., tuple[Any, RunStore]], hostile: str
 ) -> None:
     page, _ = voter(text=hostile)
+    assert not grave_faults(page)
     begin(page)
     for key in (1, 5):
         shown = page.locator("#vote").evaluate("node => node.outerHTML").lower()
@@ -118,6 +120,7 @@ def test_no_name_of_an_agent_is_near_a_pair_and_nothing_is_wider_than_the_phone(
         vote(page, key)
     page.get_by_role("button", name="Stop").click()
     assert "quick" not in page.locator("#vote").inner_text()
+    assert not grave_faults(page)
     assert page.title() != "owned"
 
 
@@ -192,6 +195,23 @@ def test_replies_are_heard_from_their_first_sound_and_before_a_vote(
     assert row["presentation"] == "audio"
     assert {row["system_a"], row["system_b"]} == {"quick", "slow"}
     assert row["words"] == ""
+
+
+def test_sound_inside_the_page_is_heard_and_sound_that_is_gone_is_read(open_page: Open, played: Played) -> None:
+    store, summary = played(contexts=2, unit_s=0.3)
+    inside = write_joint_report([(store, summary)], store.folder / "sent.html", bundle=True).page
+    beside = write_joint_report([(store, summary)], store.folder).page
+    rmtree(store.folder / "report-audio")
+    page = open_page(inside.as_uri(), **PHONE)
+    begin(page)
+    assert page.locator("#vote .options button:disabled").count() == 5
+    page.goto(beside.as_uri())
+    begin(page, presentation="audio")
+    page.get_by_role("button", name="Play reply A").click()
+    page.locator("#vote .reply").first.wait_for()
+    assert "The sound is not beside the page" in page.locator("#vote").inner_text()
+    assert page.locator("#vote .options button:enabled").count() == 5
+    open_page.problems[:] = [text for text in open_page.problems if "ERR_FILE_NOT_FOUND" not in text]  # type: ignore[attr-defined]
 
 
 def test_a_browser_that_keeps_nothing_is_said(open_page: Open, played: Played) -> None:
