@@ -13,7 +13,7 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
 
 MOST_PAIRS: Final = 120
-"""Pairs on the page for each way to meet them: about half an hour for somebody who reads four words a second, and a few
+"""Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), in a few
 kilobytes."""
 
 
