@@ -13,8 +13,8 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.reports.listening.design import CHOICES
 
 MOST_PAIRS: Final = 120
-"""Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), in a few
-kilobytes."""
+"""Pairs on the page for each way to meet them: over an hour at half a minute a vote (`benchmarks/report_vote_pace.py`), and a
+few kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
