@@ -147,7 +147,7 @@ def _judgments(view: PageView) -> Iterator[Row]:
                 "source": "human" if row.human else "judge", "judge": row.judge, "winner": row.winner, "strength": row.strength,
                 "shown_first": row.shown_first, "presentation": row.presentation, "condition": row.condition,
                 "replicate": row.replicate,
-                "repeat": row.repeat, "rationale": row.rationale, **marks,
+                "repeat": row.repeat, "draw_rate": row.draw_rate, "rationale": row.rationale, **marks,
             }  # fmt: skip
 
 
