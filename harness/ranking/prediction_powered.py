@@ -10,14 +10,16 @@ Efficient Prediction-Powered Inference").
     λ/N Σ_all ℓ(θ; verdict)  +  1/n Σ_votes w [ ℓ(θ; vote) − λ ℓ(θ; verdict) ]
 
 ℓ is the logistic loss of a pair of systems, a tie one half, and w is the inverse of the rate at which a pair was drawn for
-people. The sum is convex for 0 ≤ λ ≤ 1. A pair that a rule decided, because one side gave no reply, needs no vote: it is in
-the first sum with weight 1/N. The covariance is a sandwich with all scores of a context added before squaring, and of a
-rater too.
+people, scaled to mean one. The sum is convex for 0 ≤ λ ≤ 1. A pair that a rule decided, because one side gave no reply, needs
+no vote: it is in the first sum with weight 1/N, and the votes have the share of the others.
+
+The covariance is the jackknife's: each conversation is left out with its verdicts and its votes, N, n and the sum of w
+included, one Newton step each; where enough people voted, each rater is left out as well. Counting the rows only, with N and
+n fixed, would take the part of the judge's bias that cancels for noise.
 
 λ is the one with the least trace of that covariance at the fit of the votes alone; it is chosen from the same votes, so it
-is not used under `FEWEST_FOR_POWER` contexts with a vote. The judge's certainty is calibrated on the votes first, by one
-slope for each fold of contexts from the votes of the other folds, so that no vote calibrates the verdict that it is compared
-with.
+is not used under `FEWEST_FOR_POWER` contexts with a vote. The judge's certainty is calibrated on the votes first, for each
+conversation by one slope from the votes on the others, so that no vote calibrates the verdict that it is compared with.
 """
 
 from dataclasses import dataclass
@@ -26,17 +28,21 @@ from typing import Final
 import numpy as np
 from scipy.special import expit
 
+from harness.ranking.bradley_terry import breads_by_context, scores_by_context
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
+from harness.ranking.ordinal import pin
 from harness.ranking.scale import Floats, Ints
 
 FEWEST_FOR_POWER: Final = 20
 """Contexts with a vote under which the judge has no weight."""
-FOLDS: Final = 5
+SLOPE_PRECISION: Final = 1.0
+"""Precision of the prior on the slope of a judge's certainty (log-odds for its root mean square), around 0: a judge that nobody
+has compared with a vote predicts nothing."""
 STEPS: Final = 100
 TOLERANCE: Final = 1e-10
-SLOPE_PRECISION: Final = 1.0
-"""Precision of the prior on the slope of a judge's certainty (log-odds a unit of `stated`), around 0: a judge that nobody has
-compared with a vote predicts nothing."""
+"""Largest Newton step, in log-odds, at which a fit counts as converged."""
+FARTHEST: Final = 17.0
+"""Log-odds from the mean beyond which there is no minimum: the curvature of two systems twice as far apart is lost in rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +62,7 @@ class Sample:
     decided: Floats
     """(M,): 1, ½ or 0 where a rule decided the pair; NaN elsewhere."""
     voted: Ints
-    """(n,): index of the pair in the frame."""
+    """(n,): index of the pair in the frame; none that a rule decided."""
     vote: Floats
     """(n,): 1 for `first`, 0 for `second`, ½ for a tie."""
     rater: Ints
@@ -83,144 +89,190 @@ class PeoplesFit:
 def fit(sample: Sample, power: float | None = None) -> PeoplesFit:
     """People's log-odds. `power`: λ; None chooses it. The votes must connect the systems both ways (`connectivity.is_bounded`).
 
-    Raises ValueError: no votes.
+    Raises ValueError: no votes, or votes without a finite answer.
     """
     if not sample.vote.size:
         raise ValueError("no votes: people's log-odds are unknown")
     predicted = _predictions(sample)
     alone = _Terms(sample, predicted, 0.0)
     theta_alone = alone.solve(np.zeros(sample.systems))
+    if theta_alone is None:
+        raise ValueError("the votes do not connect the systems both ways: people's log-odds have no end")
+    of_alone = alone.covariance(theta_alone)
     if power is None:
         power = _tuned(sample, predicted, theta_alone)
     chosen = _Terms(sample, predicted, power)
-    theta = chosen.solve(theta_alone) if power else theta_alone
-    covariance, by_context = chosen.covariance(theta)
-    of_alone, _ = alone.covariance(theta_alone) if power else (covariance, by_context)
+    theta = chosen.solve(theta_alone) if power else None
+    if theta is None:
+        # Votes have a finite answer alone; a few of them far from a judge's verdicts may have none together.
+        return PeoplesFit(theta_alone, of_alone, alone.influence(theta_alone), 0.0, float(sample.vote.size), of_alone)
+    covariance = chosen.covariance(theta)
     voted = np.unique(sample.context[sample.voted]).size
     # λ is fitted to these contexts, which alone shrinks the trace by about one part in their number.
-    share = np.trace(covariance.matrix) / np.trace(of_alone.matrix) * (voted / max(voted - 1, 1) if power else 1.0)
-    return PeoplesFit(theta, covariance, by_context, power, sample.vote.size / min(share, 1.0), of_alone)
+    share = np.trace(covariance.matrix) / np.trace(of_alone.matrix) * voted / max(voted - 1, 1)
+    return PeoplesFit(theta, covariance, chosen.influence(theta), power, sample.vote.size / min(share, 1.0), of_alone)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wins:
+    """The two parts of N times the objective by label, as weights with which row beat column; a difference may be negative."""
+
+    frame: Floats
+    """(labels, systems, systems)."""
+    open: Floats
+    """(labels,): pairs that no rule decided, for which the votes speak."""
+    votes: Floats
+    """(labels, systems, systems)."""
+    weight: Floats
+    """(labels,): sum of the votes' weights."""
+
+    def without(self, each: "_Wins") -> "_Wins":
+        """These less those of each label in turn."""
+        return _Wins(self.frame - each.frame, self.open - each.open, self.votes - each.votes, self.weight - each.weight)
+
+    def joined(self) -> Floats:
+        """(labels, systems, systems): both parts in the unit of a pair of the frame."""
+        return np.asarray(self.frame + (self.open / self.weight)[:, None, None] * self.votes, dtype=np.float64)
 
 
 class _Terms:
-    """The sum for one λ, as a logistic regression: weights and weighted outcomes by pair of the frame, with the votes'."""
+    """The objective for one λ."""
 
     def __init__(self, sample: Sample, predicted: Floats, power: float) -> None:
         self._s = s = sample
-        ruled = ~np.isnan(s.decided)
-        judged = ~np.isnan(predicted)
-        # The votes estimate the mean of all pairs that no rule decided, so they have the share of those pairs.
-        share = 1.0 - float(ruled.sum()) / s.pairs
-        each_vote = share * s.weight / s.weight.sum()
-        self.pair = np.concatenate([np.arange(s.first.size), s.voted])
-        held_back = np.where(judged[s.voted], power, 0.0)
+        ruled, judged = ~np.isnan(s.decided), ~np.isnan(predicted)
         outcome = np.where(judged, predicted, 0.5)
-        base = np.where(ruled, 1.0, np.where(judged, power, 0.0)) / s.pairs
-        self.load = np.concatenate([base, each_vote * (1.0 - held_back)])
-        """Factor of the chance σ in the score, by row."""
-        self.pull = np.concatenate(
-            [base * np.where(ruled, np.nan_to_num(s.decided), outcome), each_vote * (s.vote - held_back * outcome[s.voted])]
-        )
-        self.context = s.context[self.pair]
-        self.rater = np.concatenate([np.full(s.first.size, -1), s.rater])
+        self._met = np.where(ruled, 1.0, np.where(judged, power, 0.0))
+        self._won = self._met * np.where(ruled, np.nan_to_num(s.decided), outcome)
+        taken = np.where(judged[s.voted], power, 0.0)
+        self._vote_met = s.weight * (1.0 - taken)
+        self._vote_won = s.weight * (s.vote - taken * outcome[s.voted])
+        # A pair that is not listed is taken to lie where those listed do.
+        self._open = np.where(ruled, 0.0, (s.pairs - ruled.sum()) / max(1, (~ruled).sum()))
+        self._by_context = self._wins(s.context, s.context[s.voted], s.contexts)
+        self._whole = self._wins(np.zeros_like(s.context), np.zeros_like(s.voted), 1)
 
-    def _scores(self, theta: Floats) -> tuple[Floats, Floats]:
-        """(rows,): slope of the log-likelihood along first − second, and curvature, of each row."""
+    def _wins(self, frame: Ints | None, votes: Ints, labels: int) -> _Wins:
+        """Wins by label of each pair of the frame (None: no pair has one), and of each vote."""
         s = self._s
-        chance = expit(theta[s.first] - theta[s.second])[self.pair]
-        return self.pull - self.load * chance, self.load * chance * (1 - chance)
+        voted = self._gather(s.first[s.voted], s.second[s.voted], self._vote_won, self._vote_met, votes, labels)
+        weight = np.bincount(votes, s.weight, labels)
+        if frame is None:
+            return _Wins(np.zeros_like(voted), np.zeros(labels), voted, weight)
+        listed = self._gather(s.first, s.second, self._won, self._met, frame, labels)
+        return _Wins(listed, np.bincount(frame, self._open, labels), voted, weight)
 
-    def _gather(self, slope: Floats, curve: Floats, label: Ints, labels: int) -> tuple[Floats, Floats]:
-        """(labels, systems) and (labels, systems, systems): sums of slopes and curvatures over rows of each label."""
-        k, i, j = self._s.systems, self._s.first[self.pair], self._s.second[self.pair]
-        slopes = np.bincount(label * k + i, slope, labels * k) - np.bincount(label * k + j, slope, labels * k)
-        cell = label * k * k
-        breads = np.zeros(labels * k * k)
-        for one, other, sign in ((i, i, 1), (j, j, 1), (i, j, -1), (j, i, -1)):
-            breads += sign * np.bincount(cell + one * k + other, curve, labels * k * k)
-        return np.asarray(slopes.reshape(labels, k), dtype=np.float64), breads.reshape(labels, k, k)
+    def _gather(self, first: Ints, second: Ints, won: Floats, met: Floats, label: Ints, labels: int) -> Floats:
+        k = self._s.systems
+        cells = labels * k * k
+        ahead, behind = (label * k + first) * k + second, (label * k + second) * k + first
+        found = np.bincount(ahead, won, cells) + np.bincount(behind, met - won, cells)
+        return np.asarray(found.reshape(labels, k, k), dtype=np.float64)
 
-    def solve(self, start: Floats) -> Floats:
-        theta, size = start, self._s.systems
-        every = np.zeros(self.pair.size, dtype=np.int64)
+    def solve(self, start: Floats) -> Floats | None:
+        """The minimum, by Newton's method; None where there is none."""
+        theta, wins = start, self._whole.joined()
         for _ in range(STEPS):
-            slopes, breads = self._gather(*self._scores(theta), every, 1)
-            step = np.linalg.solve(breads[0] + 1.0 / size, slopes[0])
+            step = np.linalg.solve(
+                pin(breads_by_context(theta, wins)[0], theta.size), scores_by_context(theta, wins)[0]
+            )  # fmt: skip
             largest = float(np.abs(step).max())
             theta = theta + step / max(1.0, largest)
             theta = theta - theta.mean()
             if largest < TOLERANCE:
+                return theta
+            if np.abs(theta).max() > FARTHEST:
                 break
-        return theta
+        return None
 
-    def influence(self, theta: Floats) -> tuple[Floats, Floats]:
-        """(contexts, systems) scores by context, and (systems, systems) inverse of the curvature."""
-        scores, breads = self._gather(*self._scores(theta), self.context, self._s.contexts)
-        return scores, np.linalg.inv(breads.sum(axis=0) + 1.0 / self._s.systems)
+    def influence(self, theta: Floats) -> Floats:
+        """(contexts, systems): change of the minimum when a context counts twice, to first order."""
+        return np.asarray(self.pulls(theta) @ self.inverse(theta), dtype=np.float64)
 
-    def covariance(self, theta: Floats) -> tuple[Covariance, Floats]:
-        slope, curve = self._scores(theta)
-        scores, breads = self._gather(slope, curve, self.context, self._s.contexts)
-        bread, systems = breads.sum(axis=0), self._s.systems
-        seen = breads.any(axis=(1, 2))
-        found = clustered(bread, scores[seen], breads[seen], systems)
-        voted = np.unique(self._s.context[self._s.voted]).size
-        found = Covariance(found.matrix, max(voted - 1, 1))
-        raters = np.unique(self._s.rater)
-        if raters.size >= FEWEST_CONTEXTS:
-            # A row of the frame has no rater: it is alone in its context, and cancels in the difference.
-            people = self.rater >= 0
-            by_rater = np.where(people, self._s.contexts + self.rater, self.context)
-            by_both = np.where(people, (1 + self.rater) * self._s.contexts + self.context, self.context)
-            found = two_way(found, *(self._by(slope, curve, bread, label) for label in (by_rater, by_both)))
-        floor = LEAST_SHARE * unclustered(bread, systems) * float(self.load.sum()) / self._s.vote.size
-        by_context = scores @ np.linalg.inv(bread + 1.0 / systems)
-        return at_least(found, floor), by_context
+    def pulls(self, theta: Floats) -> Floats:
+        """(contexts, systems): change of the slope when a context counts twice; mean zero."""
+        each, whole = self._by_context, self._whole
+        mean = scores_by_context(theta, whole.votes)[0] / whole.weight
+        votes = scores_by_context(theta, each.votes) - each.weight[:, None] * mean
+        change = scores_by_context(theta, each.frame) + each.open[:, None] * mean + whole.open / whole.weight * votes
+        return np.asarray(change - change.mean(axis=0), dtype=np.float64)
 
-    def _by(self, slope: Floats, curve: Floats, bread: Floats, label: Ints) -> Covariance:
-        _, index = np.unique(label, return_inverse=True)
-        scores, breads = self._gather(slope, curve, index, int(index.max()) + 1)
-        return clustered(bread, scores, breads, self._s.systems)
+    def inverse(self, theta: Floats) -> Floats:
+        """(systems, systems): inverse of the curvature."""
+        return np.asarray(np.linalg.inv(pin(self._bread(theta), self._s.systems)), dtype=np.float64)
+
+    def _bread(self, theta: Floats) -> Floats:
+        return breads_by_context(theta, self._whole.joined())[0]
+
+    def covariance(self, theta: Floats) -> Covariance:
+        """Of the minimum, over conversations; over raters too, where there are enough."""
+        s = self._s
+        context = s.context[s.voted]
+        found = self._jackknife(theta, self._by_context, np.unique(context).size)
+        rater = np.unique(s.rater, return_inverse=True)[1]
+        people = int(rater.max()) + 1
+        if people >= FEWEST_CONTEXTS:
+            both, cell = np.unique(rater * s.contexts + context, return_inverse=True)
+            by_rater = self._jackknife(theta, self._wins(None, rater, people), people)
+            by_both = self._jackknife(theta, self._wins(None, cell, both.size), both.size)
+            found = two_way(found, by_rater, by_both)
+        return at_least(found, LEAST_SHARE * unclustered(self._bread(theta), s.systems) * s.pairs / s.vote.size)
+
+    def _jackknife(self, theta: Floats, each: _Wins, voted: int) -> Covariance:
+        """Covariance of leaving out each label; `voted`: labels with a vote."""
+        informs = (each.frame.any(axis=(1, 2)) | (each.weight > 0)) & (each.weight < self._whole.weight)
+        left = self._whole.without(each).joined()[informs]
+        bread = self._bread(theta)
+        # The slope of the whole is zero, so that of a label is what its absence changes.
+        found = clustered(bread, -scores_by_context(theta, left), bread - breads_by_context(theta, left), self._s.systems)
+        return Covariance(found.matrix, max(voted - 1, 1))
 
 
 def _predictions(s: Sample) -> Floats:
     """(M,): the judge's chance that a person prefers `first`; NaN without a verdict, or where a rule decided."""
-    fold = s.context % FOLDS
     known = ~np.isnan(s.stated) & np.isnan(s.decided)
-    of_vote, voted = fold[s.voted], known[s.voted]
-    found = np.full(s.stated.size, np.nan)
-    for k in range(FOLDS):
-        others = voted & (of_vote != k)
-        slope = _slope(s.stated[s.voted][others], s.vote[others], s.weight[others])
-        mine = known & (fold == k)
-        found[mine] = expit(slope * s.stated[mine])
-    return found
+    if not known.any():
+        return np.full(s.stated.size, np.nan)
+    certainty = np.where(known, s.stated, np.nan)
+    certainty = certainty / max(float(np.sqrt(np.nanmean(certainty**2))), np.finfo(float).tiny)
+    use = known[s.voted]
+    slopes = _slopes(certainty[s.voted][use], s.vote[use], s.weight[use], s.context[s.voted][use], s.contexts)
+    return np.asarray(expit(slopes[s.context] * certainty), dtype=np.float64)
 
 
-def _slope(stated: Floats, vote: Floats, weight: Floats) -> float:
-    """Log-odds of a vote for each unit of `stated`, not below 0: a judge wrong more often than right predicts nothing."""
-    slope = 0.0
+def _slopes(stated: Floats, vote: Floats, weight: Floats, context: Ints, contexts: int) -> Floats:
+    """(contexts,): log-odds of a vote for each unit of `stated`, from the votes on the other contexts; not below 0: a judge wrong
+    more often than right predicts nothing.
+    """
+    slopes = np.zeros(contexts)
     if not stated.size:
-        return slope
+        return slopes
     weight = weight / weight.mean()
+    voted, place = np.unique(context, return_inverse=True)
+    # The last row has all votes, and is the slope of a context without one.
+    counts = np.vstack([np.where(place == np.arange(voted.size)[:, None], 0.0, weight), weight])
+    found = np.zeros(voted.size + 1)
     for _ in range(STEPS):
-        chance = expit(slope * stated)
-        gain = float((weight * stated * (vote - chance)).sum()) - SLOPE_PRECISION * slope
-        bend = float((weight * stated**2 * chance * (1 - chance)).sum()) + SLOPE_PRECISION
-        step = gain / bend
-        slope = max(0.0, slope + float(np.clip(step, -1.0, 1.0)))
-        if abs(step) < TOLERANCE or (slope == 0.0 and step < 0):
+        chance = expit(found[:, None] * stated)
+        gain = (counts * (vote - chance)) @ stated - SLOPE_PRECISION * found
+        bend = (counts * chance * (1 - chance)) @ stated**2 + SLOPE_PRECISION
+        step = np.clip(gain / bend, -1.0, 1.0)
+        moved = np.maximum(0.0, found + step)
+        settled = np.abs(moved - found).max() < TOLERANCE
+        found = moved
+        if settled:
             break
-    return slope
+    slopes[:] = found[-1]
+    slopes[voted] = found[:-1]
+    return slopes
 
 
 def _tuned(s: Sample, predicted: Floats, theta: Floats) -> float:
     """λ with the least trace of the covariance by context, at the log-odds of the votes alone."""
     if np.unique(s.context[s.voted]).size < FEWEST_FOR_POWER or np.isnan(predicted[s.voted]).all():
         return 0.0
-    none, inverse = _Terms(s, predicted, 0.0).influence(theta)
-    full, _ = _Terms(s, predicted, 1.0).influence(theta)
-    people, more = none @ inverse, (full - none) @ inverse
-    people, more = people - people.mean(axis=0), more - more.mean(axis=0)
+    alone, full = _Terms(s, predicted, 0.0), _Terms(s, predicted, 1.0)
+    pulls, inverse = alone.pulls(theta), alone.inverse(theta)
+    people, more = pulls @ inverse, (full.pulls(theta) - pulls) @ inverse
     size = float((more**2).sum())
     return float(np.clip(-(people * more).sum() / size, 0.0, 1.0)) if size > 0 else 0.0
