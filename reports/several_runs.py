@@ -201,7 +201,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                 update = {
                     "agent": name,
                     "presentation": place.presentation,
-                    **quality_figures(rated, name, state_of(rated, judges)),
+                    **quality_figures(rated, name, state_of(rated.people, rated.judges, judges)),
                 }
                 cells.append(cell.model_copy(update=update))
     pacing = [p.summary.pacing for p in parts]

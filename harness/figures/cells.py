@@ -14,13 +14,10 @@ from harness.figures.events import EventRow
 from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
 from harness.judging.validation.trust import Trust
+from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
 from harness.store.judgment import Presentation
 from harness.store.selection import quoted_presentation
-
-QualityState = Literal["people", "borne_out", "opinion", "none"]
-"""State of a quality axis. `people`: by people's votes; `borne_out`: by judges that agree with people elsewhere; `opinion`: by
-other judges; `none`: nothing was judged."""
 
 
 class PeopleVotes(Model):

@@ -15,6 +15,7 @@ import numpy as np
 from harness.errors import UserError
 from harness.experiment import BUDGET_MS
 from harness.figures.latency import FIGURES, latency_values
+from harness.figures.quality_state import in_its_state
 from harness.ranking import chosen
 from harness.ranking.board import Board
 from harness.ranking.joint import Events, JointPoint, Latencies, Resampled, lay_over, resample, resample_people
@@ -90,6 +91,8 @@ class Rated:
     """People's axis, whose board this then is."""
     people_refused: str = ""
     """Reason why there is no people's axis, in one sentence without its full stop."""
+    judges: tuple[str, ...] = ()
+    """Judges whose verdicts rate this board; none where people's votes do."""
 
 
 def contexts_of(selection: Selection, place: Place) -> Contexts:
@@ -174,7 +177,8 @@ def _rated(
     with_length = adjusted if "length" in adjusted.terms else None
     # Every latency takes part in the drawing, as in `rank`: the same conversations give the same P(frontier).
     drawn = resample(counted, found.latencies.values(), board=board, seed=seed)
-    return Rated(board, _points(drawn, found, budget_ms, valid), with_length, people_refused=refused)
+    points = _points(drawn, found, budget_ms, valid)
+    return Rated(board, points, with_length, people_refused=refused, judges=chosen.judges_of(once))
 
 
 def _points(drawn: Resampled, found: Measured, budget_ms: float, valid: bool) -> dict[str, JointPoint]:
@@ -196,6 +200,8 @@ def rank_condition(
     **options: Any,
 ) -> Ranking:
     """Rank one condition of a run. Raises UserError: nothing was judged in it, or no board for `by_people`."""
+    from harness.figures.judges import judge_summaries  # loads the judges, whom a file of judgments does not need
+
     store = selection.store
     table = scores or Scores({}, {})
     found = measured(selection, condition, presentation)
@@ -226,10 +232,19 @@ def rank_condition(
             **common,
             **options,
         )
+    ranking = in_its_state(ranking, judge_summaries(selection))
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
     notes = _notes(store.folder, selection.table, condition, presentation)
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
+
+
+def rank_rows(rows: Sequence[Judgment], **options: Any) -> Ranking:
+    """Rank judgments of which nothing else is known, so that a judge's are an opinion; `options` are those of `ranking.rank`.
+
+    Raises UserError: as `ranking.rank`.
+    """
+    return in_its_state(rank(rows, **options))
 
 
 def rank_target(
@@ -253,12 +268,14 @@ def rank_target(
     table = scores or Scores({}, {})
     if not path.is_dir() and lines_in(path) > MANY:
         known = {name: options[name] for name in ("model", "draws", "seed", "votes_on", "by_people") if name in options}
-        return rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
+        return in_its_state(
+            rank_many(read_table(path), presentation=presentation, condition=condition, external=table.scores, **known)
+        )
     if not path.is_dir():
         rows = files.read(path)
         if condition is not None:
             rows = [row for row in rows if row.condition == condition]
-        return rank(
+        return rank_rows(
             rows,
             presentation=presentation,
             budget_ms=budget_ms or BUDGET_MS,
