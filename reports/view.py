@@ -274,8 +274,8 @@ class StrategiesView:
     per_reply: Mapping[str, float]
     entropy_bits: Mapping[str, float]
     labeller: str
-    macro_f1: float | None = None
-    """Macro-F1 of the labeller against people's labels; None if it was not checked."""
+    checked: str
+    """The figures of these labellers, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from harness.figures.machine import MachineSummary
 from harness.judging.validation.trust import Trust
 from harness.ranking.board import QualityState
 from harness.ranking.percentiles import Quantiles
-from harness.store.judgment import Presentation
+from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
 
 
@@ -94,6 +94,10 @@ class JudgeSummary(Model):
     """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
     trust: Trust = "unchecked"
     """Trust that its check supports."""
+    standing: str = ""
+    """The state of its ratings in words: borne out, or an opinion, with the figures behind it."""
+    red_lines: RedLinesCheck | None = None
+    """Its accuracy on the red lines, by family; None: not asked."""
     pairs: int | None = None
     """Pairs with known answers that it answered."""
     judgments: int = 0

@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 
 from harness.figures.cells import JudgeSummary
+from harness.judging.validation.sentences import standing
 from harness.judging.validation.trust import trust_in
 from harness.store.judgment_table import JudgmentTable
 from harness.store.selection import Selection
@@ -25,6 +26,8 @@ def judge_summaries(selection: Selection) -> list[JudgeSummary]:
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
+            standing=standing(check),
+            red_lines=check.red_lines,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
         )

@@ -15,7 +15,7 @@ from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.peoples_axis import PeoplesAxis
 from harness.ranking.ranking import Ranking
 from harness.ranking.votes_needed import HALF_WIDTH_ELO, half_width_elo, minutes, votes_needed
-from harness.wording import command, counted, share
+from harness.wording import command, counted
 
 if TYPE_CHECKING:  # summaries load the judges, whom a file of judgments does not need
     from harness.figures.cells import JudgeSummary
@@ -58,15 +58,13 @@ def _of(name: str, judges: Sequence["JudgeSummary"]) -> list["JudgeSummary"]:
 
 
 def _evidence(name: str, judges: Sequence["JudgeSummary"]) -> str:
-    known = dict.fromkeys(_on_people(judge) for judge in _of(name, judges))
+    known = dict.fromkeys(_figures_behind(judge) for judge in _of(name, judges))
     return f"{name}: {', '.join(known) or 'accuracy not measured'}"
 
 
-def _on_people(judge: "JudgeSummary") -> str:
-    if judge.validated_on_people is None:
-        return "not compared with people"
-    over = ", no better than a rule without understanding" if judge.trust == "unlike_people" else ""
-    return f"right on {share(judge.validated_on_people)} of people's clear pairs{over}"
+def _figures_behind(judge: "JudgeSummary") -> str:
+    found = judge.standing.partition(": ")[2] or "not compared with judgements of people"
+    return f"{found}, but some of its verdicts here are on its own family" if judge.trust == "trusted" else found
 
 
 def in_its_state(ranking: Ranking, judges: Sequence["JudgeSummary"] = ()) -> Ranking:

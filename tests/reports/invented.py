@@ -154,6 +154,7 @@ def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesVi
         per_reply={label: float(rng.uniform(1, 3)) for label in labels},
         entropy_bits={label: float(rng.uniform(1.2, 2)) for label in labels},
         labeller="an invented labeller",
+        checked="never checked against people",
     )
 
 
