@@ -118,12 +118,18 @@ def rated(selection: Selection, place: Place) -> Rated:
 
 
 def people_or_why(selection: Selection, condition: str, inside: Contexts) -> tuple[PeoplesAxis | None, str]:
-    """People's axis on some contexts of a condition, or the reason why there is none."""
-    table = selection.table
+    """People's axis on some contexts of a condition, or why votes give none; no reason where nobody voted."""
+    return axis_or_why(selection.table, condition, inside, pairs_of(selection, condition, inside))
+
+
+def axis_or_why(table: JudgmentTable, condition: str, inside: Contexts, pairs: Pairs) -> tuple[PeoplesAxis | None, str]:
+    """People's axis of the rows on some contexts of a condition, or why votes give none; no reason where nobody voted."""
     known = np.array([name in inside for name in table.contexts], dtype=bool)
+    rows = table.where(table.named("condition", condition) & known[table["context"]]) if known.size else table
+    if not ((rows["human"] == 1) & (rows["purpose"] == 0)).any():
+        return None, ""
     try:
-        rows = table.where(known[table["context"]]) if known.size else table
-        return axis_of(rows, condition, None, pairs_of(selection, condition, inside)), ""
+        return axis_of(rows, condition, None, pairs), ""
     except UserError as error:
         return None, str(error)
 
@@ -148,9 +154,21 @@ def board_table(selection: Selection, place: Place, inside: Contexts) -> Judgmen
     return table.where(mine & known[table["context"]] if known.size else mine)
 
 
-def rated_rows(rows: Sequence[Judgment], found: Measured, *, budget_ms: float, seed: int, valid: bool) -> Rated:
-    """The board of some verdicts and the points of those of its systems that have a latency. `valid`: all their runs are."""
-    return _rated(table_of(rows), found, None, "", budget_ms=budget_ms, seed=seed, valid=valid)
+def rated_rows(
+    rows: Sequence[Judgment],
+    found: Measured,
+    people: PeoplesAxis | None = None,
+    refused: str = "",
+    *,
+    budget_ms: float,
+    seed: int,
+    valid: bool,
+) -> Rated:
+    """The board of people's axis, or else of some verdicts, and the points of those of its systems that have a latency.
+
+    `refused`: reason why votes give no people's axis; `valid`: all runs of the rows are.
+    """
+    return _rated(table_of(rows), found, people, refused, budget_ms=budget_ms, seed=seed, valid=valid)
 
 
 def _rated(
