@@ -235,7 +235,7 @@ def rank_condition(
         "texts": found.texts,
         "external": table.scores,
         "checks": checks,
-        "people_from": selection.table,
+        "people_from": selection.table.where(selection.table.named("condition", condition)),
         "pairs": pairs_of(selection, condition, frozenset(c.id for c in selection.contexts)),
     }
     ttfa = found.latencies.get("ttfa", {})

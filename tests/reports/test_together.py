@@ -266,7 +266,7 @@ def test_each_run_is_compared_with_the_baseline_under_its_own_names(run: Run, tm
 
 
 def test_the_command_takes_several_runs_and_prints_their_figures_together(run: Run, tmp_path: Path) -> None:
-    one, two = run("one", {"quick": 400.0}), run("two", {"slow": 900.0})
+    one, two = run("one", {"quick": 400.0}, check=AN_OPINION), run("two", {"slow": 900.0}, check=AN_OPINION)
     told = CliRunner().invoke(app, ["report", str(one.folder), str(two.folder), "--out", str(tmp_path / "p.html"), "--json"])
     assert told.exit_code == 0, told.output
     made = json.loads(told.stdout)
