@@ -204,6 +204,8 @@ class RunFigures(Model):
     judges: list[JudgeSummary] = Field(default_factory=list)
     cells: list[Cell] = Field(default_factory=list)
     boards: list[BoardSummary] = Field(default_factory=list)
+    way_to_people: str = ""
+    """The way from a run without any board to people's axis, in one sentence; a board has its own."""
     by_machine: list[MachineCell] = Field(default_factory=list)
     """Latencies of each kind of machine in a merged run whose machines differ; empty elsewhere."""
     failures: list[Failure] = Field(default_factory=list)

@@ -56,6 +56,12 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
     main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
     judges = judge_summaries(selection)
+    found = [
+        board
+        for place, rating in boards.items()
+        if (board := board_summary(rating, place, manifest.mode, judges, way_of(selection, place))) is not None
+    ]
+    heard = Place(manifest.conditions[0], HEARD)
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -66,12 +72,9 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         calibration=manifest.calibration,
         machines=machines_of(manifest),
         judges=judges,
-        cells=[_cell(selection, entry, place, found, judges) for place, found in boards.items() for entry in manifest.agents],
-        boards=[
-            b
-            for place, found in boards.items()
-            if (b := board_summary(found, place, manifest.mode, judges, way_of(selection, place))) is not None
-        ],
+        cells=[_cell(selection, entry, place, rating, judges) for place, rating in boards.items() for entry in manifest.agents],
+        boards=found,
+        way_to_people="" if found else way_of(selection, heard),
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),

@@ -3,6 +3,7 @@
 import csv
 import html
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,10 @@ def run(tmp_path: Path) -> Run:
 
 def page(*stores: RunStore) -> PageView:
     return assemble(together([(store, summarise(store)) for store in stores]), Path("unused"), audio=False)
+
+
+def page_of_one(store: RunStore) -> PageView:
+    return assemble(alone(store, summarise(store)), Path("unused"), audio=False)
 
 
 def said(view: PageView) -> dict[str, str]:
@@ -353,3 +358,12 @@ def test_votes_on_one_run_leave_a_page_of_two_to_its_judges_and_say_so(run: Run)
     assert {agent.whole.cell.quality_state for agent in view.agents} == {"opinion"}
     assert {agent.whole.cell.p_frontier for agent in view.agents} == {None}
     assert view.quality[1].startswith("No people's ratings yet: nobody voted on a pair with slow")
+
+
+def test_a_run_that_nobody_judged_says_the_way_to_peoples_ratings_or_why_there_is_none_yet(run: Run) -> None:
+    judged_by_nobody, *way = page_of_one(run("nine", {"quick": 400.0, "slow": 900.0}, judge=None)).quality
+    assert judged_by_nobody == "Quality is not known: nothing was judged."
+    assert "harness listen" in way[0]
+    assert re.search(r"\d+ votes, about \d+ minutes, for ± \d+ Elo", way[0])
+    few = run("four", {"quick": 400.0, "slow": 900.0}, judge=None, contexts=4)
+    assert page_of_one(few).quality[1] == "People's ratings need 8 conversations, and this run has 4 conversations."
