@@ -219,7 +219,7 @@ def report(many: int) -> None:
 
 
 def choose(many: int) -> None:
-    """Print what other values of the constants would give."""
+    """Print what few conversations, and other values of `SLOPE_PRECISION`, give."""
     judges = ("perfect", "agrees on 80 %", "a taste of its own", "useless")
 
     def rows(name: str, value: object, world: World, votes: int) -> None:
