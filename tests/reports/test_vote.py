@@ -21,7 +21,7 @@ from harness.reports.write import write_joint_report
 from harness.store.judgment import Judgment, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import Selection
-from tests.reports.invented import invented_view
+from tests.reports.invented import in_state, invented_view
 from tests.reports.test_page_for_everybody import grave_faults
 
 Open = Callable[..., Any]
@@ -249,6 +249,14 @@ def test_the_pairs_of_a_page_take_a_few_kilobytes() -> None:
     pairs = tuple(VotePair(k % 2, ShownReply("invented-a", 0), side) for k in range(MOST_PAIRS))
     plain, voting = (len(render(replace(view, vote=QuickVote("id", "clean", found)))) for found in ((), pairs))
     assert voting - plain < 5_000
+
+
+def test_the_sentence_on_quality_leads_to_the_vote_where_there_is_one() -> None:
+    view = in_state(invented_view(agents=2, contexts=9), "opinion")
+    pair = VotePair(0, ShownReply("invented-a", 0), ShownReply("invented-b", 1))
+    link = '<a href="#vote">Vote now</a>'
+    assert link in render(replace(view, vote=QuickVote("id", "clean", (pair,))))
+    assert link not in render(view)
 
 
 def test_a_run_where_nobody_can_compare_says_why(played: Played, tmp_path: Path) -> None:
