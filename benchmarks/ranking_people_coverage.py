@@ -204,6 +204,7 @@ REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]]
     ("eight conversations, one person", World(8, 1, TASTE_SD), ("agrees on 80 %",), (24, 40, 60)),
     ("pairs in doubt four times as often", World(unequal=True), ("agrees on 80 %", "length"), (120,)),
     ("ties", World(tie=1.0), ("agrees on 80 %", "length"), (120,)),
+    ("people alike, half as many votes again", World(), ("useless",), (180,)),
 )
 
 
