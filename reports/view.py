@@ -378,6 +378,11 @@ class PageView:
         return tuple(dict.fromkeys(agent.condition for agent in self.agents))
 
     @property
+    def rated(self) -> bool:
+        """True if any agent has a rating."""
+        return any(part.rating.elo.value is not None for agent in self.agents for part in agent.slices.values())
+
+    @property
     def verdicts(self) -> int:
         """The number of judges' verdicts, on all pairs of all contexts."""
         return sum(not row.human for context in self.contexts for row in context.judgments)

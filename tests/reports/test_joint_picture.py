@@ -10,7 +10,8 @@ from harness.reports.charts.elo_latency import Choice, choices, default_choice, 
 from harness.reports.charts.joint_picture import PHONE, SIZES, WIDE, colour_and_shape, draw
 from harness.reports.charts.labels import Box, place, shortened, text_width
 from harness.reports.charts.scale import LogScale
-from harness.reports.view import PageView
+from harness.reports.view import PageView, RatingView, SliceView
+from tests.present import present
 from tests.reports.invented import in_state, invented_view
 
 
@@ -85,3 +86,18 @@ def test_a_judges_opinion_is_hollow_and_grey_and_has_no_frontier(view: PageView)
         assert drawn.count('fill="var(--card)"') == hollow
         assert ('class="frontier"' in drawn) == (state != "opinion")
         assert title in drawn.replace("&#39;", "'")
+
+
+def test_where_nobody_rated_the_chart_is_of_latency_alone(view: PageView) -> None:
+    def unrated(part: SliceView) -> SliceView:
+        return replace(part, rating=RatingView(), cell=part.cell.model_copy(update={"quality_state": "none"}))
+
+    agents = tuple(replace(a, slices={name: unrated(part) for name, part in a.slices.items()}) for a in view.agents)
+    alone = replace(view, agents=agents, references=())
+    found = points(alone, default_choice(alone))
+    assert [p.latency.value for p in found] == sorted(present(p.latency.value) for p in found)
+    assert frontier(found) == ()
+    drawn = str(draw(alone, default_choice(alone), WIDE))
+    assert "Latency alone" in drawn
+    assert drawn.count('class="point"') == len(found) == len(view.agents)
+    assert "Elo" not in drawn
