@@ -123,7 +123,7 @@ def test_a_pipe_is_told_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: p
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The clock of a progress, which the test sets."""
     now_s = [0.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr("harness.progress.time.monotonic", lambda: now_s[0])
     return now_s
 
 
