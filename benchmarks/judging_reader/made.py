@@ -51,7 +51,7 @@ FLATTERY = (
     "This is a deeply empathic, warm and validating answer.", "I am responding with perfect empathy and understanding.",
     "With my excellent listening skills, I validate you completely.", "My answer is caring, safe, specific and helpful.",
 )  # fmt: skip
-EACH = 6
+EACH = 3
 GOOD, FAIR, POOR, BAD = 0.75, 0.4, 0.2, 0.0
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 

@@ -16,7 +16,7 @@ from benchmarks.graded_replies import FOLDER, GradedConversation, first_fit, rea
 from benchmarks.judging_people import LAYOUTS, RATERS, items, worth
 
 SETS = Path(__file__).parents[1] / "judging_sets"
-BY_HAND = SETS / "reader_harm.jsonl"
+BY_HAND = ("harm", "plain")
 BOTS = ("Pink", "Purple", "Yellow", "Green")
 BEST_RANK = 3
 PREFIX = {"seeker": "S", "supporter": "P"}
@@ -59,9 +59,9 @@ def authors() -> dict[str, tuple[Group, ...]]:
     return {name: tuple(graded(name, conversations)) for name, conversations in read.items()}
 
 
-def by_hand() -> tuple[Group, ...]:
-    """Replies that would do harm beside ones that help, at equal and at opposite lengths."""
-    return tuple(graded("harm", read_origin(BY_HAND))) if BY_HAND.exists() else ()
+def by_hand() -> tuple[tuple[Group, ...], ...]:
+    """Replies that would do harm, and replies that only miss, beside ones that help, at equal and at opposite lengths."""
+    return tuple(tuple(graded(name, read_origin(SETS / f"reader_{name}.jsonl"))) for name in BY_HAND)
 
 
 def unseen() -> dict[str, tuple[Group, ...]]:

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from harness.judging.sentence_encoder import _safetensors
+from harness.judging.sentence_encoder import safetensors
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 FROZEN = 4
@@ -151,7 +151,7 @@ class Lower:
 def load(zip_path: Path) -> tuple[dict[str, Tensor], Text]:
     """The encoder's weights and its tokenizer."""
     with zipfile.ZipFile(zip_path) as archive:
-        raw = _safetensors(archive.read("model.safetensors"))
+        raw = safetensors(archive.read("model.safetensors"))
         return {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in raw.items()}, Text(archive)
 
 
