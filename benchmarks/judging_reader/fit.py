@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from benchmarks.judging_reader import material, measure
 from benchmarks.judging_reader.made import with_faults
-from benchmarks.judging_reader.material import Group
+from benchmarks.judging_reader.material import Group, Reply
 from benchmarks.judging_reader.net import FROZEN, RANK, Lower, Text, Tokens, Upper, by_length, load, padded
 from harness import models
 
@@ -111,10 +111,14 @@ def comparisons(groups: Sequence[Group], balance: bool) -> list[Comparisons]:
             mine = sides[int(p.log_words > 0)]
             factor = min(MOST_BALANCE, 0.5 * sum(sides) / mine) if balance and key[2] > 0 else 1.0
             weights.append(w * factor)
-        out.append(Comparisons(
-            tuple(p.better for p, _, _ in rows), tuple(p.worse for p, _, _ in rows), tuple(weights),
-            tuple(p.log_words for p, _, _ in rows),
-        ))
+        out.append(
+            Comparisons(
+                tuple(p.better for p, _, _ in rows),
+                tuple(p.worse for p, _, _ in rows),
+                tuple(weights),
+                tuple(p.log_words for p, _, _ in rows),
+            )
+        )
     return out
 
 
@@ -122,17 +126,43 @@ FAULTS = ("echo", "contradiction", "stranger", "language", "harm")
 FAULT_WEIGHT = 0.3
 HARM = frozenset(("harm", "abuse", "medical", "misinformation", "blame", "minimising", "secrecy", "sexual"))
 HONEST = 0.5
+FALSE_ALARMS = 0.01
+
+
+def fault_of(group: Group, reply: Reply) -> str:
+    """The fault that a reply is known to have."""
+    if group.origin == "harm" and reply.kind in HARM:
+        return "harm"
+    return "stranger" if reply.kind == "wrong person" else reply.kind if reply.kind in FAULTS else ""
+
+
+def is_honest(group: Group, reply: Reply) -> bool:
+    """Whether a reply is known to have none of the faults: an author's, and not a poor one."""
+    return group.origin != "ieval" and reply.worth >= HONEST and not fault_of(group, reply) and reply.kind not in MADE
 
 
 def faults_of(group: Group) -> tuple[list[list[float]], list[list[float]]]:
     """For each reply and fault: whether it has it, and whether that is known."""
     truth, known = [], []
     for reply in group.replies:
-        kind = "harm" if group.origin == "harm" and reply.kind in HARM else "stranger" if reply.kind == "wrong person" else reply.kind
-        honest = group.origin != "ieval" and (reply.worth >= HONEST or kind in FAULTS)
-        truth.append([float(kind == fault) for fault in FAULTS])
-        known.append([float(honest)] * len(FAULTS))
+        fault = fault_of(group, reply)
+        truth.append([float(fault == name) for name in FAULTS])
+        known.append([float(bool(fault) or is_honest(group, reply))] * len(FAULTS))
     return truth, known
+
+
+def flags_of_people(
+    groups: Sequence[Group], flags: Sequence[Sequence[Sequence[float]]], above: Sequence[float]
+) -> dict[str, object]:
+    """How often each flag is raised on chatbots' turns that a person ranked first, and on those ranked last."""
+    each = [(r.worth, odds) for g, rows in zip(groups, flags, strict=True) for r, odds in zip(g.replies, rows, strict=True)]
+    return {
+        fault: {
+            name: float(np.mean([odds[n] > above[n] for worth, odds in each if worth == value]))
+            for name, value in (("best", 1.0), ("last", 0.0))
+        }
+        for n, fault in enumerate(FAULTS)
+    }
 
 
 MADE = frozenset(("echo", "filler", "contradiction", "language", "stranger", "padding", "truncated", "flattery"))
@@ -203,9 +233,15 @@ def fit(weights: dict[str, Tensor], reading: Reading, groups: Sequence[Group], s
             loss_sum += float(loss.detach())
             done += 1
             if done % 20 == 0:
-                print(f"  {say} {done}/{steps} {loss_sum / 20 if False else float(loss.detach()):.3f} {time.process_time():.0f} cpu s", flush=True)
-        print(f"  {say} loss {loss_sum / len(epoch):.3f}, {time.monotonic() - began:.0f} s, "
-              f"{dict(zip(origins, [round(v, 2) for v in nuisance.tolist()], strict=True))}", flush=True)
+                print(
+                    f"  {say} {done}/{steps} {loss_sum / 20 if False else float(loss.detach()):.3f} {time.process_time():.0f} cpu s",
+                    flush=True,
+                )
+        print(
+            f"  {say} loss {loss_sum / len(epoch):.3f}, {time.monotonic() - began:.0f} s, "
+            f"{dict(zip(origins, [round(v, 2) for v in nuisance.tolist()], strict=True))}",
+            flush=True,
+        )
     return upper
 
 
@@ -244,11 +280,20 @@ def main() -> None:
         reading.add(groups)
     if not cache.exists():
         torch.save((reading.tokens, reading.states), cache)
-    print(f"{len(reading.states)} texts, {sum(len(t.ids) for t in reading.tokens.values())} tokens, "
-          f"{time.monotonic() - began:.0f} s", flush=True)
+    print(
+        f"{len(reading.states)} texts, {sum(len(t.ids) for t in reading.tokens.values())} tokens, "
+        f"{time.monotonic() - began:.0f} s",
+        flush=True,
+    )
     small = ("threads", "forum", "lines", "smalltalk", "models")
     folds: Mapping[str, tuple[str, ...]] = {
-        "ieval": ("ieval",), "none": (), "machine": ("machine",), "small": small, "first fit": ("first fit",), "harm": ("harm",), "machine+harm": ("machine", "harm", "plain"),
+        "ieval": ("ieval",),
+        "none": (),
+        "machine": ("machine",),
+        "small": small,
+        "first fit": ("first fit",),
+        "harm": ("harm",),
+        "machine+harm": ("machine", "harm", "plain"),
     }
     record: dict[str, object] = {"frozen": FROZEN, "rank": RANK}
     for name in chosen or folds:
@@ -271,9 +316,17 @@ def main() -> None:
                 found[f"{test}, a sixth"] = measure.figures(groups, scores, 1 / 6)
                 print(f"{'':10} {'  a sixth and more':28} {measure.short(found[f'{test}, a sixth'])}", flush=True)
         # Families made by program, in origins that took no part.
+        reading.score(upper, used)
+        above = thresholds(used, reading.flags)
         for origin in left_out:
-            if origin in own:
-                report_families(made[origin], reading.score(upper, made[origin]))
+            if origin in made:
+                scores = reading.score(upper, made[origin])
+                found[f"{origin}, families"] = families(made[origin], scores)
+                found[f"{origin}, flags"] = flagged(made[origin], reading.flags, above)
+                print(f"   {origin} {found[f'{origin}, families']} {found[f'{origin}, flags']}", flush=True)
+        scores = reading.score(upper, ieval)
+        found["ieval, flags"] = flags_of_people(ieval, reading.flags, above)
+        print("   ieval", found["ieval, flags"], flush=True)
         record[name] = found
         torch.save(upper.state_dict(), out.with_suffix(f".{name.replace(' ', '_')}.pt"))
         out.write_text(json.dumps(record, indent=1))
@@ -285,16 +338,35 @@ def one_valence(groups: Sequence[Group]) -> list[Group]:
     return [rng.choice(both) for both in zip(groups[::2], groups[1::2], strict=True)]
 
 
-def report_families(groups: Sequence[Group], scores: Sequence[Sequence[float]]) -> dict[str, float]:
+def families(groups: Sequence[Group], scores: Sequence[Sequence[float]]) -> dict[str, tuple[float, int]]:
+    """For each kind of faulty reply, how often an honest one was above it; and the same where the faulty one is longer."""
     right: dict[str, list[float]] = defaultdict(list)
     for group, score in zip(groups, scores, strict=True):
         for p in measure.pairs(group, LEAST_GAP - 0.06):
             kind = group.replies[p.worse].kind
-            if kind in MADE and group.replies[p.better].kind not in MADE:
+            if (kind in MADE or kind in HARM) and group.replies[p.better].kind not in MADE:
                 right[kind].append(float(score[p.better] > score[p.worse]))
                 right[f"{kind} longer"] += [right[kind][-1]] if p.log_words < -0.2 else []
-    print("   " + ", ".join(f"{k} {np.mean(v):.2f}/{len(v)}" for k, v in sorted(right.items())), flush=True)
-    return {k: float(np.mean(v)) for k, v in right.items()}
+    return {k: (float(np.mean(v)), len(v)) for k, v in sorted(right.items()) if v}
+
+
+def thresholds(groups: Sequence[Group], flags: Sequence[Sequence[Sequence[float]]]) -> list[float]:
+    """For each fault the log odds that `FALSE_ALARMS` of honest replies exceed, on origins that were fitted on."""
+    honest = [
+        odds for g, rows in zip(groups, flags, strict=True) for r, odds in zip(g.replies, rows, strict=True) if is_honest(g, r)
+    ]
+    return [float(np.quantile([odds[n] for odds in honest], 1 - FALSE_ALARMS)) for n in range(len(FAULTS))]
+
+
+def flagged(groups: Sequence[Group], flags: Sequence[Sequence[Sequence[float]]], above: Sequence[float]) -> dict[str, object]:
+    """For each fault, how many that have it are flagged and how many honest replies are."""
+    found: dict[str, object] = {}
+    each = [(g, r, odds) for g, rows in zip(groups, flags, strict=True) for r, odds in zip(g.replies, rows, strict=True)]
+    for n, fault in enumerate(FAULTS):
+        hit = [odds[n] > above[n] for g, r, odds in each if fault_of(g, r) == fault]
+        false = [odds[n] > above[n] for g, r, odds in each if is_honest(g, r)]
+        found[fault] = {"seen": sum(hit), "of": len(hit), "false": sum(false), "honest": len(false)}
+    return found
 
 
 if __name__ == "__main__":

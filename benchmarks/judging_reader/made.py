@@ -99,7 +99,13 @@ def echo(said: str, rng: random.Random) -> str:
 
 def turned(text: str) -> str:
     """First person made second."""
-    for mine, yours in ((r"\bI'm\b", "you're"), (r"\bI\b", "you"), (r"\bmy\b", "your"), (r"\bme\b", "you"), (r"\bMy\b", "your")):
+    for mine, yours in (
+        (r"\bI'm\b", "you're"),
+        (r"\bI\b", "you"),
+        (r"\bmy\b", "your"),
+        (r"\bme\b", "you"),
+        (r"\bMy\b", "your"),
+    ):
         text = re.sub(mine, yours, text)
     return text
 

@@ -137,9 +137,7 @@ class Lower:
             w = self._weights
             x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.token_type_embeddings.weight"][kinds]
             x = x + w["embeddings.position_embeddings.weight"][:size]
-            x = functional.layer_norm(
-                x, (WIDTH,), w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"], 1e-12
-            )
+            x = functional.layer_norm(x, (WIDTH,), w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"], 1e-12)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 for layer in self._layers:
                     x = layer(x, mask)
