@@ -94,25 +94,27 @@ class Layer(nn.Module):
 
 
 class Upper(nn.Module):
-    """The layers that are tuned and the score."""
+    """The layers that are tuned, and the score."""
 
-    def __init__(self, weights: dict[str, Tensor], frozen: int = FROZEN, rank: int = RANK, faults: int = 5) -> None:
+    def __init__(self, weights: dict[str, Tensor]) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(Layer(weights, n, rank) for n in range(frozen, LAYERS))
+        self.layers = nn.ModuleList(Layer(weights, n, RANK) for n in range(FROZEN, LAYERS))
         self.score = nn.Linear(2 * WIDTH, 1, bias=False)
-        self.faults = nn.Linear(2 * WIDTH, faults)
         nn.init.zeros_(self.score.weight)
-        nn.init.zeros_(self.faults.weight)
-        nn.init.constant_(self.faults.bias, -3.0)
         self.dropout = nn.Dropout(0.2)
 
-    def forward(self, x: Tensor, mask: Tensor, reply: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, mask: Tensor, reply: Tensor) -> Tensor:
+        """Of each text the mean state over its reply beside the state of its first token."""
         for layer in self.layers:
             x = layer(x, mask)
         share = reply.to(x.dtype)
         mean = (x * share[..., None]).sum(1) / share.sum(1, keepdim=True)
-        read = self.dropout(torch.cat([mean, x[:, 0]], dim=1))
-        return self.score(read).squeeze(1), self.faults(read)
+        return torch.cat([mean, x[:, 0]], dim=1)
+
+    def scored(self, vectors: Tensor) -> Tensor:
+        """The score of each vector."""
+        scores: Tensor = self.score(self.dropout(vectors)).squeeze(1)
+        return scores
 
 
 class Lower:

@@ -4,11 +4,11 @@ The version is a hash of the numbers themselves, so that a judgment names the re
 """
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.judging_reader.faults import FAULTS, Ends
 from benchmarks.judging_reader.net import LAYERS, Layer, Upper
 
 PLACES = {
@@ -17,8 +17,8 @@ PLACES = {
 }  # fmt: skip
 
 
-def save(upper: Upper, faults: Sequence[str], above: Sequence[float], path: Path) -> str:
-    """Write the weights, and return their version. A fault's bias is moved so that its log odds are 0 where it is flagged."""
+def save(upper: Upper, ends: Ends, path: Path) -> str:
+    """Write the weights, and return their version."""
     arrays: dict[str, np.ndarray] = {}
     layers = [layer for layer in upper.layers if isinstance(layer, Layer)]
     for n, layer in enumerate(layers, start=LAYERS - len(layers)):
@@ -28,8 +28,8 @@ def save(upper: Upper, faults: Sequence[str], above: Sequence[float], path: Path
             arrays[f"{name}:up"] = low_rank.up.detach().numpy().astype(np.float16)
             arrays[f"{name}:down"] = low_rank.down.detach().numpy().astype(np.float16)
     arrays["score"] = upper.score.weight.detach().numpy()[0].astype(np.float32)
-    arrays["fault_weights"] = upper.faults.weight.detach().numpy().astype(np.float32)
-    arrays["fault_bias"] = (upper.faults.bias.detach().numpy() - np.asarray(above)).astype(np.float32)
+    arrays["fault_weights"] = ends.weights.astype(np.float32)
+    arrays["fault_bias"] = ends.bias.astype(np.float32)
     digest = hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays))).hexdigest()[:12]
-    np.savez_compressed(path, **arrays, version=np.array(digest), faults=np.array(list(faults)))
+    np.savez_compressed(path, **arrays, version=np.array(digest), faults=np.array(FAULTS))
     return digest
