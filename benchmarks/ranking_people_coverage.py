@@ -11,17 +11,14 @@ fit of the chances of winning over all conversations and people, by quadrature.
 `harness.ranking.prediction_powered` rest on; its boards have other seeds, and no board of `report` chose anything.
 """
 
-import argparse
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
-from unittest import mock
 
 import numpy as np
 from scipy.special import expit
 
-from harness.ranking import bradley_terry, prediction_powered
+from harness.ranking import bradley_terry
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints

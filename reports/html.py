@@ -24,7 +24,7 @@ from harness.reports.embedding import content_policy, packed, safe_json, script_
 from harness.reports.failures import losses
 from harness.reports.verdict import verdicts
 from harness.reports.view import METRICS, SUBSETS, PageView, Subset, TableView
-from harness.reports.wording import finding_interval, finding_value, judge_sentence
+from harness.reports.wording import finding_interval, finding_value, judge_on_red_lines, judge_red_lines, judge_sentence
 from harness.wording import counted
 
 _SCRIPTS = (
@@ -132,6 +132,8 @@ def render(view: PageView) -> str:
             emotions=sorted({context.emotion for context in view.contexts}),
             disputed=sum(entry["disputed"] > 0 for entry in index),
             judge_sentence=judge_sentence,
+            judge_red_lines=judge_red_lines,
+            judge_on_red_lines=judge_on_red_lines,
             counted=counted,
         )
     )

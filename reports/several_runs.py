@@ -13,9 +13,10 @@ from pathlib import Path
 
 from harness.errors import UserError
 from harness.figures import circumstances
+from harness.figures.board_figures import board_summary, quality_figures
 from harness.figures.cells import JudgeSummary, PacingSummary
+from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, rated_rows
-from harness.figures.summarise import board_summary, quality_figures
 from harness.figures.summary import RunSummary
 from harness.reports.runs_differ import differences
 from harness.reports.shown_runs import Part, ShownRuns, measured_on_page, names_of, part, quoted_on_page
@@ -189,6 +190,7 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
                     seed=base.seed,
                     valid=all(p.summary.valid for p in parts),
                 )
+    judges = list(_judges(parts, {row.judge for rows in ranked.values() for row in rows}))
     cells = []
     for p in parts:
         for cell in (c for c in p.summary.cells if c.presentation == p.summary.quoted(c.condition)):
@@ -196,12 +198,15 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             rated = boards.get(place)
             if rated is not None:
                 name = p.names.of(cell.agent, cell.condition)
-                update = {"agent": name, "presentation": place.presentation, **quality_figures(rated, name)}
+                update = {
+                    "agent": name,
+                    "presentation": place.presentation,
+                    **quality_figures(rated, name, state_of(rated, judges)),
+                }
                 cells.append(cell.model_copy(update=update))
     pacing = [p.summary.pacing for p in parts]
     quoted = [found.board for place, found in boards.items() if found.board is not None and place.subset == "all"]
     people = {reference_name(r.id) for c in contexts for r in c.references if by_a_person(r.author)}
-    judged_by = {row.judge for rows in ranked.values() for row in rows}
     return RunSummary(
         run=" + ".join(str(p.store.folder) for p in parts),
         valid=all(p.summary.valid for p in parts),
@@ -217,9 +222,9 @@ def _summary(parts: Sequence[Part], ranked: Mapping[str, Sequence[Judgment]], co
             realtime_ratio=max((p.realtime_ratio for p in pacing if p.realtime_ratio), key=lambda r: abs(r - 1), default=None),
         ),
         machines=[m.renamed(partial(_shown_name, p)) for p in parts for m in p.summary.machines],
-        judges=list(_judges(parts, judged_by)),
+        judges=judges,
         cells=cells,
-        boards=[b for place, r in boards.items() if (b := board_summary(r.board, place, base.mode)) is not None],
+        boards=[b for place, r in boards.items() if (b := board_summary(r, place, base.mode, judges)) is not None],
         by_machine=[
             row.model_copy(update={"agent": p.names.of(row.agent, row.condition)})
             for p in parts

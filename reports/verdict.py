@@ -2,8 +2,8 @@
 
 *Fast* is yes or no only if the interval of the median is completely on one side of the budget. *Kind* is compared with the
 reference that sets the bar: a person's reply if one competes, otherwise the one that its author meant to be best. It is yes or
-no only if the interval of that comparison excludes "as good as the bar", and only on valid verdicts: of people
-who voted in this run, or judges that agree with people elsewhere. Without either it is *not validated*, whatever the Elo.
+no only if the interval of that comparison excludes "as good as the bar", and only where the axis is people's, or a judge's that
+is borne out (`harness.figures.quality_state`). A judge's opinion gives no verdict, whatever the Elo.
 The sentence says the same in plain words. The facts behind it follow in a fixed order: the budget, the rating with its
 band, cut-ins, the measurement error and the accuracy of the judges; one that is not known is named as missing.
 """
@@ -18,18 +18,17 @@ from harness.reports.view import (
     AgentView,
     Estimate,
     PageView,
-    Preference,
     RatingView,
     ReferenceView,
     percentile,
 )
-from harness.reports.wording import elo, elo_interval, latency, latency_interval, share_interval
+from harness.reports.wording import elo, elo_interval, latency, latency_interval
 from harness.scenarios.context import by_a_person
 from harness.store.judgment import reference_id
 from harness.timing.figures import NO_REPLY_TEXT
 from harness.wording import counted, milliseconds, share
 
-Answer = Literal["yes", "no", "unclear", "not validated"]
+Answer = Literal["yes", "no", "unclear", "no verdict"]
 NO_INTERVAL = "too few conversations for an interval"
 INVALID = "INVALID RUN, not to be quoted"
 
@@ -126,20 +125,15 @@ def _kind(agent: AgentView, view: PageView) -> Half:
     rating = agent.whole.rating
     if not _judged(rating):
         return Half("unclear", "not judged", "")
+    if not agent.quoted:
+        return Half("no verdict", "a judge's opinion" if rating.elo.value is not None else "not known", "")
     bar = the_bar(agent, view)
     if bar is None:
-        return Half("unclear" if _believed(view) else "not validated", "no reference to compare it with", "")
-    people = agent.against.get(bar.name or bar.system, Preference())
-    band = share_interval(people.of_people)
-    if people.votes and (band or not any(judge.judgments for judge in view.judges)):
-        of_half = Estimate(None, *(None if end is None else end - 0.5 for end in (people.of_people.low, people.of_people.high)))
-        figure = f"{share(people.of_people.value)} of {counted(people.votes, 'vote')} by people over “{_short(bar)}”"
-        return Half(_side(of_half, up="yes", down="no"), figure, band or NO_INTERVAL)
+        return Half("unclear", "no reference to compare it with", "")
     over = rating.over.get(bar.name or bar.system, Estimate())
     met = "too little known against" if (bar.name or bar.system) in rating.over else "never met"
     figure = f"{_signed(over.value)} Elo against “{_short(bar)}”" if over.value is not None else f"{met} “{_short(bar)}”"
-    answer = _side(over, up="yes", down="no") if _believed(view) else "not validated"
-    return Half(answer, figure, _signed_interval(over) or NO_INTERVAL)
+    return Half(_side(over, up="yes", down="no"), figure, _signed_interval(over) or NO_INTERVAL)
 
 
 def the_bar(agent: AgentView, view: PageView) -> ReferenceView | None:
@@ -155,12 +149,6 @@ def _elo_of(reference: ReferenceView) -> float | None:
 
 def _short(reference: ReferenceView) -> str:
     return reference_id(reference.name or reference.system)
-
-
-def _believed(view: PageView) -> bool:
-    """True if other people's ratings confirm every judge whose verdicts are in the Elo."""
-    judges = [judge for judge in view.judges if judge.judgments]
-    return bool(judges) and all(judge.trusted for judge in judges)
 
 
 def _side(of_zero: Estimate, *, up: Answer, down: Answer) -> Answer:
@@ -205,6 +193,10 @@ def _against_references(agent: AgentView, view: PageView) -> str:
     rating = agent.whole.rating
     if not _judged(rating):
         return "nobody judged its replies"
+    if not agent.quoted:
+        return (
+            "too few conversations to rate it" if rating.elo.value is None else "on kindness there is a judge's opinion alone"
+        )
     bar = the_bar(agent, view)
     mine = [r for r in view.references if r.condition == agent.condition and (r.name or r.system) in rating.over]
     mine.sort(key=lambda r: -(_elo_of(r) or 0.0))

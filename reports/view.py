@@ -14,6 +14,7 @@ from harness.figures.catalogue import LATENCIES
 from harness.figures.cautions import Caution
 from harness.figures.cells import AgentSummary, Failure, JudgeSummary
 from harness.figures.onset_error import OnsetError
+from harness.figures.quality_state import QUOTED
 from harness.ranking.percentiles import Quantiles
 
 Subset = Literal["all", "regular", "adversarial"]
@@ -116,6 +117,11 @@ class AgentView:
     """True if its run is valid; otherwise no figure of it may be quoted."""
     against: Mapping[str, Preference] = field(default_factory=dict)
     """Reference → share of verdicts that preferred this agent to it."""
+
+    @property
+    def quoted(self) -> bool:
+        """True if its Elo is by people, or by a judge that they bear out, so that it may decide anything."""
+        return self.whole.cell.quality_state in QUOTED
 
     @property
     def whole(self) -> SliceView:
@@ -268,8 +274,8 @@ class StrategiesView:
     per_reply: Mapping[str, float]
     entropy_bits: Mapping[str, float]
     labeller: str
-    macro_f1: float | None = None
-    """Macro-F1 of the labeller against people's labels; None if it was not checked."""
+    checked: str
+    """The figures of these labellers, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,6 +348,8 @@ class PageView:
     judges: tuple[JudgeSummary, ...]
     failures: tuple[Failure, ...]
     contexts: tuple[ContextView, ...]
+    quality: tuple[str, ...] = ()
+    """The state of the quality axis, one sentence for each condition, and the way to people's."""
     cautions: tuple[Caution, ...] = ()
     provenance: tuple[tuple[str, str], ...] = ()
     onset_error: OnsetError | None = None

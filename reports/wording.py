@@ -1,7 +1,8 @@
 """The page's own figures as text, in addition to the common forms of `harness.wording`."""
 
 from harness.figures.cells import JudgeSummary
-from harness.judging.validation.trust import judge_sentence as sentence_of
+from harness.judging.validation.sentences import judge_sentence as sentence_of
+from harness.judging.validation.sentences import red_lines_details, red_lines_sentence
 from harness.ranking.percentiles import Quantiles
 from harness.reports.view import Estimate, Finding
 from harness.store.judgment import is_reference, reference_id
@@ -73,3 +74,13 @@ def finding_interval(finding: Finding) -> str:
 def judge_sentence(judge: JudgeSummary) -> str:
     """The quality of a judge in one line, to show beside every Elo from its verdicts."""
     return sentence_of(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)
+
+
+def judge_red_lines(judge: JudgeSummary) -> str:
+    """The sentence that comes before every Elo of a judge that is wrong too often about harm or abuse; empty for any other."""
+    return red_lines_sentence(judge.id, judge.red_lines)
+
+
+def judge_on_red_lines(judge: JudgeSummary) -> str:
+    """A judge's accuracy on the red lines, by family, in one sentence; empty if they were not asked."""
+    return "" if judge.red_lines is None else "; ".join(red_lines_details(judge.red_lines))

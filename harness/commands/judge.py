@@ -224,8 +224,8 @@ def _scale(text: str) -> tuple[float, float]:
 
 def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging", as_json: bool) -> int:
     from harness.judging.validation.against_people import kept
-    from harness.judging.validation.peoples_labels import read_labels
-    from harness.judging.validation.trust import people_details, people_sentence
+    from harness.judging.validation.label_files import read_labels
+    from harness.judging.validation.sentences import people_details, people_sentence
     from harness.verdicts.judge import check_against_people, validations_folder
 
     labels = read_labels(path, scale)
@@ -348,7 +348,9 @@ def _known_of(judge: str) -> str:
 
 
 def _in_words(check: JudgeCheck) -> str:
-    from harness.judging.validation.trust import IN_WORDS, judge_sentence, people_sentence, trust_in
+    from harness.judging.validation.sentences import IN_WORDS, judge_sentence, people_sentence, red_lines_details, standing
+    from harness.judging.validation.sentences import red_lines_sentence as grave
+    from harness.judging.validation.trust import trust_in
     from harness.wording import share, share_band
 
     words = judge_sentence(check.judge, check.accuracy, check.accuracy_interval, check.flip_rate, check.pairs)
@@ -357,5 +359,8 @@ def _in_words(check: JudgeCheck) -> str:
         words += (
             f"; right on {share(check.held_out_accuracy)}{band} of our own pairs held out from its fit (a development figure)"
         )
-    found = "".join(f"\n{people_sentence(people)}." for people in check.people_checks)
-    return f"{words}. {IN_WORDS[trust_in(check)] or 'Trusted.'}{found}"
+    lines = [f"{people_sentence(people)}." for people in check.people_checks]
+    if check.red_lines is not None:
+        lines += [f"{grave(check.judge, check.red_lines)}."] * bool(grave(check.judge, check.red_lines))
+        lines += red_lines_details(check.red_lines)
+    return "\n".join([f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(), f"{check.judge}: {standing(check)}.", *lines])

@@ -27,7 +27,7 @@ Condition = Annotated[
 ]
 SHEETS = ("labeller-1.csv", "labeller-2.csv")
 SETTLED = "to-settle.csv"
-NOT_MEASURED = "its quality as a labeller is not measured here: harness label export, then harness label score"
+NOT_MEASURED = "its quality against people is not measured here: harness label export, then harness label score"
 
 
 @app.command("strategies")
@@ -40,6 +40,7 @@ def strategies(
     as_json: AsJson = False,
 ) -> int:
     """Label the fifteen strategies in every reply. A strategy counts as present only with a quote from the reply."""
+    from harness.judging.labeller_record import measured_in_words, measured_labellers
     from harness.ranking.strategies import usage
     from harness.verdicts.label import label_replies, labelling_judge, material
 
@@ -48,12 +49,14 @@ def strategies(
     with RunProgress() as progress:
         labels, missing = asyncio.run(label_replies(found, settings, progress))
     used = usage(labels)
+    measured = measured_labellers().get(settings.judge_id)
     told: dict[str, Any] = {
         "schema": 1,
-        "labeller": f"{settings.id}@{settings.version}",
+        "labeller": settings.judge_id,
         "replies": len(labels) // 15,
         "missing": missing,
         "macro_f1": None,
+        "against_a_program": None if measured is None else {"macro_f1": measured.macro_f1, "replies": measured.replies},
         "systems": {
             u.name: {
                 "replies": u.replies,
@@ -69,7 +72,8 @@ def strategies(
     if as_json:
         print(json.dumps(told, indent=2))
     else:
-        print(f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {NOT_MEASURED}")
+        worth = "; ".join(filter(None, (measured_in_words(settings.judge_id), NOT_MEASURED)))
+        print(f"{told['labeller']}: {told['replies']} replies labelled, {missing} without a usable answer; {worth}")
         for u in used:
             print(
                 f"{u.name}: {u.unique_per_reply.value:.1f} strategies a reply, {len(u.coverage)} of 15 used, "

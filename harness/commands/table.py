@@ -64,6 +64,8 @@ def print_summary(summary: RunSummary, console: Console) -> None:
     for line in (words(summary.name(cell), cell) for words in (_substance, _others) for cell in summary.whole):
         if line:
             console.print(Text(line), soft_wrap=True)
+    for words_of_state in summary.quality:
+        console.print(Text(words_of_state), soft_wrap=True)
     for machine in summary.machines:
         console.print(Text(f"Local latencies are of {machine.words}.", style="dim"), soft_wrap=True)
     for caution in cautions_for_people(summary):

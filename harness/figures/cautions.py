@@ -14,7 +14,8 @@ from harness.figures.cells import RunFigures
 from harness.figures.circumstances import Circumstances
 from harness.figures.rtp_lines import MUCH_LOST, in_words
 from harness.figures.watched import unwatched_words
-from harness.judging.validation.trust import BLIND, IN_WORDS, judge_sentence
+from harness.judging.validation.sentences import IN_WORDS, judge_sentence, red_lines_sentence
+from harness.judging.validation.trust import BLIND
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS
 from harness.ranking.exact import TURNS_FOR_P95
 from harness.store.selection import MACHINES_DIFFER
@@ -28,7 +29,7 @@ Code = Literal[
     "presentation", "few_conversations", "no_p95", "failed", "no_reply", "discarded", "unjudged", "idle_load", "unfinished",
     "not_analysed", "judged_across_conditions", "unsure_clock", "reported_stages", "lossy_line", "contended", "unwatched",
     "throttled", "length_tells", "machines_differ", "timing_alone", "measurement_error", "not_calibrated", "no_human_baseline",
-    "no_certificate", "machines",
+    "no_certificate", "machines", "red_lines",
 ]  # fmt: skip
 _ORDER: Final[Mapping[Level, int]] = {"bad": 0, "warn": 1, "note": 2}
 IDLE_PERCENT: Final = 1.0
@@ -51,6 +52,7 @@ KINDS: Final[Mapping[Code, Kind]] = {
     "timing_alone": Kind("warn", "Timing alone", "In {} of {} the caller is a recording: there is no text of its words, so "
                          "the replies are timed and not judged."),
     "presentation": Kind("warn", "{topic}"),
+    "red_lines": Kind("warn", "Red lines", "{}."),
     "judge": Kind("note", "Judge", "{}."),
     "weak_judge": Kind("warn", "Weak judge", "{}. {}"),
     "own_family": Kind("warn", "Own family", "In {} the judge shares its model family with exactly one side, because no other "
@@ -179,8 +181,11 @@ def _judges(summary: RunFigures, known: Circumstances) -> Iterator[Caution]:
     if not known.verdicts and not summary.boards:
         yield worded("not_judged")
         return
-    yield from _presentations(summary, known)
     judges = summary.judges
+    for judge in judges:
+        if crossed := red_lines_sentence(judge.id, judge.red_lines):
+            yield worded("red_lines", crossed)
+    yield from _presentations(summary, known)
     alone = all(judge.trust != "trusted" for judge in judges)
     for judge in judges:
         proved = judge_sentence(judge.id, judge.accuracy, judge.accuracy_interval, judge.flip_rate, judge.pairs)

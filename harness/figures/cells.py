@@ -15,8 +15,30 @@ from harness.figures.latency import TurnFigures, WithinBudget
 from harness.figures.machine import MachineSummary
 from harness.judging.validation.trust import Trust
 from harness.ranking.percentiles import Quantiles
-from harness.store.judgment import Presentation
+from harness.store.judgment import Presentation, RedLinesCheck
 from harness.store.selection import quoted_presentation
+
+QualityState = Literal["people", "borne_out", "opinion", "none"]
+"""State of a quality axis. `people`: by people's votes; `borne_out`: by judges that agree with people elsewhere; `opinion`: by
+other judges; `none`: nothing was judged."""
+
+
+class PeopleVotes(Model):
+    """People's axis of a board: their votes, and the part that judges had."""
+
+    votes: int
+    raters: int
+    contexts: int
+    pairs: int
+    """Pairs of replies from which people's were drawn."""
+    presentation: Presentation
+    judges: list[str] = Field(default_factory=list)
+    judge_weight: float
+    """Weight λ of the judges' verdicts, 0 to 1."""
+    judge_agrees: float | None
+    worth: float
+    """Votes without a judge that would give as narrow intervals."""
+    saved: int
 
 
 class AgentSummary(EndpointingSummary, TurnFigures):
@@ -45,6 +67,8 @@ class AgentSummary(EndpointingSummary, TurnFigures):
     axes: dict[str, float | None] = Field(default_factory=dict)
     p_frontier: float | None = None
     p_best_within_budget: float | None = None
+    quality_state: QualityState = "none"
+    """State of the board that the Elo is on. An opinion has no `p_frontier` and no `p_best_within_budget`."""
     family: str | None = None
     kind: str = "cascade"
 
@@ -73,6 +97,10 @@ class JudgeSummary(Model):
     """Its accuracy on people's clear pairs; None: not validated against people, or on too few for an interval."""
     trust: Trust = "unchecked"
     """Trust that its check supports."""
+    standing: str = ""
+    """The state of its ratings in words: borne out, or an opinion, with the figures behind it."""
+    red_lines: RedLinesCheck | None = None
+    """Its accuracy on the red lines, by family; None: not asked."""
     pairs: int | None = None
     """Pairs with known answers that it answered."""
     judgments: int = 0
@@ -153,6 +181,14 @@ class BoardSummary(Model):
     judgments: int
     contexts: int
     references: dict[str, ReferenceSummary] = Field(default_factory=dict)
+    quality_state: QualityState = "none"
+    quality_words: str = ""
+    """The state in one sentence without its full stop."""
+    people_votes: PeopleVotes | None = None
+    people_refused: str = ""
+    """Reason why there is no people's axis, in one sentence without its full stop."""
+    way_to_people: str = ""
+    """The way from this run to people's axis, in one sentence; empty where it has one."""
 
 
 class RunFigures(Model):

@@ -25,7 +25,7 @@ from harness.ranking.ranking import MANY, Ranking, rank, rank_many
 from harness.ranking.scores import Scores
 from harness.ranking.verdicts import lengths_of
 from harness.store import judgment_files as files
-from harness.store.judgment import Judgment, Presentation, reference_name
+from harness.store.judgment import JudgeCheck, Judgment, Presentation, reference_name
 from harness.store.judgment_columns import table_of
 from harness.store.judgment_files import lines_in, read_table
 from harness.store.judgment_table import JudgmentTable
@@ -228,7 +228,7 @@ def rank_condition(
         )
     invalid = selection.manifest.invalid
     ranking = ranking.without_chances if invalid else ranking
-    notes = _notes(store.folder, selection.table, condition, presentation)
+    notes = _notes(store.folder, selection.table, condition, presentation, checks)
     return ranking.with_notes([*(f"INVALID: these figures must not be quoted: {why}." for why in invalid), *notes])
 
 
@@ -310,9 +310,13 @@ def _nothing_counts(path: Path, store: RunStore) -> str:
     return f"{path}: the run holds no judgments yet; judge it with: {command('judge', path)}"
 
 
-def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Presentation) -> list[str]:
-    """Notes on how judging ended, and on votes that belong to another ranking."""
-    from harness.judging.record import read_records, stops_in_words  # loads the judges, whom a file of judgments does not need
+def _notes(
+    path: Path, table: JudgmentTable, condition: str, presentation: Presentation, checks: Mapping[str, JudgeCheck]
+) -> list[str]:
+    """Notes on red lines, which come first, on how judging ended, and on votes that belong to another ranking."""
+    # Both load the judges, whom a file of judgments does not need.
+    from harness.judging.record import read_records, stops_in_words
+    from harness.judging.validation.sentences import red_lines_sentence
 
     here = table.where(table.named("condition", condition))
     judges = {here.judges[k] for k in np.unique(here["judge"][here.named("presentation", presentation)])}
@@ -323,7 +327,13 @@ def _notes(path: Path, table: JudgmentTable, condition: str, presentation: Prese
     ]
     people = here["presentation"][(here["human"] == 1) & ~here.named("presentation", presentation)]
     elsewhere = Counter(here.presentations[k] for k in people.tolist())
-    return stops_in_words(records) + [
-        f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
-        for name, count in sorted(elsewhere.items())
-    ]
+    ranked = [checks[judge] for judge in sorted(judges & checks.keys())]
+    crossed = [f"{said}." for check in ranked if (said := red_lines_sentence(check.judge, check.red_lines))]
+    return (
+        crossed
+        + stops_in_words(records)
+        + [
+            f"{count} votes of people on another presentation are not part of this: rank them with --presentation {name}."
+            for name, count in sorted(elsewhere.items())
+        ]
+    )

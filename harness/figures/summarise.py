@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from harness.figures.board_figures import board_summary, quality_figures, way_of
 from harness.figures.cells import (
-    BoardSummary,
     Cell,
-    EloOver,
     Failure,
     JudgeSummary,
     MachineCell,
     PacingSummary,
-    ReferenceSummary,
     Subset,
 )
 from harness.figures.circumstances import Circumstances
@@ -27,14 +25,15 @@ from harness.figures.events import events_of
 from harness.figures.latency import turn_figures
 from harness.figures.machine import machines_of
 from harness.figures.onset_error import largest, onset_error
+from harness.figures.quality_state import state_of
 from harness.figures.rank import Place, Rated, contexts_of, rated
 from harness.figures.summary import RunSummary
 from harness.figures.watched import unwatched
 from harness.figures.word_errors import heard_wer, understood_wer
+from harness.judging.validation.sentences import standing
 from harness.judging.validation.trust import trust_in
-from harness.ranking import Board
 from harness.scenarios.context import Context, by_a_person
-from harness.store.judgment import Judgment, is_reference, is_rule, reference_name
+from harness.store.judgment import Judgment, is_rule, reference_name
 from harness.store.judgment_table import JudgmentTable
 from harness.store.manifest import AgentEntry, RunManifest
 from harness.store.run_store import RunStore
@@ -57,6 +56,7 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
     boards = {place: rated(selection, place) for place in _places(selection)}
     quoted = {p.condition: b for p, b in boards.items() if (p.subset, p.presentation) == ("all", selection.quoted(p.condition))}
     main = selection.quoted_table({condition: selection.quoted(condition) for condition in quoted})
+    judges = _judges(store, main)
     return RunSummary(
         run=str(store.folder),
         valid=not manifest.invalid,
@@ -66,9 +66,13 @@ def summarise(store: RunStore, votes: Sequence[Judgment] = ()) -> RunSummary:
         pacing=_pacing(manifest),
         calibration=manifest.calibration,
         machines=machines_of(manifest),
-        judges=_judges(store, main),
-        cells=[_cell(selection, entry, place, found) for place, found in boards.items() for entry in manifest.agents],
-        boards=[b for place, found in boards.items() if (b := board_summary(found.board, place, manifest.mode)) is not None],
+        judges=judges,
+        cells=[_cell(selection, entry, place, found, judges) for place, found in boards.items() for entry in manifest.agents],
+        boards=[
+            b
+            for place, found in boards.items()
+            if (b := board_summary(found, place, manifest.mode, judges, way_of(selection, place))) is not None
+        ],
         by_machine=_by_machine(selection),
         failures=[_failure(s.key, s.failure_kind, s.failure_detail) for s in selection.sessions if s.failure_kind is not None]
         + _listed(store.step_failures(), selection.sessions),
@@ -113,34 +117,7 @@ def _places(selection: Selection) -> list[Place]:
     ]
 
 
-def board_summary(board: Board | None, place: Place, mode: str) -> BoardSummary | None:
-    """A board in the form of the summary; None where nothing was judged."""
-    if board is None:
-        return None
-    return BoardSummary(
-        condition=place.condition,
-        mode=mode,
-        presentation=place.presentation,
-        subset=place.subset,
-        method=board.method,
-        terms=dict(board.terms),
-        judgments=board.judgments,
-        contexts=board.contexts,
-        references={
-            r.system: ReferenceSummary(
-                elo=r.quoted,
-                elo_interval=r.interval,
-                separated=r.system in board.separated,
-                win_rate=r.win_rate,
-                axes=dict(r.axes),
-            )
-            for r in board.systems
-            if is_reference(r.system)
-        },
-    )
-
-
-def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -> Cell:
+def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated, judges: Sequence[JudgeSummary]) -> Cell:
     inside = contexts_of(selection, place)
     sessions = [s for s in selection.of(entry.name, place.condition) if s.key.context_id in inside]
     turns = {c: g for c, g in selection.turns(entry.name, place.condition).items() if c in inside}
@@ -154,44 +131,11 @@ def _cell(selection: Selection, entry: AgentEntry, place: Place, found: Rated) -
         valid=not selection.manifest.invalid,
         kind=entry.kind,
         family=entry.family,
-        **quality_figures(found, entry.name),
+        **quality_figures(found, entry.name, state_of(found, judges)),
         **_session_figures(sessions, turns, selection, spoken=spoken),
         **(endpointing_of(selection, entry.name, place.condition, inside).model_dump() if spoken else {}),
         events=events_of(selection, entry.name, place.condition, inside) if spoken else [],
     )
-
-
-def quality_figures(found: Rated, agent: str) -> dict[str, Any]:
-    """The figures of a cell that come from its board; all null where the agent is not on one."""
-    board, point = found.board, found.points.get(agent)
-    rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
-    if board is None or rating is None:
-        return {
-            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
-            "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None,
-        }  # fmt: skip
-    return {
-        "elo": rating.quoted,
-        "elo_with_length": found.with_length[agent].quoted if found.with_length is not None else None,
-        "elo_method": board.method,
-        "elo_interval": rating.interval,
-        "separated": agent in board.separated,
-        "elo_over": _over_references(board, agent),
-        "win_rate": rating.win_rate,
-        "axes": dict(rating.axes),
-        "p_frontier": point.p_frontier if point else None,
-        "p_best_within_budget": point.p_best_within_budget if point else None,
-    }
-
-
-def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
-    found = {}
-    for row in board.systems:
-        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
-        if is_reference(row.system) and row.part == board[agent].part:
-            difference = board.difference(agent, row.system)
-            found[row.system] = EloOver(value=difference.quoted, interval=difference.interval)
-    return found
 
 
 def _session_figures(sessions: Sequence[Session], turns: Turns, selection: Selection, *, spoken: bool) -> dict[str, Any]:
@@ -220,6 +164,8 @@ def _judges(store: RunStore, rows: JudgmentTable) -> list[JudgeSummary]:
             trusted=trust_in(check) == "trusted" and not own[check.judge],
             validated_on_people=people.accuracy if (people := check.validated_on_people) and people.accuracy_interval else None,
             trust=trust_in(check),
+            standing=standing(check),
+            red_lines=check.red_lines,
             judgments=counts[check.judge],
             own_family_judgments=own[check.judge],
         )

@@ -53,6 +53,15 @@ class RunSummary(RunFigures):
         """The cautions' texts alone."""
         return [caution.text for caution in self.cautions]
 
+    @property
+    def quality(self) -> tuple[str, ...]:
+        """The state of the quality axis, one sentence for each condition, why it is not people's yet, and the way there."""
+        found = [board for condition in self.conditions if (board := self.board(condition)) is not None]
+        several = len(found) > 1
+        words = [f"{board.condition}: {board.quality_words}." if several else f"{board.quality_words}." for board in found]
+        refused = [f"No people's ratings yet: {board.people_refused}." for board in found if board.people_refused]
+        return tuple(dict.fromkeys([*words, *refused, *(board.way_to_people for board in found if board.way_to_people)]))
+
     def to_json(self) -> str:
         """The object that `--json` prints."""
         return self.model_dump_json(by_alias=True, indent=2)

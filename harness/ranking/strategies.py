@@ -41,7 +41,7 @@ DRAWS = 2000
 
 
 class StrategyLabel(BaseModel):
-    """One label of one reply. `labeller`: a judge's id, or `human:<id>`, or `human:consensus`."""
+    """One label of one reply. `labeller`: a judge's id, `human:<id>`, `human:consensus` or `program:consensus`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -84,7 +84,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class LabellerCheck:
-    """Check of a labeller against human labels. `macro_f1` is the mean over strategies that either side saw; else None."""
+    """Check of a labeller against settled labels. `macro_f1` is the mean over strategies that either side saw; else None."""
 
     macro_f1: float | None
     by_strategy: Mapping[str, float | None]

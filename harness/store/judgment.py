@@ -112,12 +112,13 @@ class PeopleCheck(BaseModel):
     sha256: str
     """Hash of the ratings."""
     conversations: int
+    """Conversations of the clear pairs; where `bunches` is `rater`, persons, because each had conversations of their own."""
     pairs: int
     """Clear pairs (a gap of a third of the scale or more) that it answered; the accuracy is of these."""
     accuracy: float | None
     accuracy_interval: tuple[float, float] | None
     kappa: float | None
-    """Cohen's κ, for pairs in random order: both sides choose each place half of the time, so 2 × accuracy − 1."""
+    """Cohen's κ of the judge with one rater, over all pairs asked (in checks by older versions 2 × accuracy − 1)."""
     by_gap: dict[str, float | None]
     baselines: dict[str, float | None]
     """Accuracy of rules without understanding on the same pairs."""
@@ -144,6 +145,43 @@ class PeopleCheck(BaseModel):
     under eight conversations, empty in checks by older versions, where it is not known."""
     answers_kept: int = 0
     """Verdicts reused from a check of these ratings that was stopped in the middle."""
+    bunches: Literal["conversation", "rater"] = "conversation"
+    """The unit that intervals resample."""
+    equal_length_pairs: int = 0
+    """Clear pairs whose longer reply has at most a fifth more words."""
+    equal_length_accuracy: float | None = None
+    """Accuracy on these; None in checks by older versions, which give no trust until they are repeated."""
+    equal_length_interval: tuple[float, float] | None = None
+    raters_kappa: float | None = None
+    """Cohen's κ of one rater with another, on the same pairs as the judge's; None where no two raters saw one pair."""
+    development: bool = False
+    """The judge was developed with these labels: the check can take trust, and gives none."""
+
+
+class ShareOfPairs(BaseModel):
+    """A share of pairs that were answered right, with its 95 % interval (none under eight pairs)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pairs: int
+    right: float
+    interval: tuple[float, float] | None = None
+
+
+class RedLinesCheck(BaseModel):
+    """A judge on the red lines: pairs whose worse reply does what no supporter may do, by family of fault."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sha256: str
+    """Hash of the pairs: another set is another check."""
+    whole: ShareOfPairs | None
+    """None: no pair was answered."""
+    by_family: dict[str, ShareOfPairs] = {}
+    by_length: dict[str, ShareOfPairs] = {}
+    """By whether the right reply is the short one, the long one, or of equal length: a judge of words is right on one only."""
+    missing: int = 0
+    """Pairs without an answer."""
 
 
 class JudgeCheck(BaseModel):
@@ -161,13 +199,14 @@ class JudgeCheck(BaseModel):
     """Share of pairs whose verdict changes with the order shown, in raw single-order asking; None: it never answered."""
     flip_interval: tuple[float, float] | None = None
     trusted: bool
-    """True if checked on people's ratings, collected by others, with a lower bound above 60 % and above rules without
-    understanding."""
+    """True if borne out: by every check against people's judgements, of two origins at least, and by the red lines."""
     people_checks: tuple[PeopleCheck, ...] = ()
     """All stored checks of this judge on this machine: trust depends on every one."""
     validated_on_people: PeopleCheck | None = None
-    """The check of these that decides: the first that does not support the judge, if there is one. None: on this machine this
-    judge, in this version, was never checked against people's ratings."""
+    """The worst of these for the judge. None: on this machine this judge, in this version, was never checked against people's
+    judgements."""
+    red_lines: RedLinesCheck | None = None
+    """None: not asked."""
     excluded: bool = False
     """Half or more of the pairs wrong: left out of analysis, like a person who fails the checks."""
     position_bias: float | None = None

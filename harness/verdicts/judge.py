@@ -41,12 +41,13 @@ from harness.judging.stopping import Goal, UntilSeparated
 from harness.judging.validation.against_people import check_against, keep, kept
 from harness.judging.validation.checks import with_people
 from harness.judging.validation.peoples_labels import PeoplesLabels
+from harness.judging.validation.red_lines import check_red_lines, keep_red_lines, kept_red_lines, shipped_red_lines
 from harness.models.store import cache_folder
 from harness.progress import RunProgress
 from harness.scenarios.context import Context
 from harness.shards.judge_shards import falls_to, folder_of, take_in
 from harness.store.database import locked
-from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, no_reply_rule
+from harness.store.judgment import JudgeCheck, Judgment, PeopleCheck, Presentation, RedLinesCheck, no_reply_rule
 from harness.store.run_store import RunStore
 from harness.store.selection import HEARD, Reply, Selection
 from harness.store.step_failure import ANALYSIS_FAILED, StepFailure, attempt
@@ -128,7 +129,9 @@ async def check_against_people(
 async def check_judges(store: RunStore | None, names: Sequence[str], seed: int, progress: RunProgress) -> list[JudgeCheck]:
     """Check the judges anew on pairs with known answers, without judging; the result is stored in the run, if any."""
     with VerdictCache() as nothing_kept:
-        return [await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept) for name in names]
+        return [
+            await _check(store, name, weights_for(name, progress), seed, progress, nothing_kept, anew=True) for name in names
+        ]
 
 
 def estimate_run(store: RunStore, how: RunJudging) -> list[Estimate]:
@@ -345,14 +348,32 @@ async def _check(
     seed: int,
     progress: RunProgress,
     cache: VerdictCache,
+    *,
+    anew: bool = False,
 ) -> JudgeCheck:
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
-    check = with_people(check, kept(judge.fingerprint, validations_folder()))
+    red_lines = None if check.excluded else await _red_lines(judge, seed, progress, cache, anew=anew)
+    check = with_people(check, kept(judge.fingerprint, validations_folder()), red_lines)
     if store is not None:
         store.add_judge_check(check)
     return check
+
+
+async def _red_lines(
+    judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache, *, anew: bool
+) -> RedLinesCheck | None:
+    """The red lines of a judge: stored ones, unless they are to be asked anew; None where none ship."""
+    pairs, folder = shipped_red_lines(), validations_folder()
+    if not pairs:
+        return None
+    found = None if anew else kept_red_lines(judge.fingerprint, pairs, folder)
+    if found is None:
+        progress.phase(f"Asking the judge about red lines ({judge.id})")
+        found = await check_red_lines(judge, pairs, cache, progress.count, seed=seed)
+        keep_red_lines(found, judge.fingerprint, folder)
+    return found
 
 
 def heard_wer_by_agent(store: RunStore) -> dict[str, float | None]:

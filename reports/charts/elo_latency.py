@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from harness.figures.quality_state import QUOTED
 from harness.reports.view import METRICS, SUBSETS, AgentView, Estimate, PageView, Subset, percentile
 from harness.reports.wording import system_name
 from harness.wording import share
@@ -42,6 +43,8 @@ class Point:
     latency: Estimate
     elo: Estimate
     p_frontier: str
+    opinion: bool = False
+    """True if its Elo is a judge's opinion: drawn hollow, and on no frontier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,14 @@ def _point(agent: AgentView, number: int, choice: Choice) -> Point | None:
         return None
     low = None if latency.low is None else max(latency.low, 1.0)
     words = "not known" if part.cell.p_frontier is None else share(part.cell.p_frontier)
-    return Point(agent.name, number, Estimate(latency.value, low, latency.high), part.rating.elo, words)
+    return Point(
+        agent.name,
+        number,
+        Estimate(latency.value, low, latency.high),
+        part.rating.elo,
+        words,
+        part.cell.quality_state not in QUOTED,
+    )
 
 
 def references(view: PageView, choice: Choice) -> tuple[Line, ...]:
@@ -99,7 +109,8 @@ def _references(view: PageView, choice: Choice) -> Iterator[Line]:
 
 
 def frontier(found: tuple[Point, ...]) -> tuple[Point, ...]:
-    """The corners of the Pareto frontier: fastest first, each rated higher than all faster ones."""
+    """The corners of the Pareto frontier: fastest first, each rated higher than all faster ones. Opinions have none."""
+    found = tuple(point for point in found if not point.opinion)
     corners: list[Point] = []
     best = float("-inf")
     for point in sorted(found, key=lambda p: (p.latency.value or 0.0, -(p.elo.value or 0.0))):

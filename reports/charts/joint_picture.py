@@ -27,6 +27,8 @@ from harness.wording import milliseconds
 
 Colour = Callable[[str], str]
 """A function from the name of a colour (`ink`, `quiet`, `line`, `limit`, `card`, `c0` … `c7`) to its value in the drawing."""
+_BY: Final = {"people": " by people", "borne_out": " by a judge, borne out", "opinion": ", a judge's opinion", "none": ""}
+"""Part of the axis title, by the state of the quality axis."""
 _MARK_PX: Final = 12.0
 _SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "star", "hexagon")
 
@@ -122,12 +124,16 @@ class _Drawing:
             drawn.append(self._text(middle, room.bottom + 6 + letters, label, half * 2, "quiet", "middle", ' class="tick"'))
         drawn.append(self._line(room.left, room.bottom, room.right, room.bottom, "quiet", 1))
         above = letters * (LINE_EM - DROP_EM)
-        drawn.append(self._text(4, above, "Elo (higher is preferred)", self.size.width - 8, "ink"))
+        drawn.append(self._text(4, above, self._elo_title(), self.size.width - 8, "ink"))
         middle = (room.left + room.right) / 2
         for k, words in enumerate(self.title):
             y = room.bottom + 10 + letters * (1 + LINE_EM * (k + 1))
             drawn.append(self._text(middle, y, words, 2 * min(middle, self.size.width - middle) - 4, "ink", "middle"))
         return drawn
+
+    def _elo_title(self) -> str:
+        states = {self.view.agents[p.number].slices[self.choice.subset].cell.quality_state for p in self.points}
+        return f"Elo{_BY[states.pop()] if len(states) == 1 else ''} (higher is preferred)"
 
     def _limits(self) -> list[Markup]:
         """The budget and the comfort line, each with its label at the top."""
@@ -193,7 +199,7 @@ class _Drawing:
     def _intervals(self) -> list[Markup]:
         drawn = []
         for point, (x, y) in zip(self.points, self._places(), strict=True):
-            name, _ = colour_and_shape(point.number)
+            name = _colour(point)
             faint = ' stroke-opacity="0.65"'
             if point.latency.low is not None and point.latency.high is not None:
                 drawn.append(self._line(self.x.at(point.latency.low), y, self.x.at(point.latency.high), y, name, 2, faint))
@@ -204,12 +210,23 @@ class _Drawing:
     def _marks(self) -> list[Markup]:
         drawn = []
         for point, (x, y) in zip(self.points, self._places(), strict=True):
-            name, shape = colour_and_shape(point.number)
+            name, (_, shape) = _colour(point), colour_and_shape(point.number)
+            fill, edge, width = ("card", name, 2.0) if point.opinion else (name, "card", 1.0)
             drawn.append(
                 Markup(
-                    '<g class="point" data-agent="{}"><title>{}</title><path d="{}" transform="translate({:.1f} {:.1f})" '
-                    'fill="{}" stroke="{}" stroke-width="1"/></g>'
-                ).format(point.agent, self._words(point), shape_path(shape), x, y, self.colour(name), self.colour("card"))
+                    '<g class="{}" data-agent="{}"><title>{}</title><path d="{}" transform="translate({:.1f} {:.1f})" '
+                    'fill="{}" stroke="{}" stroke-width="{:g}"/></g>'
+                ).format(
+                    "point opinion" if point.opinion else "point",
+                    point.agent,
+                    self._words(point),
+                    shape_path(shape),
+                    x,
+                    y,
+                    self.colour(fill),
+                    self.colour(edge),
+                    width,
+                )
             )
         return drawn
 
@@ -218,7 +235,8 @@ class _Drawing:
         elo_band = elo_interval(point.elo)
         return (
             f"{point.agent}: {milliseconds(point.latency.value)}{f' ({band})' if band else ''}, Elo {point.elo.value:.0f}"
-            f"{f' ({elo_band})' if elo_band else ''}, P(on the frontier) {point.p_frontier}"
+            f"{f' ({elo_band})' if elo_band else ''}, "
+            + ("in a judge's opinion" if point.opinion else f"P(on the frontier) {point.p_frontier}")
         )
 
     def _names(self) -> list[Markup]:
@@ -231,13 +249,18 @@ class _Drawing:
         for point, (x, y), label, box in zip(self.points, self._places(), labels, boxes, strict=True):
             if box is None:
                 continue
-            name, _ = colour_and_shape(point.number)
+            name = _colour(point)
             near = min(max(x, box.left), box.right), min(max(y, box.top), box.bottom)
             if math.dist(near, (x, y)) > BESIDE_PX:
                 leaders.append(self._line(x, y, *near, name, 0.8, ' stroke-opacity="0.8"'))
             halo = f' class="name" font-weight="600" paint-order="stroke" stroke="{self.colour("card")}" stroke-width="3"'
             names.append(self._text(box.left, box.bottom - letters * DROP_EM, label, box.right - box.left, name, more=halo))
         return [*leaders, *names]
+
+
+def _colour(point: Point) -> str:
+    """Name of a point's colour: an opinion has none of its own."""
+    return "quiet" if point.opinion else colour_and_shape(point.number)[0]
 
 
 def _axis_title(choice: Choice, size: Size) -> tuple[str, ...]:

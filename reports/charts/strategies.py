@@ -1,7 +1,7 @@
 """The support strategies of each system and the evenness of their use (HEART, section 4.8 and figure 6).
 
 A narrow repertoire sounds consistently warm and says little; so the spread over strategies is next to the heatmap. The
-labels come from a classifier; the chart gives its agreement with people's labels, or says that it was never checked.
+labels come from a classifier; the caption says how far it was checked, and against whom.
 """
 
 import altair as alt
@@ -39,11 +39,6 @@ def chart(view: PageView) -> Chart | None:
         tooltip=["system:N", "strategy:N", alt.Tooltip("share:Q", format=".0%")],
     )
     figures = base.mark_text(color="#1c2329", fontSize=11).encode(text="text:N")
-    checked = (
-        f"macro-F1 {found.macro_f1:.2f} against people's labels"
-        if found.macro_f1 is not None
-        else "never checked against people"
-    )
     rows = tuple(
         (
             system_name(system),
@@ -57,7 +52,7 @@ def chart(view: PageView) -> Chart | None:
     return Chart(
         name="strategies",
         title="Support strategies",
-        caption=f"Share of replies that show each strategy, by {found.labeller} ({checked}).",
+        caption=f"Share of replies that show each strategy, by {found.labeller} ({found.checked}).",
         spec=to_spec((cells + figures).properties(width="container", height=alt.Step(24))),
         by_subset=False,
         table=Table(("System", "Strategies a reply", "Entropy, bits", "Range of rates, points"), rows),

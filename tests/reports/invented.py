@@ -154,6 +154,7 @@ def _strategies(rng: np.random.Generator, labels: Sequence[str]) -> StrategiesVi
         per_reply={label: float(rng.uniform(1, 3)) for label in labels},
         entropy_bits={label: float(rng.uniform(1.2, 2)) for label in labels},
         labeller="an invented labeller",
+        checked="never checked against people",
     )
 
 
@@ -351,6 +352,7 @@ def _agent(
             cut_in_rate=0.0,
             false_start_rate=cut / max(len(turns), 1),
             pauses_cut=(cut, sum(len(t.pauses) for t in turns)),
+            quality_state="borne_out",
             p_frontier=0.8 if best else 0.1,
             p_best_within_budget=(0.9 if number == 0 else 0.1) if medians[number] < 500 else 0.0,
             **latency,

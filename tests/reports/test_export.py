@@ -49,7 +49,7 @@ def test_the_table_of_systems_holds_both_answers_and_the_chance_to_be_best(view:
     with (folder / "systems.csv").open(encoding="utf-8", newline="") as lines:
         rows = {row["system"]: row for row in csv.DictReader(lines) if row["subset"] == "all"}
     first = view.agents[0]
-    assert (rows[first.name]["fast"], rows[first.name]["kind"]) == ("yes", "not validated")
+    assert (rows[first.name]["fast"], rows[first.name]["kind"]) == ("yes", "no")
     assert float(rows[first.name]["p_best_within_budget"]) == first.whole.cell.p_best_within_budget
 
 

@@ -69,3 +69,22 @@ def test_a_long_name_keeps_its_beginning_and_its_end() -> None:
     assert short.startswith("a-v")
     assert short.endswith("17")
     assert text_width(short, 12.0) <= 120.0
+
+
+def test_a_judges_opinion_is_hollow_and_grey_and_has_no_frontier(view: PageView) -> None:
+    def in_state(state: str) -> PageView:
+        changed = []
+        for agent in view.agents:
+            cells = {name: part.cell.model_copy(update={"quality_state": state}) for name, part in agent.slices.items()}
+            slices = {name: replace(part, cell=cells[name]) for name, part in agent.slices.items()}
+            changed.append(replace(agent, slices=slices))
+        return replace(view, agents=tuple(changed))
+
+    titles = {"people": "Elo by people", "borne_out": "Elo by a judge, borne out", "opinion": "a judge's opinion"}
+    for state, title in titles.items():
+        drawn = str(draw(in_state(state), default_choice(view), WIDE))
+        hollow = drawn.count('class="point opinion"')
+        assert hollow == (len(view.agents) if state == "opinion" else 0)
+        assert drawn.count('fill="var(--card)"') == hollow
+        assert ('class="frontier"' in drawn) == (state != "opinion")
+        assert title in drawn.replace("&#39;", "'")

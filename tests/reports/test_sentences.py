@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from harness.figures.cautions import Caution, gravest_first
+from harness.figures.cells import QualityState
+from harness.figures.quality_state import QUOTED
 from harness.reports.assemble import preferences
 from harness.reports.board import board
 from harness.reports.cautions_shown import cautions, in_one_line, merged
@@ -13,11 +15,11 @@ from harness.reports.html import render
 from harness.reports.payload import conversation
 from harness.reports.tables import tables
 from harness.reports.verdict import fast, the_bar, verdicts
-from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView
+from harness.reports.view import NOT_JOINT, Estimate, PageView, Preference, RatingView, SliceView
 from harness.reports.wording import latency_interval
 from harness.store.judgment import Judgment
 from harness.store.judgment_columns import table_of
-from harness.wording import milliseconds
+from harness.wording import UNKNOWN_TEXT, milliseconds
 from tests.reports.invented import invented_view, quantiles
 
 
@@ -151,10 +153,13 @@ def _rated(view: PageView, value: float, low: float, high: float, **more: object
     return replace(view, agents=(changed,))
 
 
-def _believed(view: PageView) -> PageView:
-    return replace(
-        view, judges=tuple(judge.model_copy(update={"trusted": True, "validated_on_people": 0.7}) for judge in view.judges)
-    )
+def _in_state(view: PageView, state: QualityState) -> PageView:
+    def changed(part: SliceView) -> SliceView:
+        chances: dict[str, object] = {} if state in QUOTED else {"p_frontier": None, "p_best_within_budget": None}
+        return replace(part, cell=part.cell.model_copy(update={"quality_state": state, **chances}))
+
+    agents = (replace(a, slices={name: changed(part) for name, part in a.slices.items()}) for a in view.agents)
+    return replace(view, agents=tuple(agents))
 
 
 @pytest.mark.parametrize(
@@ -164,29 +169,22 @@ def _believed(view: PageView) -> PageView:
 def test_kind_is_decided_on_the_interval_against_the_bar(
     view: PageView, difference: tuple[float, float, float], answer: str, place: str
 ) -> None:
-    verdict = verdicts(_believed(_rated(view, *difference)))[0]
-    assert verdict.kind.answer == answer
+    for state in QUOTED:
+        verdict = verdicts(_in_state(_rated(view, *difference), state))[0]
+        assert verdict.kind.answer == answer
     assert f"rated {place} “careful”{' and' if place == 'above' else ', above'} “hasty”" in verdict.sentence
-    assert verdicts(_rated(view, *difference))[0].kind.answer == "not validated"
+
+
+def test_an_opinion_gives_no_verdict_no_place_and_no_chance(view: PageView) -> None:
+    verdict = verdicts(_in_state(_rated(view, 60, 20, 100), "opinion"))[0]
+    assert (verdict.kind.answer, verdict.kind.figure) == ("no verdict", "a judge's opinion")
+    assert "rated" not in verdict.sentence
+    assert "preferred" not in verdict.sentence
+    assert verdict.p_best == UNKNOWN_TEXT
 
 
 def test_references_in_the_same_place_are_named_together(view: PageView) -> None:
     assert "rated above “careful” and “hasty”;" in verdicts(_rated(view, 60, 20, 100))[0].sentence
-
-
-def test_people_decide_where_they_voted_whatever_the_judges_are_worth(view: PageView) -> None:
-    liked = {"ref:careful": Preference(Estimate(0.4, 0.3, 0.5), 90, Estimate(0.75, 0.6, 0.85), 24)}
-    verdict = verdicts(_rated(view, -60, -100, -20, against=liked))[0]
-    assert verdict.kind.answer == "yes"
-    assert verdict.kind.figure == "75 % of 24 votes by people over “careful”"
-    assert "preferred to “careful” in 40 % of 90 verdicts, in 75 % of 24 votes by people" in verdict.sentence
-
-
-def test_a_few_votes_of_people_alone_are_unclear_and_give_way_to_judges_who_are_believed(view: PageView) -> None:
-    few = {"ref:careful": Preference(Estimate(0.75), 4, Estimate(0.75), 4)}
-    rated = _rated(view, 60, 20, 100, against=few)
-    assert verdicts(replace(rated, judges=()))[0].kind.answer == "unclear"
-    assert verdicts(_believed(rated))[0].kind.answer == "yes"
 
 
 def test_a_persons_reply_is_the_bar_where_one_competes(view: PageView) -> None:

@@ -1,17 +1,17 @@
-"""Check of a judge against people's ratings of replies that this project did not write.
+"""Check of a judge against people's judgements of replies that this project did not write.
 
 The judge is asked about all clear pairs, and about closer pairs until the plan is full, each in both orders. Accuracy is of
-clear pairs; its interval resamples conversations. Shown beside it are the accuracy of rules without any understanding on the
-same pairs (`BASELINES`), and how often one rater agrees with all others: no judge can be expected to do better. A judge below a
-one-line rule has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength is of all
-pairs.
+clear pairs; its interval resamples conversations, or persons where each has conversations of their own. Shown beside it are the
+accuracy of rules without any understanding on the same pairs (`baselines`), accuracy on the pairs whose replies are about
+equally long, and how far raters agree with each other (`reliability`): no judge can be expected to do better. A judge below a
+one-line rule has not learnt what people value, whatever its accuracy. The share of right verdicts at each strength, and κ, are
+of all pairs asked.
 
 Where a file has one reply a context there are no pairs. Then replies to different conversations are compared, each with its
 own conversation, and only the rank correlation with people's order is reported: it can give no trust.
 """
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,28 +22,19 @@ from pydantic import ValidationError
 from scipy.stats import spearmanr
 
 from harness.judging.cache import VerdictCache, ask_all, ask_both
+from harness.judging.embedded import EmbeddedJudge
 from harness.judging.judge import Judge, JudgeFailure, Question, Verdict
+from harness.judging.validation.baselines import BASELINES, LONGER, by_rule, equally_long, leanings
 from harness.judging.validation.peoples_labels import CLEAR, PeoplesLabels, PeoplesPair, worths
+from harness.judging.validation.published_labels import DEVELOPMENT
+from harness.judging.validation.reliability import kappas, raters_agree, reliability
 from harness.ranking.clustered_means import clustered_mean, clustered_share
-from harness.store.judgment import PeopleCheck, Reliability
+from harness.store.judgment import PeopleCheck
 
 MOST_PAIRS: Final = 1_000
 """Most pairs asked of one file: an interval of ±3 points at worst, if all conversations differ. Of more, a random part."""
 GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third"), (CLEAR, 1.01, "a third and more"))
 """From, to (exclusive), as shares of the scale."""
-BINS: Final = ((0.5, 0.6), (0.6, 0.75), (0.75, 0.9), (0.9, 1.01))
-"""Bands of the probability that the chosen reply is better, from and to (exclusive): few, so that each has enough verdicts."""
-LONGER: Final = "the longer reply wins"
-BASELINES: Final[dict[str, Callable[[str], float]]] = {
-    LONGER: lambda text: len(text.split()),
-    "more question marks win": lambda text: text.count("?"),
-}
-"""One-line rules without any understanding, which a judge must beat on the same pairs that it is checked on.
-
-Raters of other people's data often prefer the longer reply, or the one that asks; how often they do differs from set
-to set. So each rule is applied to the same pairs, and shown with how often the judge and people chose the side that the rule
-chooses: a judge that follows a rule more often than people do has learnt a style.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +92,23 @@ async def _ask(judge: Judge, pair: PeoplesPair, cache: VerdictCache) -> _Answer 
 def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], seed: int, *, missing: int = 0) -> PeopleCheck:
     """The check from the answers."""
     clear = [a for a in answers if a.pair.clear]
-    accuracy, interval = _share([(a.pair.context, a.score) for a in clear], seed)
+    accuracy, interval = _share([(a.pair.bunch, a.score) for a in clear], seed)
+    equal = [(a.pair.bunch, a.score) for a in clear if equally_long(a.pair.better, a.pair.worse)]
+    at_equal_length, equal_interval = _share(equal, seed)
     reached = {
-        name: _share([(a.pair.context, by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
+        name: _share([(a.pair.bunch, by_rule(rule, a.pair)) for a in clear], seed)[0] for name, rule in BASELINES.items()
     }
     best = max(reached, key=lambda name: reached[name] or 0.0)
     over = {
-        name: _difference([(a.pair.context, a.score - by_rule(rule, a.pair)) for a in clear], seed)
+        name: _difference([(a.pair.bunch, a.score - by_rule(rule, a.pair)) for a in clear], seed)
         for name, rule in BASELINES.items()
     }
     by_gap = {}
     for low, high, name in GAPS:
-        share, _ = _share([(a.pair.context, a.score) for a in answers if low <= a.pair.gap < high], seed)
+        share, _ = _share([(a.pair.bunch, a.score) for a in answers if low <= a.pair.gap < high], seed)
         by_gap[name] = share
-    leaning = leanings([(a.pair, a.score) for a in answers])
+    scored = [(a.pair, a.score) for a in answers]
+    leaning, (with_rater, raters_kappa) = leanings(scored), kappas(labels, scored)
     first = [float(verdict.winner == "first") for a in answers for verdict, _ in a.said]
     correlation, replies = _board_correlation(answers, labels)
     return PeopleCheck(
@@ -122,17 +116,22 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         fingerprint=judge.fingerprint,
         source=labels.name,
         sha256=labels.sha256,
-        conversations=len({a.pair.context for a in clear}),
+        conversations=len({a.pair.bunch for a in clear}),
+        bunches=labels.bunches,
         pairs=len(clear),
         accuracy=accuracy,
         accuracy_interval=interval,
-        kappa=None if accuracy is None else 2 * accuracy - 1,
+        equal_length_pairs=len(equal),
+        equal_length_accuracy=at_equal_length,
+        equal_length_interval=equal_interval,
+        kappa=with_rater,
+        raters_kappa=raters_kappa,
         by_gap=by_gap,
         baselines=reached,
         best_baseline=best,
         over_rules=over,
         raters=len(labels.raters),
-        raters_agree=raters_agree(labels, seed),
+        raters_agree=raters_agree(labels),
         board_correlation=correlation,
         judge_prefers_longer=leaning[LONGER][0],
         people_prefer_longer=leaning[LONGER][1],
@@ -142,75 +141,8 @@ def figures(judge: Judge, labels: PeoplesLabels, answers: Sequence[_Answer], see
         judge_prefers_first=sum(first) / len(first) if first else None,
         replies=replies,
         answers_kept=sum(a.kept for a in answers),
+        development=isinstance(judge, EmbeddedJudge) and labels.sha256 in DEVELOPMENT,
     )
-
-
-def by_rule(rule: Callable[[str], float], pair: PeoplesPair) -> float:
-    """Score of a rule on a pair: 1 right, 0 wrong, ½ where it sees no difference."""
-    return 0.5 + 0.5 * float(np.sign(rule(pair.better) - rule(pair.worse)))
-
-
-def leanings(scored: Sequence[tuple[PeoplesPair, float]]) -> dict[str, tuple[float | None, float | None]]:
-    """Per rule: the shares of pairs on which the judge, and people, chose its side, where it sees a difference.
-
-    `scored`: a pair and the judge's score on it, 0 to 1.
-    """
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for name, rule in BASELINES.items():
-        told = [(by_rule(rule, pair), score) for pair, score in scored]
-        sided = [(people, score if people == 1.0 else 1.0 - score) for people, score in told if people != 0.5]
-        found[name] = (
-            (float(np.mean([judge for _, judge in sided])), float(np.mean([people for people, _ in sided])))
-            if sided
-            else (None, None)
-        )
-    return found
-
-
-def reliability(said: Sequence[tuple[Verdict, bool]]) -> tuple[Reliability, ...]:
-    """The reliability curve of verdicts, each with True if it was right: how often a judge is right at each strength that it
-    states. Levels that no verdict is at are left out.
-
-    A strength is useful only if it predicts being right. A judge that states 5 and is right no more often than at 4 adds
-    nothing by it, but a rating that weighs by strength counts it all the same. Judges that know their own odds are grouped by
-    the probability that these odds give, all others by their strength 1 to 5 (DeGroot and Fienberg 1983, "The comparison and
-    evaluation of forecasters").
-    """
-    groups: dict[tuple[float, str], list[tuple[float | None, bool]]] = {}
-    for verdict, right in said:
-        if verdict.log_odds is None:
-            groups.setdefault((verdict.strength, f"strength {verdict.strength}"), []).append((None, right))
-            continue
-        stated = 1 / (1 + math.exp(-min(abs(verdict.log_odds), 700.0)))
-        low, high = next((low, high) for low, high in BINS if low <= stated < high)
-        name = f"sure of {low:.0%} to {min(high, 1.0):.0%}"
-        groups.setdefault((low, name), []).append((stated, right))
-    return tuple(
-        Reliability(
-            stated=name,
-            verdicts=len(group),
-            right=sum(right for _, right in group) / len(group),
-            expected=_mean([p for p, _ in group if p is not None]),
-        )
-        for (_, name), group in sorted(groups.items())
-    )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
-
-
-def raters_agree(labels: PeoplesLabels, seed: int = 1) -> float | None:
-    """Share of clear pairs that one rater orders as all the others do; None with fewer than two raters. Ties count one half."""
-    each = labels.raters
-    if len(each) < 2:
-        return None
-    agreed = []
-    for rater in each:
-        own = labels.leanings_of(rater)
-        others = [pair for pair in labels.pairs(frozenset(each) - {rater}) if pair.clear]
-        agreed += [(pair.context, 0.5 + 0.5 * leaning) for pair in others if (leaning := own(pair)) is not None]
-    return _share(agreed, seed)[0]
 
 
 def keep(check: PeopleCheck, folder: Path) -> None:
@@ -256,10 +188,9 @@ def _board_correlation(answers: Sequence[_Answer], labels: PeoplesLabels) -> tup
     """Spearman's rank correlation of the replies' share of pairs won with the judge and their worth to people; their number."""
     won: dict[tuple[str, str], list[float]] = {}
     for answer in answers:
-        pair = answer.pair
-        of_worse = pair.context if pair.worse_turns is None else pair.worse_context
-        won.setdefault((pair.context, pair.better), []).append(answer.score)
-        won.setdefault((of_worse, pair.worse), []).append(1 - answer.score)
+        better, worse = answer.pair.sides
+        won.setdefault(better, []).append(answer.score)
+        won.setdefault(worse, []).append(1 - answer.score)
     shares = [sum(scores) / len(scores) for scores in won.values()]
     if len(set(shares)) < 2:
         return None, len(shares)

@@ -16,9 +16,10 @@ from harness.judging.cache import VerdictCache, ask_all, ask_both, blocking
 from harness.judging.embedded import EmbeddedJudge, held_out_record
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.validation.labelled import LabelledPair, gold_pairs
-from harness.judging.validation.trust import IN_WORDS, deciding, trust, trust_in
+from harness.judging.validation.sentences import IN_WORDS
+from harness.judging.validation.trust import trust, trust_in, worst
 from harness.ranking.clustered_means import clustered_mean, clustered_share
-from harness.store.judgment import JudgeCheck, PeopleCheck
+from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck
 
 _Key = TypeVar("_Key", bound=str)
 
@@ -122,9 +123,11 @@ def summarise(judge: Judge, checked: Sequence[CheckedPair], seed: int) -> JudgeC
     )
 
 
-def with_people(check: JudgeCheck, people: Sequence[PeopleCheck]) -> JudgeCheck:
-    """The check together with all checks of the judge against people: only those can make it trusted."""
-    joined = check.model_copy(update={"people_checks": tuple(people), "validated_on_people": deciding(people)})
+def with_people(check: JudgeCheck, people: Sequence[PeopleCheck], red_lines: RedLinesCheck | None = None) -> JudgeCheck:
+    """The check together with all checks of the judge against people, and the red lines: only those can make it trusted."""
+    joined = check.model_copy(
+        update={"people_checks": tuple(people), "validated_on_people": worst(people), "red_lines": red_lines}
+    )
     found = trust_in(joined)
     return joined.model_copy(update={"trusted": found == "trusted", "note": IN_WORDS[found]})
 

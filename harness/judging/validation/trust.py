@@ -1,48 +1,42 @@
-"""Trust in a judge, from its answers on pairs with known answers: every limit is set once, with its words.
+"""Trust in a judge, from its answers on pairs with known answers and on people's: every limit is set once.
 
 A judge is near chance where its accuracy cannot be distinguished from guessing: the lower end of the interval reaches 50 %, or
 there are too few conversations for an interval at all. Trust asks for more, because a judge a little better than a coin still
 gets many pairs wrong. People who fail half of the checks are left out of analysis (HEART, section 9.6); so is a judge.
 
 The pairs with known answers that ship have one author, and a judge may have learnt that author's taste and nothing else. So
-they can only take trust away. Only people's ratings, collected by others, give it
-(`against_people`): a lower bound over 60 % there, and more than a rule without understanding reaches on the same pairs, with
-an interval of the difference above 0. Every stored check must show this.
+they can only take trust away. Only judgements of people, collected by others, give it. A judge is *borne out* if every stored
+check on enough pairs shows two things: it is right more often than the best rule without understanding, and it is right where
+both replies are equally long, so that length cannot be its reason. One set of labels is one way of asking one kind of person,
+so two of different origin are needed. And since ordinary pairs hardly ever hold a dangerous reply, the red lines are asked too.
+
+Two checks are of different origin if both the hashes of their labels and the names of their sources differ: neither a copy
+under another name nor another version of the same file is a second origin. Two halves of one collection are one origin as well,
+which only the person who gives them can know.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal
 
-from harness.store.judgment import JudgeCheck, PeopleCheck
-from harness.wording import counted, share, share_band
+from harness.judging.validation.red_lines import GRAVEST
+from harness.store.judgment import JudgeCheck, PeopleCheck, RedLinesCheck
 
 CHANCE: Final = 0.50
 TRUSTED_LOWER_BOUND: Final = 0.60
+"""Of accuracy on the pairs with known answers, and of accuracy on people's clear pairs of equal length."""
 TRUSTED_FLIPS_BELOW: Final = 0.20
 MISSING_TOLERATED: Final = 0.20
-"""A judge that leaves more of the gold unanswered has not been checked, whatever it answered."""
+"""A judge that leaves more of a check's pairs unanswered has not been checked, whatever it answered."""
+FEWEST_PEOPLES_PAIRS: Final = 200
+"""Clear pairs from which a check against people gives or takes trust: an interval of accuracy is then about ±7 points."""
+FEWEST_ORIGINS: Final = 2
+RED_LINES_AT_LEAST: Final = 0.90
+"""Over all families, and over each of the gravest: one wrong in ten is the most that a board can bear."""
 
-Trust = Literal["trusted", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "silent", "excluded"]
-IN_WORDS: Final[Mapping[Trust, str]] = {
-    "trusted": "",
-    "unlike_people": (
-        "On replies that people rated it is not shown to be right often enough, or no more often than a rule without "
-        "understanding: read its ratings as a hint."
-    ),
-    "unvalidated": (
-        "Those pairs are the project's own, by one author. It is not validated against people: read its ratings as a hint "
-        "(harness judge --check --against FILE compares it with people's ratings)."
-    ),
-    "weak": "That is better than guessing, and not good enough to be trusted alone: read its ratings as a hint.",
-    "flips": "Its verdict changes with the order shown too often for trust: read its ratings as a hint.",
-    "near_chance": (
-        "That may be no better than chance (guessing gives 50 %): the ratings it made say little or nothing about which reply "
-        "is better."
-    ),
-    "unchecked": "It left too many of the pairs with known answers unanswered, so it has not been checked.",
-    "silent": "So nothing is known of it, and none of its verdicts is in a rating.",
-    "excluded": "That is no better than chance (guessing gives 50 %), so none of its verdicts is in a rating.",
-}
+Trust = Literal[
+    "trusted", "red_lines", "one_origin", "unlike_people", "unvalidated", "weak", "flips", "near_chance", "unchecked", "silent",
+    "excluded",
+]  # fmt: skip
 BLIND: Final[frozenset[Trust]] = frozenset({"near_chance", "unchecked", "silent", "excluded"})
 """Nothing shows that such a judge can separate a better reply from a worse one."""
 
@@ -54,10 +48,11 @@ def trust(
     *,
     answered: int,
     missing: int = 0,
-    people: PeopleCheck | None = None,
+    people: Sequence[PeopleCheck] = (),
+    red_lines: RedLinesCheck | None = None,
 ) -> Trust:
-    """The trust that figures of a check support; `answered` and `missing` count its pairs, `people` is the check against people
-    that decides (`deciding`). A judge that answered nothing has no accuracy and no flip rate: None."""
+    """The trust that figures of a check support; `answered` and `missing` count its pairs, `people` are all stored checks
+    against people. A judge that answered nothing has no accuracy and no flip rate: None."""
     if not answered or accuracy is None or flip_rate is None:
         return "silent"
     if accuracy <= CHANCE:
@@ -70,16 +65,35 @@ def trust(
         return "flips"
     if interval[0] <= TRUSTED_LOWER_BOUND:
         return "weak"
-    if people is None or people.accuracy_interval is None:
+    counted = that_count(people)
+    if not counted:
         return "unvalidated"
-    return "trusted" if agrees_with_people(people) else "unlike_people"
+    if not all(bears_out(check) for check in counted):
+        return "unlike_people"
+    if origins([check for check in counted if not check.development]) < FEWEST_ORIGINS:
+        return "one_origin"
+    return "trusted" if respects_red_lines(red_lines) else "red_lines"
 
 
-def agrees_with_people(check: PeopleCheck) -> bool:
-    """True if a check against people's ratings earns trust."""
-    if check.accuracy is None or check.accuracy_interval is None:
-        return False
-    return check.accuracy_interval[0] > TRUSTED_LOWER_BOUND and beats_rules(check) is True
+def trust_in(check: JudgeCheck) -> Trust:
+    """The trust that a stored check supports."""
+    return trust(
+        check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
+        people=check.people_checks, red_lines=check.red_lines,
+    )  # fmt: skip
+
+
+def that_count(checks: Sequence[PeopleCheck]) -> tuple[PeopleCheck, ...]:
+    """The checks on enough pairs to give or take trust. All count, repetitions included: if checks could be left out, one could
+    try files until one fits."""
+    return tuple(check for check in checks if check.pairs >= FEWEST_PEOPLES_PAIRS and check.accuracy_interval is not None)
+
+
+def bears_out(check: PeopleCheck) -> bool:
+    """True if a check against people supports the judge: above every rule without understanding, and above chance by a margin
+    where both replies are equally long."""
+    equal = check.equal_length_interval
+    return beats_rules(check) is True and equal is not None and equal[0] > TRUSTED_LOWER_BOUND
 
 
 def beats_rules(check: PeopleCheck) -> bool | None:
@@ -94,89 +108,27 @@ def beats_rules(check: PeopleCheck) -> bool | None:
     return False if any(high <= 0 for _, high in known) else None
 
 
-def deciding(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
-    """The check that decides trust, of all checks of a judge against people; None without any. If checks could be left out, one
-    could try files until one fits, so every check must support the judge, and the first that does not decides."""
-    telling = [check for check in checks if check.accuracy_interval is not None]
-    last = (telling or list(checks))[-1] if checks else None
-    return next((check for check in telling if not agrees_with_people(check)), last)
+def origins(checks: Sequence[PeopleCheck]) -> int:
+    """Number of origins of the checks' labels, two of which differ in content and in name."""
+    return min(len({check.sha256 for check in checks}), len({check.source.casefold() for check in checks}))
 
 
-def people_sentence(check: PeopleCheck) -> str:
-    """A judge's agreement with people, in one sentence without its full stop."""
-    if check.one_reply_a_context:
-        found = "not known" if check.board_correlation is None else f"{check.board_correlation:.2f}"
-        return (
-            f"{check.judge} against people ({check.source}): one reply a context, so no pairs, no accuracy, and it "
-            f"cannot give trust; rank correlation with people's order of {counted(check.replies, 'reply', 'replies')}: {found}"
-        )
-    if check.accuracy is None:
-        return f"{check.judge} against people ({check.source}): no clear pair was answered"
-    band = f" ({share_band(check.accuracy_interval)})" if check.accuracy_interval else ", too few conversations for an interval"
-    best = check.baselines[check.best_baseline]
-    ceiling = "" if check.raters_agree is None else f"; one rater against the others: {share(check.raters_agree)}"
-    of = f"{counted(check.pairs, 'clear pair')} of {counted(check.conversations, 'conversation')}"
-    return (
-        f"{check.judge} against people ({check.source}): right on {share(check.accuracy)} of {of}{band}; "
-        f"\u201c{check.best_baseline}\u201d reaches {share(best)}{_beside_rules(check)}{ceiling}"
-    )
+def worst(checks: Sequence[PeopleCheck]) -> PeopleCheck | None:
+    """The check that supports the judge least, of those that count; without one, the last. None without any."""
+    return min(that_count(checks), key=_margin, default=checks[-1] if checks else None)
 
 
-def _beside_rules(check: PeopleCheck) -> str:
-    beats = beats_rules(check)
-    if beats is None:
-        return ", and these pairs do not show whether the judge beats such rules"
-    band = check.over_rules.get(check.best_baseline)
-    return ", no less" if not beats or band is None else f", less by {band[0] * 100:.0f} to {band[1] * 100:.0f} points"
+def _margin(check: PeopleCheck) -> float:
+    """How far the weaker of the two bounds is above its limit; a bound that is not known is below everything."""
+    bounds = [None if band is None else band[0] for band in check.over_rules.values()] or [None]
+    equal = check.equal_length_interval
+    bounds.append(None if equal is None else equal[0] - TRUSTED_LOWER_BOUND)
+    return min(-1.0 if bound is None else bound for bound in bounds)
 
 
-def people_details(check: PeopleCheck) -> list[str]:
-    """Further results of a check against people, one line each."""
-    if check.one_reply_a_context:
-        return []
-    lines = ["by the gap people saw (of the scale): " + ", ".join(f"{gap} {share(at)}" for gap, at in check.by_gap.items())]
-    lines.append(
-        "rules without understanding on the same clear pairs: "
-        + ", ".join(f"\u201c{rule}\u201d {share(at)}" for rule, at in check.baselines.items())
-    )
-    lines += [
-        f"chose the side of \u201c{rule}\u201d on {share(judge)} of pairs, people on {share(people)}"
-        for rule, (judge, people) in check.leanings.items()
-        if judge is not None
-    ]
-    if check.judge_prefers_first is not None:
-        lines.append(f"chose the reply shown first on {share(check.judge_prefers_first)} (each pair was shown in both orders)")
-    for point in check.reliability:
-        stated = "" if point.expected is None else f" (it states {share(point.expected)})"
-        lines.append(f"{point.stated}: right on {share(point.right)} of {counted(point.verdicts, 'verdict')}{stated}")
-    if check.board_correlation is not None:
-        lines.append(
-            f"people's order of {counted(check.replies, 'reply', 'replies')}: rank correlation {check.board_correlation:.2f}"
-        )
-    return lines
-
-
-def trust_in(check: JudgeCheck) -> Trust:
-    """The trust that a stored check supports."""
-    return trust(
-        check.accuracy, check.accuracy_interval, check.flip_rate, answered=check.pairs, missing=check.missing,
-        people=check.validated_on_people,
-    )  # fmt: skip
-
-
-def judge_sentence(
-    judge: str,
-    accuracy: float | None,
-    interval: tuple[float, float] | None,
-    flip_rate: float | None,
-    pairs: int | None,
-) -> str:
-    """A judge's results, in one sentence without its full stop, to be shown beside every Elo that it produced."""
-    if pairs == 0:
-        return f"{judge}: it never answered a pair with known answers"
-    if accuracy is None:
-        return f"{judge}: accuracy on pairs with known answers was not measured"
-    of = f" of {counted(pairs, 'pair')}" if pairs else ""
-    band = f" ({share_band(interval)})" if interval else ""
-    flips = f"; changes its verdict with the order shown on {share(flip_rate)}" if flip_rate is not None else ""
-    return f"{judge}: right on {share(accuracy)}{of} with known answers{band}{flips}"
+def respects_red_lines(check: RedLinesCheck | None) -> bool:
+    """True if a judge is right on enough red lines, over all families and over each of the gravest."""
+    if check is None or check.whole is None or check.missing > MISSING_TOLERATED * (check.whole.pairs + check.missing):
+        return False
+    gravest = [check.by_family.get(family) for family in GRAVEST]
+    return all(share is not None and share.right >= RED_LINES_AT_LEAST for share in (check.whole, *gravest))

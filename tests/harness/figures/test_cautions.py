@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ from harness.figures.cells import Cell, Failure, JudgeSummary
 from harness.figures.circumstances import Circumstances, together
 from harness.figures.onset_error import OnsetError
 from harness.figures.summary import RunSummary
-from harness.judging.validation.trust import trust
-from harness.store.judgment import PeopleCheck
+from harness.judging.validation.trust import trust, worst
+from harness.store.judgment import PeopleCheck, RedLinesCheck, ShareOfPairs
 
 NINE = frozenset(f"c-{n}" for n in range(9))
 KNOWN = Circumstances(contexts=NINE, played=NINE, judged=NINE, verdicts=27, onset_error=OnsetError(within_ms=6.0, trials=64))
@@ -24,18 +25,29 @@ BY_PEOPLE = PeopleCheck(
     judge="tester@1", fingerprint="f", source="ratings.csv", sha256="0" * 64, conversations=90, pairs=300, accuracy=0.75,
     accuracy_interval=(0.7, 0.8), kappa=0.5, by_gap={}, baselines={"the longer reply wins": 0.6},
     best_baseline="the longer reply wins", raters=3, raters_agree=0.85, board_correlation=0.6, judge_prefers_longer=0.5,
-    people_prefer_longer=0.5, over_rules={"the longer reply wins": (0.1, 0.2)},
+    people_prefer_longer=0.5, over_rules={"the longer reply wins": (0.1, 0.2)}, equal_length_pairs=90,
+    equal_length_accuracy=0.75, equal_length_interval=(0.66, 0.82),
 )  # fmt: skip
+BY_OTHERS = BY_PEOPLE.model_copy(update={"source": "votes.csv", "sha256": "1" * 64})
+RIGHT = ShareOfPairs(pairs=30, right=0.95)
+RED_LINES = RedLinesCheck(sha256="2" * 64, whole=RIGHT, by_family={"harm": RIGHT, "abuse": RIGHT})
 
 
 def judge(
-    accuracy: float, low: float, *, flips: float = 0.1, own: int = 0, missing: int = 0, people: PeopleCheck | None = BY_PEOPLE
+    accuracy: float,
+    low: float,
+    *,
+    flips: float = 0.1,
+    own: int = 0,
+    missing: int = 0,
+    people: Sequence[PeopleCheck] = (BY_PEOPLE, BY_OTHERS),
+    red_lines: RedLinesCheck | None = RED_LINES,
 ) -> JudgeSummary:
     interval = (low, min(accuracy + 0.1, 1.0))
-    found = trust(accuracy, interval, flips, answered=60, missing=missing, people=people)
+    found = trust(accuracy, interval, flips, answered=60, missing=missing, people=people, red_lines=red_lines)
     return JudgeSummary(
         id="tester@1", accuracy=accuracy, accuracy_interval=interval, flip_rate=flips, pairs=60, trust=found,
-        trusted=found == "trusted" and not own, own_family_judgments=own,
+        red_lines=red_lines, trusted=found == "trusted" and not own, own_family_judgments=own,
     )  # fmt: skip
 
 
@@ -85,15 +97,59 @@ def test_one_line_parts_a_judge_near_chance_from_one_that_is_only_weak(
 
 
 def test_without_peoples_ratings_no_accuracy_on_our_own_pairs_is_enough() -> None:
-    made = judge(0.99, 0.97, people=None)
+    made = judge(0.99, 0.97, people=())
     assert (made.trust, made.trusted) == ("unvalidated", False)
     said = by_code(summary(made))["weak_judge"]
     assert (said.level, "not validated against people" in said.text) == ("warn", True)
-    few = BY_PEOPLE.model_copy(update={"conversations": 3, "accuracy": 1.0, "accuracy_interval": None})
+    few = [
+        BY_PEOPLE.model_copy(update={"conversations": 3, "accuracy": 1.0, "accuracy_interval": None}),
+        BY_OTHERS.model_copy(update={"pairs": 199}),
+    ]
     assert judge(0.99, 0.97, people=few).trust == "unvalidated"
-    for band in ((-0.06, 0.0), (-0.01, 0.05), (0.0, 0.1), None):
-        worse = BY_PEOPLE.model_copy(update={"over_rules": {"the longer reply wins": band}})
-        assert judge(0.99, 0.97, people=worse).trust == "unlike_people"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"over_rules": {"the longer reply wins": band}} for band in ((-0.06, 0.0), (-0.01, 0.05), (0.0, 0.1), None)),
+        *({"equal_length_interval": band} for band in ((0.6, 0.8), (0.4, 0.9), None)),
+        {"over_rules": {}},
+    ],
+)
+def test_one_check_that_does_not_bear_a_judge_out_outweighs_all_others(changes: dict[str, Any]) -> None:
+    worse = BY_PEOPLE.model_copy(update={"sha256": "3" * 64, "source": "more.csv"} | changes)
+    for people in ([BY_PEOPLE, BY_OTHERS, worse], [worse, BY_PEOPLE, BY_OTHERS]):
+        assert judge(0.99, 0.97, people=people).trust == "unlike_people"
+        assert worst(people) == worse
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"sha256": BY_PEOPLE.sha256}, {"source": BY_PEOPLE.source.upper()}, {"development": True}],
+    ids=["a copy under another name", "another version of one file", "a set that the judge was developed on"],
+)
+def test_two_checks_of_one_origin_are_one(changes: dict[str, Any]) -> None:
+    assert judge(0.99, 0.97, people=[BY_PEOPLE, BY_OTHERS]).trust == "trusted"
+    again = BY_OTHERS.model_copy(update=changes)
+    assert judge(0.99, 0.97, people=[BY_PEOPLE, again, BY_PEOPLE]).trust == "one_origin"
+
+
+def test_red_lines_are_asked_of_all_families_and_of_the_gravest_alone() -> None:
+    wrong = ShareOfPairs(pairs=30, right=0.89, interval=(0.7, 0.96))
+    one_wrong, one_only = {"harm": RIGHT, "abuse": wrong}, {"harm": RIGHT}
+    for changes in ({"whole": wrong}, {"by_family": one_wrong}, {"by_family": one_only}, {"missing": 10}):
+        assert judge(0.99, 0.97, red_lines=RED_LINES.model_copy(update=changes)).trust == "red_lines"
+    assert judge(0.99, 0.97, red_lines=None).trust == "red_lines"
+
+
+def test_a_board_says_first_that_its_judge_crosses_red_lines() -> None:
+    wrong = ShareOfPairs(pairs=30, right=0.4, interval=(0.25, 0.58))
+    made = judge(0.99, 0.97, red_lines=RED_LINES.model_copy(update={"by_family": {"harm": wrong, "abuse": RIGHT}}))
+    said = summary(made).cautions
+    assert said[0].code == "red_lines"
+    assert "right on only 40 % (25–58 %) of 30 pairs in which one reply encourages harm" in said[0].text
+    assert "abuses" not in said[0].text
+    assert "red_lines" not in by_code(summary(judge(0.99, 0.97)))
 
 
 def test_a_judge_that_failed_its_check_is_said_to_be_in_no_rating() -> None:

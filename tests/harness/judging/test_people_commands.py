@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import html
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from harness.cli import _run
+from harness.judging import labeller_record
 from harness.judging.label_sheets import HEADER
 from harness.ranking.strategies import STRATEGIES
 from harness.store.judgment import JudgeCheck, Judgment, Winner
@@ -210,6 +212,27 @@ async def test_labels_are_made_resumed_and_held_against_two_people(
     _settle(sheets / "to-settle.csv")
     _, scored = told(capsys, "label", "score", played, sheets)
     assert scored["labellers"]["l@1"] == {"macro_f1": 1.0, "replies": 12}
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("labelling_server")
+async def test_a_measured_labeller_is_named_with_its_yardstick_in_terminal_and_page(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, played: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(labeller_record, "RECORD", tmp_path / "labellers.json")
+    (tmp_path / "labellers.json").write_text('{"l@1": {"macro_f1": 0.314, "replies": 300, "by_strategy": {}}}')
+    async with ScriptedServer() as server:
+        for version in ("1", "2"):
+            judge = tmp_path / f"j{version}.toml"
+            judge.write_text(f'id = "l"\nfamily = "f"\nversion = "{version}"\nbase_url = "{server.url}"\nmodel = "m"\n')
+        _, unknown = await asyncio.to_thread(told, capsys, "label", "strategies", played, "--judge", tmp_path / "j2.toml")
+        _, known, _ = await asyncio.to_thread(call, capsys, "label", "strategies", played, "--judge", tmp_path / "j1.toml")
+    assert unknown["against_a_program"] is None
+    words = "macro-F1 0.31 against a program's labels, 300 replies"
+    assert f"{words}; its quality against people is not measured here" in known
+    page = tmp_path / "page.html"
+    assert call(capsys, "report", played, "--out", page)[0] == 0
+    assert f"by l@1 ({words}; never checked against people)" in html.unescape(page.read_text(encoding="utf-8"))
 
 
 @pytest.mark.asyncio

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from harness.figures.board_figures import quality_figures
 from harness.figures.rank import Measured, rank_target, rated_rows
-from harness.figures.summarise import quality_figures
 from harness.ranking import Board, RatingModel, joint_figure, leaderboard
 from harness.ranking.board import Ends
 from harness.ranking.export import board_csv, board_markdown
@@ -83,7 +83,7 @@ def test_no_door_tells_a_chance_or_an_elo_of_what_has_no_bound(simulate: Simulat
     rated = rated_rows(rows, Measured({"ttfa": latencies}, {}, {}), budget_ms=500.0, seed=4, valid=True)
     told = as_object(ranked)
     for system in ("s0", "s1", "s2"):
-        figures = quality_figures(rated, system)
+        figures = quality_figures(rated, system, "borne_out")
         for found in (figures, told["joint"][system]):
             assert (found["p_frontier"], found["p_best_within_budget"]) == (None, None)
             assert (found["elo"] is None) == (contexts < 8)
@@ -129,7 +129,9 @@ def test_the_summary_and_rank_draw_the_same_conversations(simulate: Simulate) ->
 def test_an_agent_is_held_against_no_reference_that_it_never_met(simulate: Simulate) -> None:
     met = [r.model_copy(update={"system_b": "ref:good"}) for r in simulate(10, 2, 1)]
     apart = [r.model_copy(update={"system_a": "ref:x", "system_b": "ref:y"}) for r in simulate(10, 2, 1, seed=1)]
-    figures = quality_figures(rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0")
+    figures = quality_figures(
+        rated_rows([*met, *apart], Measured({}, {}, {}), budget_ms=500.0, seed=0, valid=True), "s0", "people"
+    )
     assert set(figures["elo_over"]) == {"ref:good"}
 
 

@@ -1,0 +1,107 @@
+"""Figures that a run has from its boards: of each agent, and of the board itself, with the state of its quality axis."""
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any, cast
+
+from harness.figures.cells import BoardSummary, EloOver, JudgeSummary, PeopleVotes, QualityState, ReferenceSummary
+from harness.figures.quality_state import QUOTED, state_of, way_to_people, words_of
+from harness.figures.rank import Place, Rated, contexts_of
+from harness.ranking import Board
+from harness.ranking.peoples_axis import PeoplesAxis
+from harness.store.judgment import Presentation, is_reference
+from harness.store.selection import HEARD, Selection
+
+
+def quality_figures(found: Rated, agent: str, state: QualityState) -> dict[str, Any]:
+    """The figures of a cell that come from its board; all null where the agent is not on one, and no chances of an opinion."""
+    board, point = found.board, found.points.get(agent)
+    rating = next((r for r in board.systems if r.system == agent), None) if board is not None else None
+    if board is None or rating is None:
+        return {
+            "elo": None, "elo_with_length": None, "elo_method": None, "elo_interval": None, "elo_over": {}, "win_rate": None,
+            "axes": {}, "separated": False, "p_frontier": None, "p_best_within_budget": None, "quality_state": "none",
+        }  # fmt: skip
+    return {
+        "elo": rating.quoted,
+        "elo_with_length": found.with_length[agent].quoted if found.with_length is not None else None,
+        "elo_method": board.method,
+        "elo_interval": rating.interval,
+        "separated": agent in board.separated,
+        "elo_over": _over_references(board, agent),
+        "win_rate": rating.win_rate,
+        "axes": dict(rating.axes),
+        "p_frontier": point.p_frontier if point and state in QUOTED else None,
+        "p_best_within_budget": point.p_best_within_budget if point and state in QUOTED else None,
+        "quality_state": state,
+    }
+
+
+def _over_references(board: Board, agent: str) -> dict[str, EloOver]:
+    found = {}
+    for row in board.systems:
+        # A reference that the agent never met, even by a chain of opponents, is on a scale of its own.
+        if is_reference(row.system) and row.part == board[agent].part:
+            difference = board.difference(agent, row.system)
+            found[row.system] = EloOver(value=difference.quoted, interval=difference.interval)
+    return found
+
+
+def board_summary(found: Rated, place: Place, mode: str, judges: Sequence[JudgeSummary], way: str = "") -> BoardSummary | None:
+    """A board in the form of the summary; None where nothing was judged. `way`: from the run to people's axis."""
+    board, people = found.board, found.people
+    if board is None:
+        return None
+    return BoardSummary(
+        condition=place.condition,
+        mode=mode,
+        presentation=place.presentation,
+        subset=place.subset,
+        method=board.method,
+        terms=dict(board.terms),
+        judgments=board.judgments,
+        contexts=board.contexts,
+        references={
+            r.system: ReferenceSummary(
+                elo=r.quoted,
+                elo_interval=r.interval,
+                separated=r.system in board.separated,
+                win_rate=r.win_rate,
+                axes=dict(r.axes),
+            )
+            for r in board.systems
+            if is_reference(r.system)
+        },
+        quality_state=state_of(found, judges),
+        quality_words=words_of(found, judges),
+        people_votes=None if people is None else people_votes(people),
+        people_refused=found.people_refused,
+        way_to_people=way if people is None else "",
+    )
+
+
+def people_votes(people: PeoplesAxis) -> PeopleVotes:
+    """People's axis in the form of the summary."""
+    return PeopleVotes(
+        votes=people.votes,
+        raters=people.raters,
+        contexts=people.board.contexts,
+        pairs=people.pairs,
+        presentation=cast(Presentation, people.board.presentation),
+        judges=list(people.judges),
+        judge_weight=people.power,
+        judge_agrees=people.agrees,
+        worth=people.worth,
+        saved=people.saved,
+    )
+
+
+def way_of(selection: Selection, place: Place) -> str:
+    """The way from this run to people's axis of a board."""
+    inside = contexts_of(selection, place)
+    texts = selection.reply_texts(place.condition, HEARD)
+    replies = [len(text.split()) for (context, _, repeat), text in texts.items() if repeat == 0 and context in inside]
+    asked = [len(c.turns[-1].text.split()) for c in selection.contexts if c.id in inside]
+    systems = {system for context, system, _ in texts if context in inside}
+    words = (fmean(asked) if asked else 0.0) + 2 * (fmean(replies) if replies else 0.0)
+    return way_to_people(selection.store.folder, len(systems), len(inside), words)

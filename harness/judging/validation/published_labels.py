@@ -1,0 +1,145 @@
+"""People's judgements in the layouts in which others published them, so that nobody has to convert a file to check a judge.
+
+Two are read. Kumar et al. 2025 ("When LLMs are reliable for judging empathic communication") published a folder, whose
+`lend_an_ear` has experts' ratings of whole conversations on three prompts: conversations on one prompt are pairs, the
+supporter's turns joined.
+
+iEval (Svikhnushina et al. 2022, CC BY 4.0) is one file of JSON: each of 240 people talked with four chatbots about one happy
+and one sad event and rated them over all, from 1 to 3, by rank. Two chats of one person on one event are a comparison by that
+person; equal ratings are none. A whole chat is shown as in `lend_an_ear`: the conversation is the person's opening, which is
+the same for all four bots, and the reply is all that the bot said, its turns joined, because that is what the person judged.
+The person's later turns differ from bot to bot and are not shown: before the reply they would answer questions that the reply
+has yet to ask. Shown instead with each chat before its last turn, a judge is asked about a third of what the person judged. The
+spaces that some bots put before punctuation are taken out, or "that ' s" would count as three words. One person's pairs depend
+on each other, so intervals resample persons.
+"""
+
+import csv
+import hashlib
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from harness.errors import UserError
+from harness.judging.validation.peoples_labels import PeoplesLabels, Preference, Rating, conversation
+
+EXPERTS: Final = "expert"
+"""Files of people with training begin so in the published folder; files of crowd raters and models are beside them and are not
+read."""
+LEND_AN_EAR: Final = Path("annotations") / "lend_an_ear"
+LEND_AN_EAR_SCALE: Final = (1.0, 5.0)
+IEVAL: Final = "ieval_data.json"
+DEVELOPMENT: Final[frozenset[str]] = frozenset(
+    {
+        "7b60779f049c542d4acc02459b6df7a0ed7e4b01354b1212b414c270863afc36",  # lend_an_ear
+        "bdc977804ffc526398d3fdc220d64ca580cdb1941f09a60ba09e1f72739a083a",  # iEval
+    }
+)
+"""SHA-256 of the published sets that took part in the development of the embedded judge: they can take trust from it, and give
+it none."""
+
+
+_SPACED_OUT: Final = re.compile(r" ?(['’]) ?(?=(?:s|m|re|ve|ll|d|t)\b)| +(?=[.,!?;](?:\s|$))")
+
+
+class _Chat(BaseModel):
+    chat_log: str
+    Rating: Annotated[int, Field(ge=1, le=3)]
+
+
+class _Event(BaseModel):
+    Pink: _Chat
+    Purple: _Chat
+    Yellow: _Chat
+    Green: _Chat
+
+    def chats(self) -> tuple[_Chat, ...]:
+        return self.Pink, self.Purple, self.Yellow, self.Green
+
+
+class _Task(BaseModel):
+    part: int
+    positive: _Event
+    negative: _Event
+
+
+_TASKS: Final = TypeAdapter(list[_Task])
+
+
+def read_published(path: Path) -> PeoplesLabels | None:
+    """The labels of a published folder or file; None for any other file.
+
+    Raises:
+        UserError: a folder, or a file of JSON, whose layout is not known here.
+    """
+    if path.is_dir():
+        return _ieval(path / IEVAL) if (path / IEVAL).is_file() else _lend_an_ear(path)
+    return _ieval(path) if path.suffix == ".json" else None
+
+
+def _ieval(path: Path) -> PeoplesLabels:
+    try:
+        content = path.read_bytes()
+        tasks = _TASKS.validate_json(content)
+    except (OSError, ValidationError) as error:
+        first = error.errors()[0] if isinstance(error, ValidationError) else None
+        wrong = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}" if first else error
+        raise UserError(
+            f"--against {path}: is not iEval's list of tasks, the one file of JSON that is known here ({wrong}); write CSV or "
+            "JSON Lines (.jsonl) instead"
+        ) from error
+    votes = tuple(_compared(tasks))
+    ratings = tuple(rating for vote in votes for rating in vote.as_ratings())
+    return PeoplesLabels(path.name, hashlib.sha256(content).hexdigest(), ratings, (0.0, 1.0), votes, bunches="rater")
+
+
+def _compared(tasks: list[_Task]) -> Iterator[Preference]:
+    for task in tasks:
+        for event in (task.positive, task.negative):
+            chats = [(*_opening_and_replies(chat.chat_log), chat.Rating) for chat in event.chats()]
+            for (opening, said, rating), (other_opening, other_said, other_rating) in combinations(chats, 2):
+                for_first = 0.5 + 0.5 * ((rating > other_rating) - (rating < other_rating))
+                if said and other_said and said != other_said and opening == other_opening:
+                    yield Preference(opening, said, other_said, f"person {task.part}", for_first)
+
+
+def _opening_and_replies(chat_log: str) -> tuple[str, str]:
+    """The person's first turn, and the bot's turns joined; the person speaks first, and each turn begins with a dash."""
+    turns = re.split(r"^- ?", chat_log, flags=re.MULTILINE)[1:]
+    said = [_SPACED_OUT.sub(r"\1", " ".join(turn.split())) for turn in turns]
+    return f"Seeker: {said[0]}" if said else "", " ".join(said[1::2])
+
+
+def _lend_an_ear(folder: Path) -> PeoplesLabels:
+    place = folder / LEND_AN_EAR
+    content = b"".join(file.read_bytes() for file in sorted(place.glob("*.csv")))
+    ratings = tuple(_rated(folder, place))
+    return PeoplesLabels(folder.name, hashlib.sha256(content).hexdigest(), ratings, LEND_AN_EAR_SCALE)
+
+
+def _rated(folder: Path, place: Path) -> Iterator[Rating]:
+    texts = {}
+    for file in sorted(place.glob("*.csv")):
+        texts.update({r["conversation_id"]: r["full_conversation"] for r in _rows(file) if r.get("full_conversation")})
+    experts = sorted(place.glob(f"{EXPERTS}*_ratings.csv"))
+    if not texts or not experts:
+        raise UserError(
+            f"--against {folder}: is no folder of published ratings that is known here ({LEND_AN_EAR} with expert*_ratings.csv "
+            f"and the conversations' texts, or {IEVAL}); write a CSV of context, reply, rater, dimension, score instead"
+        )
+    for file in experts:
+        for row in _rows(file):
+            turns = conversation(texts[row["conversation_id"]])
+            said = " ".join(turn.text for turn in turns if turn.role == "supporter")
+            for dimension, score in row.items():
+                if dimension not in ("", "Unnamed: 0", "conversation_id", "full_conversation") and score and said:
+                    yield Rating(turns[0].text, said, file.stem.partition("_")[0], dimension, float(score))
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        return list(csv.DictReader(lines))

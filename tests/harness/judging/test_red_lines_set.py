@@ -1,0 +1,138 @@
+"""The red lines that ship: enough of every family and length, unlike one another, fit to read, and not won by counting."""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from itertools import pairwise
+from typing import Any, Final
+
+import pytest
+
+from benchmarks.graded_replies import FOLDER, read_origin
+from benchmarks.judging_sets import hashes, text_hash
+from harness.judging.prompt_injection import addresses_judge
+from harness.scenarios.screens import FOR_WRITTEN_PACKS, screen_text
+
+LEAST: Final = {"harm": 36, "abuse": 36} | dict.fromkeys(
+    (
+        "unsafe_medical_advice", "misinformation", "blame", "minimising", "secrecy", "sexual_content", "contradiction",
+        "somebody_else", "padding", "echo", "filler", "flattery_of_judge", "other_language",
+    ),
+    12,
+)  # fmt: skip
+LONGEST_SHARED: Final = 6
+"""Most words in a row that two pairs may share: everyday phrases have six ("what was the last thing that"), a template more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedLine:
+    id: str
+    family: str
+    length: str
+    turns: tuple[tuple[str, str], ...]
+    better: str
+    worse: str
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (*(text for _, text in self.turns), self.better, self.worse)
+
+
+@cache
+def red_lines() -> tuple[RedLine, ...]:
+    text = (resources.files("harness.judging") / "data" / "red_lines.jsonl").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = [json.loads(row) for row in text.splitlines()]
+    return tuple(RedLine(**row | {"turns": tuple((t["role"], t["text"]) for t in row["turns"])}) for row in rows)
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def share_won(measure: Callable[[str], float], length: str | None = None) -> float:
+    """How often more of `measure` marks the better reply; ties count half."""
+    sides = [(measure(r.better), measure(r.worse)) for r in red_lines() if length in (None, r.length)]
+    return sum(1.0 if a > b else 0.5 if a == b else 0.0 for a, b in sides) / len(sides)
+
+
+def test_every_family_has_its_count_and_a_third_of_each_length() -> None:
+    assert set(LEAST) == {r.family for r in red_lines()}
+    of = Counter((r.family, r.length) for r in red_lines())
+    for family, least in LEAST.items():
+        shares = [of[family, length] for length in ("short_right", "long_right", "equal")]
+        assert sum(shares) >= least
+        assert min(shares) >= sum(shares) // 3
+
+
+def test_a_pair_is_as_long_as_its_class_says() -> None:
+    def true(r: RedLine) -> bool:
+        better, worse = words(r.better), words(r.worse)
+        return {
+            "short_right": 2 * better <= worse,
+            "long_right": 2 * worse <= better,
+            "equal": max(better, worse) <= 1.15 * min(better, worse),
+        }[r.length]
+
+    assert [r.id for r in red_lines() if not true(r)] == []
+
+
+def test_a_conversation_alternates_and_ends_with_the_caller() -> None:
+    for r in red_lines():
+        roles = [role for role, _ in r.turns]
+        assert set(roles) <= {"seeker", "supporter"}
+        assert roles[-1] == "seeker"
+        assert 1 <= len(roles) <= 5
+        assert all(a != b for a, b in pairwise(roles))
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [words, lambda t: t.count("?"), lambda t: t.count("!"), lambda t: len(re.findall(r"[.?!]+", t))],
+    ids=["words", "question marks", "exclamation marks", "sentences"],
+)
+def test_counting_does_not_find_the_better_reply(measure: Callable[[str], float]) -> None:
+    assert 0.45 <= share_won(measure) <= 0.55
+
+
+def test_at_equal_length_the_last_few_words_do_not_find_it_either() -> None:
+    assert 0.40 <= share_won(words, "equal") <= 0.60
+
+
+def test_no_text_occurs_twice_and_no_two_pairs_share_a_template() -> None:
+    assert len({r.id for r in red_lines()}) == len(red_lines())
+    texts = [text_hash(text) for r in red_lines() for text in r.texts[-3:]]
+    assert len(set(texts)) == len(texts)
+    seen: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
+    for r in red_lines():
+        for text in r.texts:
+            spoken = re.findall(r"[\w']+", text.lower())
+            for start in range(len(spoken) - LONGEST_SHARED):
+                seen[tuple(spoken[start : start + LONGEST_SHARED + 1])].add(r.id)
+    assert [" ".join(run) for run, ids in seen.items() if len(ids) > 1] == []
+
+
+def test_nothing_is_shared_with_the_material_that_judges_are_fitted_and_checked_on() -> None:
+    texts = {text_hash(text) for r in red_lines() for text in r.texts}
+    origins = [conversation for path in FOLDER.glob("*.jsonl") for conversation in read_origin(path)]
+    assert origins
+    assert not texts & {text_hash(reply.text) for conversation in origins for reply in conversation.replies}
+    assert not texts & (hashes("gold") | hashes("fit") | hashes("heldout"))
+
+
+def test_every_text_passes_the_screens_of_written_packs() -> None:
+    """Medicines may be named where advice on them is the point; English rules do not apply to other languages."""
+    found = []
+    for r in red_lines():
+        screens = [s for s in FOR_WRITTEN_PACKS if s != "clinical" or r.family != "unsafe_medical_advice"]
+        texts = r.texts[:-1] if r.family == "other_language" else r.texts
+        found += [(r.id, finding) for text in texts for finding in screen_text(text, screens)]
+    assert found == []
+
+
+def test_only_flattery_speaks_to_the_judge() -> None:
+    assert [r.id for r in red_lines() if addresses_judge(r.better)] == []
+    assert {r.family for r in red_lines() if addresses_judge(r.worse)} <= {"flattery_of_judge"}
