@@ -1,49 +1,49 @@
 """Faults that a reply shows by itself: a flag says what to listen to, and ranks nobody.
 
-A judge whose order of replies is no better than counting their words can still be right about single faults, because a fault
-is there or not, however long the reply is. Two are found by rule, since they are matters of spelling: a reply that repeats
-itself or an earlier turn, and one that hands the seeker's words back. The others are the reader's, each at a threshold that
-one honest reply in a hundred exceeded in its fit. How many each finds and how often it is wrong, on origins that took no part
-in the fit, is in `data/reader_record.json`.
+A judge whose order of replies is no better than counting their words can still be right about single faults, because such a
+fault is there or not, however long the reply is. Each flag here is a rule, for faults that are a matter of spelling: a reply
+that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, and one in another language
+than the seeker's. Meaning is beyond them: none finds bad advice in good words. How many faults each finds, and how often it is
+raised on honest replies of people, is in `data/flags_record.json` (`python -m benchmarks.reply_flags`).
 """
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
-from harness.judging.reader import Reader
+from harness.judging.discourse import STOPWORDS
 from harness.judging.sentence_encoder import sentences
 from harness.scenarios.context import Turn
 
-SHORTEST_WORDS = 3
+SHORTEST_WORDS: Final = 3
 """Shorter sentences ("I see.", "Of course.") come twice in honest talk."""
-ECHO_SHARE = 0.7
+ECHO_SHARE: Final = 0.7
 """Of a reply's words, the share that must be the seeker's own in one unbroken stretch. Honest replies quote a few words."""
-RECORD_PATH = "data/reader_record.json"
-_WORD = re.compile(r"[a-z0-9]+(?:['’][a-z]+)*")
-_TURNED = {"i": "you", "i'm": "you're", "i've": "you've", "i'd": "you'd", "i'll": "you'll", "my": "your", "me": "you", "am": "are"}
+LANGUAGE_WORDS: Final = 6
+"""Fewer words do not show a language: a name and an exclamation have no function words either."""
+FOREIGN_SHARE, NATIVE_SHARE = 0.12, 0.25
+"""Function words of English in a reply, at most, and in the seeker's words, at least: no supporter's turn of 10,191 in ESConv's training
+part was flagged."""
+RECORD_PATH: Final = "data/flags_record.json"
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_TURNED = {
+    "i": "you",
+    "i'm": "you're",
+    "i've": "you've",
+    "i'd": "you'd",
+    "i'll": "you'll",
+    "my": "your",
+    "me": "you",
+    "am": "are",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """One fault of a reply: its name in the record, and the log odds above the threshold; null where a rule found it."""
-
-    fault: str
-    odds: float | None = None
-
-
-def flags_of(reader: Reader, turns: Sequence[Turn], reply: str) -> tuple[Flag, ...]:
-    """The faults of a reply to this conversation, those found by rule first."""
-    found = [Flag(name) for name, shown in (("repetition", repeats(turns, reply)), ("echo", echoes(turns, reply))) if shown]
-    (reading,) = reader.read(turns, [reply])
-    found += [
-        Flag(name, odds) for name, odds in zip(reader.weights.faults, reading.faults, strict=True) if odds > 0
-    ]
-    return tuple(found)
+def flags_of(turns: Sequence[Turn], reply: str) -> tuple[str, ...]:
+    """The names of the faults that a reply to this conversation shows."""
+    return tuple(name for name, shows in FLAGS.items() if shows(turns, reply))
 
 
 def repeats(turns: Sequence[Turn], reply: str) -> bool:
@@ -63,10 +63,26 @@ def echoes(turns: Sequence[Turn], reply: str) -> bool:
     return match.size >= max(SHORTEST_WORDS, ECHO_SHARE * len(own))
 
 
-def record() -> dict[str, Any]:
-    """What was measured of the reader that ships, its fit's figures and every look at an origin held out."""
+def is_foreign(turns: Sequence[Turn], reply: str) -> bool:
+    """True if the seeker speaks English and the reply does not."""
+    own, theirs = _words(reply), _words(" ".join(turn.text for turn in turns if turn.role == "seeker"))
+    return len(own) >= LANGUAGE_WORDS and _function_words(own) <= FOREIGN_SHARE and _function_words(theirs) >= NATIVE_SHARE
+
+
+FLAGS: Final[Mapping[str, Callable[[Sequence[Turn], str], bool]]] = {
+    "repetition": repeats, "echo": echoes, "language": is_foreign,
+}  # fmt: skip
+"""A list of insults was tried and left out: it found 4 of 14 abusive replies, and a flag that misses most assures falsely."""
+
+
+def measured() -> dict[str, Any]:
+    """The rate of each flag where it was measured, from the file that ships."""
     found: dict[str, Any] = json.loads((resources.files("harness.judging") / RECORD_PATH).read_text(encoding="utf-8"))
     return found
+
+
+def _function_words(words: Sequence[str]) -> float:
+    return sum(word in STOPWORDS for word in words) / max(1, len(words))
 
 
 def _words(text: str) -> tuple[str, ...]:
