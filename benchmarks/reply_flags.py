@@ -1,14 +1,15 @@
 """How often each flag is raised: on replies that have the fault, on honest ones, and on chatbots' turns that people ranked.
 
-Run: `python -m benchmarks.reply_flags IEVAL_FILE ESCONV_TEST [--write]`. Honest replies are this project's authors' (graded 3 and
-above) and the supporters' turns of ESConv's test part (Liu et al. 2021), which took no part in the choice of any rule; those of
-its training part did (`ESCONV_TRAIN` in place of the test part shows them). Faulty ones are made by the program of
-`judging_reader.made`: a figure of these says that a rule does what it is meant to, and not how often agents do such a thing.
+Run: `python -m benchmarks.reply_flags IEVAL_FILE ESCONV_TEST [--write]`. Honest replies are this project's authors' (graded 3
+and above) and the supporters' turns of ESConv's test part (Liu et al. 2021), which took no part in the choice of any rule; its
+training part did. Faulty ones are made by the program of `judging_reader.made`: a figure of these says that a rule does what it
+is meant to, and not how often agents do such a thing.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.judging_reader import faults, material
@@ -26,10 +27,10 @@ def main() -> None:
     found: dict[str, object] = {"our honest replies": raised(asked(groups, faults.is_honest))}
     found["people's honest replies"] = raised(esconv(strangers))
     for fault in ("echo", "language"):
-        found[f"made: {fault}"] = raised(asked(groups, lambda g, r, fault=fault: faults.fault_of(g, r) == fault))
+        found[f"made: {fault}"] = raised(asked(groups, partial(has_fault, fault=fault)))
     ranked = material.ieval(people)
     for name, worth in (("first", 1.0), ("middle", 0.5), ("last", 0.0)):
-        found[f"bots that a person ranked {name}"] = raised(asked(ranked, lambda g, r, worth=worth: r.worth == worth))
+        found[f"bots that a person ranked {name}"] = raised(asked(ranked, partial(has_worth, worth=worth)))
     for name, rates in found.items():
         print(f"{name:36} {rates}")
     if "--write" in sys.argv:
@@ -37,17 +38,21 @@ def main() -> None:
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
-def asked(groups: Iterable[material.Group], wanted: object) -> list[Asked]:
-    """The replies of a kind, each with the turns that it answers."""
-    assert callable(wanted)
-    return [
-        (turns_of(turns), reply.text)
-        for group in groups
-        for turns, reply in zip(
-            (*group.own, *(group.turns,) * (len(group.replies) - len(group.own))), group.replies, strict=True
-        )
-        if wanted(group, reply)
-    ]
+def has_fault(group: material.Group, reply: material.Reply, *, fault: str) -> bool:
+    return faults.fault_of(group, reply) == fault
+
+
+def has_worth(_: material.Group, reply: material.Reply, *, worth: float) -> bool:
+    return reply.worth == worth
+
+
+def asked(groups: Iterable[material.Group], wanted: Callable[[material.Group, material.Reply], bool]) -> list[Asked]:
+    """The replies that are wanted, each with the turns that it answers."""
+    found = []
+    for group in groups:
+        own = (*group.own, *(group.turns,) * (len(group.replies) - len(group.own)))
+        found += [(turns_of(t), r.text) for t, r in zip(own, group.replies, strict=True) if wanted(group, r)]
+    return found
 
 
 def raised(replies: Sequence[Asked]) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """Tune the reader with whole origins held out in turn, then on all, and write weights and record where they ship.
 
-Run: `python -m benchmarks.judging_reader.fit IEVAL_FILE EXPERT_FOLDER WORK [FOLD …] [--write]`, in an environment with torch and
-the project's packages. `IEVAL_FILE` is `ieval_data.json` (Svikhnushina et al. 2022), which is fitted on except in its own fold;
-`EXPERT_FOLDER` is Kumar et al.'s as published, which is measured on in every fold and fitted on in none. `WORK` keeps each fold's
-weights, so that a fit that was stopped goes on. `--write` also scores the fold `all` on the origins of `judging_unseen`, and is
-for a reader on which no more is going to be changed.
+Run: `python -m benchmarks.judging_reader.fit IEVAL_FILE EXPERT_FOLDER WORK [FOLD …] [--write]`, in an environment with torch
+and the project's packages. `IEVAL_FILE` is `ieval_data.json` (Svikhnushina et al. 2022), which is fitted on except in its own
+fold; `EXPERT_FOLDER` is Kumar et al.'s as published, measured on in every fold and fitted on in none. `WORK` keeps each fold's
+weights, so that a fit that was stopped goes on. `--write` also scores the fold `all` on the origins of `judging_unseen`, and
+is for a reader on which no more is going to be changed.
 """
 
 import json
@@ -51,7 +51,7 @@ def main() -> None:
         tests: dict[str, Sequence[Group]] = {o: made[o] for o in left_out if o in made} | {"ieval": ieval} | published
         if fold == "all" and "--write" in sys.argv:
             tests |= {name: with_faults(groups, seed=2) for name, groups in material.unseen().items()}
-        found[fold] = {name: measured(name, groups, own, upper, ends, reading, fold) for name, groups in tests.items()}
+        found[fold] = {name: measured(name, groups, upper, ends, reading, fold) for name, groups in tests.items()}
         (work / "record.json").write_text(json.dumps(found, indent=1) + "\n")
         if fold == "all" and "--write" in sys.argv:
             found["version"] = pack.save(upper, ends, DATA / "reader.npz")
@@ -71,9 +71,8 @@ def tuned(path: Path, weights: dict[str, torch.Tensor], reading: Reading, groups
 
 
 def measured(
-    name: str, groups: Sequence[Group], own: Mapping[str, Sequence[Group]], upper: Upper, ends: faults.Ends, reading: Reading,
-    fold: str,
-) -> Mapping[str, object]:  # fmt: skip
+    name: str, groups: Sequence[Group], upper: Upper, ends: faults.Ends, reading: Reading, fold: str
+) -> Mapping[str, object]:
     """All figures of one origin, printed too."""
     reading.add(groups)
     vectors = reading.vectors(upper, groups)

@@ -25,20 +25,13 @@ ECHO_SHARE: Final = 0.7
 LANGUAGE_WORDS: Final = 6
 """Fewer words do not show a language: a name and an exclamation have no function words either."""
 FOREIGN_SHARE, NATIVE_SHARE = 0.12, 0.25
-"""Function words of English in a reply, at most, and in the seeker's words, at least: no supporter's turn of 10,191 in ESConv's training
-part was flagged."""
+"""Function words of English in a reply, at most, and in the seeker's words, at least. No supporter's turn of 10,191 in ESConv's
+training part was flagged."""
 RECORD_PATH: Final = "data/flags_record.json"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _TURNED = {
-    "i": "you",
-    "i'm": "you're",
-    "i've": "you've",
-    "i'd": "you'd",
-    "i'll": "you'll",
-    "my": "your",
-    "me": "you",
-    "am": "are",
-}
+    "i": "you", "i'm": "you're", "i've": "you've", "i'd": "you'd", "i'll": "you'll", "my": "your", "me": "you", "am": "are",
+}  # fmt: skip
 
 
 def flags_of(turns: Sequence[Turn], reply: str) -> tuple[str, ...]:
