@@ -11,14 +11,17 @@ fit of the chances of winning over all conversations and people, by quadrature.
 `harness.ranking.prediction_powered` rest on; its boards have other seeds, and no board of `report` chose anything.
 """
 
+import argparse
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
+from unittest import mock
 
 import numpy as np
 from scipy.special import expit
 
-from harness.ranking import bradley_terry
+from harness.ranking import bradley_terry, prediction_powered
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Floats, Ints
@@ -68,24 +71,26 @@ def _replies(contexts: int, rng: np.random.Generator) -> Replies:
 
 
 def _with_noise(share: float, sd: float) -> Judge:
-    return lambda rng, replies: share * replies.eta + rng.normal(0, sd, replies.eta.size)
+    return lambda rng, replies: np.asarray(share * replies.eta + rng.normal(0, sd, replies.eta.size), dtype=np.float64)
 
 
 def _taste(rng: np.random.Generator, replies: Replies) -> Floats:
     liking = np.array([-3.0, 0.0, 0.0, 0.0, 3.5])
-    return 0.5 * replies.eta + liking[replies.first] - liking[replies.second] + rng.normal(0, 1.5, replies.eta.size)
+    leaning = liking[replies.first] - liking[replies.second] + rng.normal(0, 1.5, replies.eta.size)
+    return np.asarray(0.5 * replies.eta + leaning, dtype=np.float64)
 
 
 def _length(rng: np.random.Generator, replies: Replies) -> Floats:
     """The longer reply wins; the weaker systems write more."""
     words = rng.normal(0, 2, (int(replies.context.max()) + 1, LATENT.size)) - LATENT
-    return words[replies.context, replies.first] - words[replies.context, replies.second]
+    return np.asarray(words[replies.context, replies.first] - words[replies.context, replies.second], dtype=np.float64)
 
 
 JUDGES: Final[dict[str, Judge]] = {
     "perfect": _with_noise(1.0, 0.0),
-    "as a second person": _with_noise(1.0, 1.8),
-    "two of three": _with_noise(1.0, 5.0),
+    "agrees on 80 %": _with_noise(1.0, 1.4),
+    "agrees on 78 %": _with_noise(1.0, 1.75),
+    "agrees on 66 %": _with_noise(1.0, 4.7),
     "a taste of its own": _taste,
     "length": _length,
     "useless": _with_noise(0.0, 2.0),
@@ -188,3 +193,55 @@ def summary(given: list[Board | None], votes: int, world: World) -> dict[str, fl
         "worth_by_error": round(votes * alone_error / error),
         "one_sided": round(100 * (1 - len(fitted) / len(given)), 1),
     }
+
+
+VOTES: Final = (60, 120, 300)
+_TASTES: Final = World(taste_sd=TASTE_SD)
+REPORTED: Final[tuple[tuple[str, World, tuple[str, ...], tuple[int, ...]], ...]] = (
+    ("people alike", World(), tuple(JUDGES), VOTES),
+    ("twelve people with tastes", _TASTES, ("agrees on 80 %", "a taste of its own", "useless"), VOTES),
+    ("one person, that person's axis", World(taste_sd=TASTE_SD, raters=1), ("agrees on 80 %", "useless"), (120,)),
+    ("eight conversations, one person", World(8, 1, TASTE_SD), ("agrees on 80 %",), (24, 40, 60)),
+    ("pairs in doubt four times as often", World(unequal=True), ("agrees on 80 %", "length"), (120,)),
+    ("ties", World(tie=1.0), ("agrees on 80 %", "length"), (120,)),
+)
+
+
+def report(many: int) -> None:
+    """Print a row of JSON for each kind of board, judge and number of votes."""
+    for at, (name, world, judges, sizes) in enumerate(REPORTED):
+        for votes in sizes:
+            for judge in judges:
+                seed = [REPORT_SEED, at, votes, list(JUDGES).index(judge)]
+                given = list(boards(world, JUDGES[judge], votes, many, seed))
+                print(json.dumps({"boards": name, "votes": votes, "judge": judge, **summary(given, votes, world)}), flush=True)
+
+
+def choose(many: int) -> None:
+    """Print what other values of the constants would give."""
+    judges = ("perfect", "agrees on 80 %", "a taste of its own", "useless")
+
+    def rows(name: str, value: object, world: World, votes: int) -> None:
+        for judge in judges:
+            seed = [CHOOSE_SEED, world.contexts, votes, list(JUDGES).index(judge)]
+            given = list(boards(world, JUDGES[judge], votes, many, seed))
+            print(json.dumps({name: value, "contexts": world.contexts, "votes": votes, "judge": judge,
+                              **summary(given, votes, world)}), flush=True)  # fmt: skip
+
+    for contexts in (8, 12, 16, 20, 30):
+        rows("conversations", contexts, World(contexts, raters=1), 3 * contexts)
+    for precision in (0.1, 1.0, 10.0):
+        with mock.patch.object(prediction_powered, "SLOPE_PRECISION", precision):
+            rows("slope precision", precision, World(raters=1), 60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("report", "choose"))
+    parser.add_argument("--boards", type=int, default=2000)
+    given = parser.parse_args()
+    (report if given.what == "report" else choose)(given.boards)
+
+
+if __name__ == "__main__":
+    main()

@@ -242,7 +242,7 @@ def _against_people(path: Path, scale: tuple[float, float], asked: "RunJudging",
             print(f"{check.missing} pairs were not answered")
         earlier = [before for before in kept(check.fingerprint, validations_folder()) if before != check]
         for before in earlier:
-            print(f"stored for this judge, and counts too: {people_sentence(before)}.")
+            print(f"known of this judge, and counts too: {people_sentence(before)}.")
     return 3 if any(check.missing for check in checks) else 0
 
 
@@ -361,6 +361,10 @@ def _in_words(check: JudgeCheck) -> str:
         )
     lines = [f"{people_sentence(people)}." for people in check.people_checks]
     if check.red_lines is not None:
-        lines += [f"{grave(check.judge, check.red_lines)}."] * bool(grave(check.judge, check.red_lines))
         lines += red_lines_details(check.red_lines)
-    return "\n".join([f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(), f"{check.judge}: {standing(check)}.", *lines])
+    first = grave(check.judge, check.red_lines)
+    known = [f"{first}."] * bool(first) + [
+        f"{words}. {IN_WORDS[trust_in(check)]}".rstrip(),
+        f"{check.judge}: {standing(check)}.",
+    ]
+    return "\n".join([*known, *lines])

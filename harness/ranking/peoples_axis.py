@@ -17,12 +17,11 @@ import numpy as np
 from harness.errors import UserError
 from harness.ranking.board import Board, SystemRating
 from harness.ranking.chosen import each_once, of_source
-from harness.ranking.columns import count
 from harness.ranking.connectivity import is_bounded
 from harness.ranking.elo_intervals import FEWEST_CONTEXTS, SMALL_SAMPLE, max_t
 from harness.ranking.leaderboard import rate_counted
 from harness.ranking.model import RatingModel
-from harness.ranking.prediction_powered import FEWEST_FOR_POWER, PeoplesFit, Sample, fit
+from harness.ranking.prediction_powered import PeoplesFit, Sample, fit
 from harness.ranking.scale import ELO_PER_LOGIT, Bools, Floats, Ints, on_scale
 from harness.store.judgment import is_reference, is_rule
 from harness.store.judgment_columns import MILLION
@@ -92,23 +91,28 @@ def peoples_axis(rows: JudgmentTable, presentation: str, *, pairs: int | None = 
 
     Raises harness.errors.UserError: no votes, or votes that can give no interval.
     """
-    people = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
-    if not people.any():
+    given = (rows["human"] == 1) & (rows["purpose"] == 0) & rows.named("presentation", presentation)
+    if not given.any():
         raise UserError(f"nobody has voted on these replies ({presentation})")
-    drawn = people & (rows["draw_rate"] > 0)
+    people = given & ~_on_ruled_pairs(rows)
+    if not people.any():
+        raise UserError("people voted only on pairs with a side that gave no reply, which a rule decides: add votes on others")
+    # Verdicts on the first repeat predict votes on it, and on no other.
+    drawn = people & (rows["draw_rate"] > 0) & (rows["replicate"] == 0)
     mine = drawn if drawn.any() else people
     frame = _Frame(rows, mine)
-    notes = [*_notes(int(people.sum()), int(mine.sum()), bool(drawn.any())), *_refusals_and_notes(frame)]
+    notes = _notes(int((given & ~people).sum()), int((people & ~mine).sum()), None if drawn.any() else int(mine.sum()))
+    notes += _refusals_and_notes(frame)
     votes, raters = int(mine.sum()), int(np.unique(rows["judge"][mine]).size)
     size = max(pairs or 0, frame.first.size)
     judges = frame.judges if drawn.any() else ()
-    inside = rows.where(mine | (rows["human"] == 0))
+    inside = rows.where(mine | ((rows["human"] == 0) & (rows["replicate"] == 0)))
     together = inside.where(of_source(inside, "human"))
     if not is_bounded(frame.wins()):
         alone = rate_counted(_PLAIN.counted(together), _PLAIN, notes=notes)
         return PeoplesAxis(alone, votes, raters, size, 0.0, float(votes), (), frame.agreement())
     found = fit(frame.sample(size), None if drawn.any() else 0.0)
-    board = _board(found, frame, count(together).whole.shares, presentation, notes)
+    board = _board(found, frame, frame.shares(size), presentation, notes)
     return PeoplesAxis(
         board, votes, raters, size, found.power, found.worth, judges, frame.agreement(), frame.contexts, found.by_context
     )
@@ -193,11 +197,32 @@ class _Frame:
         np.add.at(found, (self.second[pair], self.first[pair]), 1 - won)
         return found
 
+    def shares(self, pairs: int) -> dict[str, float]:
+        """System → share won of its pairs, a tie half: those that a rule decided as they are, and the votes for all others."""
+        ruled = np.flatnonzero(~np.isnan(self.decided))
+        each_vote = (pairs - ruled.size) * self.weight / self.weight.sum()
+        pair, won = np.concatenate([self.voted, ruled]), np.concatenate([self.vote, self.decided[ruled]])
+        counts, size = np.concatenate([each_vote, np.ones(ruled.size)]), len(self.systems)
+        first, second = self.first[pair], self.second[pair]
+        points = np.bincount(first, counts * won, size) + np.bincount(second, counts * (1 - won), size)
+        return dict(
+            zip(self.systems, points / (np.bincount(first, counts, size) + np.bincount(second, counts, size)), strict=True)
+        )
+
     def agreement(self) -> float | None:
         """Share of votes, ties left out, on whose pair the judges have the same winner."""
         stated = self.stated[self.voted]
-        told = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
-        return float(((stated[told] > 0) == (self.vote[told] > 0.5)).mean()) if told.any() else None
+        clear = ~np.isnan(stated) & (stated != 0) & (self.vote != 0.5)
+        return float(((stated[clear] > 0) == (self.vote[clear] > 0.5)).mean()) if clear.any() else None
+
+
+def _on_ruled_pairs(rows: JudgmentTable) -> Bools:
+    """(n,): rows on a pair that a rule decided in the first repeat."""
+    size = len(rows.systems)
+    low, high = np.minimum(rows["first"], rows["second"]), np.maximum(rows["first"], rows["second"])
+    pair = (rows["context"].astype(np.int64) * size + low) * size + high
+    rule = np.isin(rows["judge"], [k for k, name in enumerate(rows.judges) if is_rule(name)]) & (rows["replicate"] == 0)
+    return np.asarray(np.isin(pair, pair[rule]) & (rows["replicate"] == 0), dtype=np.bool_)
 
 
 def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
@@ -207,14 +232,19 @@ def _means(pair: Ints, level: Floats, which: Bools, size: int) -> Floats:
         return np.asarray(np.bincount(pair[which], level[which], size) / many, dtype=np.float64)
 
 
-def _notes(given: int, used: int, at_random: bool) -> list[str]:
-    if not at_random:
-        return [
-            f"{counted(used, 'vote')} on pairs that were not drawn at random: rated without a judge, and only as good as the "
+def _notes(ruled: int, not_drawn: int, chosen: int | None) -> list[str]:
+    """Sentences on the votes that were left out, and on `chosen` votes where none was drawn."""
+    notes = []
+    if chosen is not None:
+        notes.append(
+            f"{counted(chosen, 'vote')} on pairs that were not drawn at random: rated without a judge, and only as good as the "
             "choice of pairs."
-        ]
-    left_out = given - used
-    return [f"{counted(left_out, 'vote')} on pairs that were not drawn at random left out."] if left_out else []
+        )
+    if not_drawn:
+        notes.append(f"{counted(not_drawn, 'vote')} on pairs that were not drawn at random left out.")
+    if ruled:
+        notes.append(f"{counted(ruled, 'vote')} on pairs with a side that gave no reply left out: a rule decides those.")
+    return notes
 
 
 def _refusals_and_notes(frame: _Frame) -> list[str]:
@@ -246,10 +276,10 @@ def _refusals_and_notes(frame: _Frame) -> list[str]:
     notes = (
         [f"Votes on {contexts} conversations: intervals rest on a small-sample correction."] if contexts < SMALL_SAMPLE else []
     )
-    if np.unique(frame.rater).size == 1:
-        notes.append("All votes are one person's: the intervals cover other conversations, not other people.")
-    if known.any() and contexts < FEWEST_FOR_POWER:
-        notes.append(f"Under {FEWEST_FOR_POWER} conversations with a vote the judge has no weight.")
+    raters = np.unique(frame.rater).size
+    if raters < FEWEST_CONTEXTS:
+        whose = f"{raters} people's" if raters > 1 else "one person's"
+        notes.append(f"All votes are {whose}: the intervals cover other conversations, not other people.")
     return notes
 
 

@@ -13,13 +13,13 @@ Efficient Prediction-Powered Inference").
 people, scaled to mean one. The sum is convex for 0 ≤ λ ≤ 1. A pair that a rule decided, because one side gave no reply, needs
 no vote: it is in the first sum with weight 1/N, and the votes have the share of the others.
 
-The covariance is the jackknife's: each conversation is left out with its verdicts and its votes, N, n and the sum of w
-included, one Newton step each; where enough people voted, each rater is left out as well. Counting the rows only, with N and
-n fixed, would take the part of the judge's bias that cancels for noise.
+The covariance is a sandwich over conversations, with the verdicts and votes of one added before squaring, and over raters too
+where enough people voted. Both sums are means: one conversation more makes N, n and the sum of w larger too. With these fixed,
+the part of a judge's bias that cancels would count as noise.
 
-λ is the one with the least trace of that covariance at the fit of the votes alone; it is chosen from the same votes, so it
-is not used under `FEWEST_FOR_POWER` contexts with a vote. The judge's certainty is calibrated on the votes first, for each
-conversation by one slope from the votes on the others, so that no vote calibrates the verdict that it is compared with.
+λ is the one with the least trace of that covariance at the fit of the votes alone. The judge's certainty is first calibrated on
+the votes by one slope. Both come from the same votes, and that is harmless from as few conversations as have an interval
+(docs/decisions/ranking-people-axis.md).
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,10 @@ import numpy as np
 from scipy.special import expit
 
 from harness.ranking.bradley_terry import breads_by_context, scores_by_context
-from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, clustered, two_way, unclustered
+from harness.ranking.elo_intervals import FEWEST_CONTEXTS, LEAST_SHARE, Covariance, at_least, two_way, unclustered
 from harness.ranking.ordinal import pin
 from harness.ranking.scale import Floats, Ints
 
-FEWEST_FOR_POWER: Final = 20
-"""Contexts with a vote under which the judge has no weight."""
 SLOPE_PRECISION: Final = 1.0
 """Precision of the prior on the slope of a judge's certainty (log-odds for its root mean square), around 0: a judge that nobody
 has compared with a vote predicts nothing."""
@@ -42,7 +40,8 @@ STEPS: Final = 100
 TOLERANCE: Final = 1e-10
 """Largest Newton step, in log-odds, at which a fit counts as converged."""
 FARTHEST: Final = 17.0
-"""Log-odds from the mean beyond which there is no minimum: the curvature of two systems twice as far apart is lost in rounding."""
+"""Log-odds from the mean beyond which there is no minimum: the curvature between systems twice as far apart is lost in
+rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +92,7 @@ def fit(sample: Sample, power: float | None = None) -> PeoplesFit:
     """
     if not sample.vote.size:
         raise ValueError("no votes: people's log-odds are unknown")
-    predicted = _predictions(sample)
+    predicted = _predictions(sample) if power != 0 else np.full(sample.stated.size, np.nan)
     alone = _Terms(sample, predicted, 0.0)
     theta_alone = alone.solve(np.zeros(sample.systems))
     if theta_alone is None:
@@ -126,14 +125,6 @@ class _Wins:
     weight: Floats
     """(labels,): sum of the votes' weights."""
 
-    def without(self, each: "_Wins") -> "_Wins":
-        """These less those of each label in turn."""
-        return _Wins(self.frame - each.frame, self.open - each.open, self.votes - each.votes, self.weight - each.weight)
-
-    def joined(self) -> Floats:
-        """(labels, systems, systems): both parts in the unit of a pair of the frame."""
-        return np.asarray(self.frame + (self.open / self.weight)[:, None, None] * self.votes, dtype=np.float64)
-
 
 class _Terms:
     """The objective for one λ."""
@@ -149,18 +140,18 @@ class _Terms:
         self._vote_won = s.weight * (s.vote - taken * outcome[s.voted])
         # A pair that is not listed is taken to lie where those listed do.
         self._open = np.where(ruled, 0.0, (s.pairs - ruled.sum()) / max(1, (~ruled).sum()))
-        self._by_context = self._wins(s.context, s.context[s.voted], s.contexts)
         self._whole = self._wins(np.zeros_like(s.context), np.zeros_like(s.voted), 1)
+        self._joined = self._whole.frame + self._whole.open / self._whole.weight * self._whole.votes
 
     def _wins(self, frame: Ints | None, votes: Ints, labels: int) -> _Wins:
         """Wins by label of each pair of the frame (None: no pair has one), and of each vote."""
         s = self._s
         voted = self._gather(s.first[s.voted], s.second[s.voted], self._vote_won, self._vote_met, votes, labels)
-        weight = np.bincount(votes, s.weight, labels)
+        weight = np.asarray(np.bincount(votes, s.weight, labels), dtype=np.float64)
         if frame is None:
             return _Wins(np.zeros_like(voted), np.zeros(labels), voted, weight)
         listed = self._gather(s.first, s.second, self._won, self._met, frame, labels)
-        return _Wins(listed, np.bincount(frame, self._open, labels), voted, weight)
+        return _Wins(listed, np.asarray(np.bincount(frame, self._open, labels), dtype=np.float64), voted, weight)
 
     def _gather(self, first: Ints, second: Ints, won: Floats, met: Floats, label: Ints, labels: int) -> Floats:
         k = self._s.systems
@@ -169,63 +160,61 @@ class _Terms:
         found = np.bincount(ahead, won, cells) + np.bincount(behind, met - won, cells)
         return np.asarray(found.reshape(labels, k, k), dtype=np.float64)
 
+    def bread(self, theta: Floats) -> Floats:
+        """(systems, systems): curvature of N times the objective."""
+        return np.asarray(breads_by_context(theta, self._joined)[0], dtype=np.float64)
+
     def solve(self, start: Floats) -> Floats | None:
         """The minimum, by Newton's method; None where there is none."""
-        theta, wins = start, self._whole.joined()
+        theta: Floats = start
         for _ in range(STEPS):
-            step = np.linalg.solve(
-                pin(breads_by_context(theta, wins)[0], theta.size), scores_by_context(theta, wins)[0]
-            )  # fmt: skip
+            step = np.linalg.solve(pin(self.bread(theta), theta.size), scores_by_context(theta, self._joined)[0])
             largest = float(np.abs(step).max())
             theta = theta + step / max(1.0, largest)
-            theta = theta - theta.mean()
+            theta -= theta.mean()
             if largest < TOLERANCE:
                 return theta
             if np.abs(theta).max() > FARTHEST:
                 break
         return None
 
-    def influence(self, theta: Floats) -> Floats:
+    def influence(self, theta: Floats, bread: Floats | None = None) -> Floats:
         """(contexts, systems): change of the minimum when a context counts twice, to first order."""
-        return np.asarray(self.pulls(theta) @ self.inverse(theta), dtype=np.float64)
+        s = self._s
+        return self._influence(theta, self._wins(s.context, s.context[s.voted], s.contexts), bread)
 
-    def pulls(self, theta: Floats) -> Floats:
-        """(contexts, systems): change of the slope when a context counts twice; mean zero."""
-        each, whole = self._by_context, self._whole
+    def _influence(self, theta: Floats, each: _Wins, bread: Floats | None = None) -> Floats:
+        """(labels, systems): change of the minimum when a label counts twice, to first order.
+
+        The votes' part is a mean with the sum of weights below it, and the number of pairs that it speaks for above it; both
+        change with the label.
+        """
+        whole = self._whole
         mean = scores_by_context(theta, whole.votes)[0] / whole.weight
         votes = scores_by_context(theta, each.votes) - each.weight[:, None] * mean
-        change = scores_by_context(theta, each.frame) + each.open[:, None] * mean + whole.open / whole.weight * votes
-        return np.asarray(change - change.mean(axis=0), dtype=np.float64)
-
-    def inverse(self, theta: Floats) -> Floats:
-        """(systems, systems): inverse of the curvature."""
-        return np.asarray(np.linalg.inv(pin(self._bread(theta), self._s.systems)), dtype=np.float64)
-
-    def _bread(self, theta: Floats) -> Floats:
-        return breads_by_context(theta, self._whole.joined())[0]
+        slope = scores_by_context(theta, each.frame) + each.open[:, None] * mean + whole.open / whole.weight * votes
+        bread = self.bread(theta) if bread is None else bread
+        return np.asarray(slope @ np.linalg.inv(pin(bread, self._s.systems)), dtype=np.float64)
 
     def covariance(self, theta: Floats) -> Covariance:
         """Of the minimum, over conversations; over raters too, where there are enough."""
         s = self._s
         context = s.context[s.voted]
-        found = self._jackknife(theta, self._by_context, np.unique(context).size)
+        found = _squared(self.influence(theta), np.unique(context).size)
         rater = np.unique(s.rater, return_inverse=True)[1]
         people = int(rater.max()) + 1
         if people >= FEWEST_CONTEXTS:
             both, cell = np.unique(rater * s.contexts + context, return_inverse=True)
-            by_rater = self._jackknife(theta, self._wins(None, rater, people), people)
-            by_both = self._jackknife(theta, self._wins(None, cell, both.size), both.size)
+            by_rater = _squared(self._influence(theta, self._wins(None, rater, people)), people)
+            by_both = _squared(self._influence(theta, self._wins(None, cell, both.size)), both.size)
             found = two_way(found, by_rater, by_both)
-        return at_least(found, LEAST_SHARE * unclustered(self._bread(theta), s.systems) * s.pairs / s.vote.size)
+        return at_least(found, LEAST_SHARE * unclustered(self.bread(theta), s.systems) * s.pairs / s.vote.size)
 
-    def _jackknife(self, theta: Floats, each: _Wins, voted: int) -> Covariance:
-        """Covariance of leaving out each label; `voted`: labels with a vote."""
-        informs = (each.frame.any(axis=(1, 2)) | (each.weight > 0)) & (each.weight < self._whole.weight)
-        left = self._whole.without(each).joined()[informs]
-        bread = self._bread(theta)
-        # The slope of the whole is zero, so that of a label is what its absence changes.
-        found = clustered(bread, -scores_by_context(theta, left), bread - breads_by_context(theta, left), self._s.systems)
-        return Covariance(found.matrix, max(voted - 1, 1))
+
+def _squared(influence: Floats, voted: int) -> Covariance:
+    """Covariance from the influence of each label; `voted`: labels with a vote."""
+    freedom = max(voted - 1, 1)
+    return Covariance(influence.T @ influence * (freedom + 1) / freedom, freedom)
 
 
 def _predictions(s: Sample) -> Floats:
@@ -236,43 +225,34 @@ def _predictions(s: Sample) -> Floats:
     certainty = np.where(known, s.stated, np.nan)
     certainty = certainty / max(float(np.sqrt(np.nanmean(certainty**2))), np.finfo(float).tiny)
     use = known[s.voted]
-    slopes = _slopes(certainty[s.voted][use], s.vote[use], s.weight[use], s.context[s.voted][use], s.contexts)
-    return np.asarray(expit(slopes[s.context] * certainty), dtype=np.float64)
+    return np.asarray(expit(_slope(certainty[s.voted][use], s.vote[use], s.weight[use]) * certainty), dtype=np.float64)
 
 
-def _slopes(stated: Floats, vote: Floats, weight: Floats, context: Ints, contexts: int) -> Floats:
-    """(contexts,): log-odds of a vote for each unit of `stated`, from the votes on the other contexts; not below 0: a judge wrong
-    more often than right predicts nothing.
-    """
-    slopes = np.zeros(contexts)
+def _slope(stated: Floats, vote: Floats, weight: Floats) -> float:
+    """Log-odds of a vote for each unit of `stated`, not below 0: a judge wrong more often than right predicts nothing."""
+    slope = 0.0
     if not stated.size:
-        return slopes
+        return slope
     weight = weight / weight.mean()
-    voted, place = np.unique(context, return_inverse=True)
-    # The last row has all votes, and is the slope of a context without one.
-    counts = np.vstack([np.where(place == np.arange(voted.size)[:, None], 0.0, weight), weight])
-    found = np.zeros(voted.size + 1)
     for _ in range(STEPS):
-        chance = expit(found[:, None] * stated)
-        gain = (counts * (vote - chance)) @ stated - SLOPE_PRECISION * found
-        bend = (counts * chance * (1 - chance)) @ stated**2 + SLOPE_PRECISION
-        step = np.clip(gain / bend, -1.0, 1.0)
-        moved = np.maximum(0.0, found + step)
-        settled = np.abs(moved - found).max() < TOLERANCE
-        found = moved
-        if settled:
-            break
-    slopes[:] = found[-1]
-    slopes[voted] = found[:-1]
-    return slopes
+        chance = expit(slope * stated)
+        gain = float((weight * stated * (vote - chance)).sum()) - SLOPE_PRECISION * slope
+        bend = float((weight * stated**2 * chance * (1 - chance)).sum()) + SLOPE_PRECISION
+        moved = max(0.0, slope + float(np.clip(gain / bend, -1.0, 1.0)))
+        if abs(moved - slope) < TOLERANCE:
+            return moved
+        slope = moved
+    return slope
 
 
 def _tuned(s: Sample, predicted: Floats, theta: Floats) -> float:
     """λ with the least trace of the covariance by context, at the log-odds of the votes alone."""
-    if np.unique(s.context[s.voted]).size < FEWEST_FOR_POWER or np.isnan(predicted[s.voted]).all():
+    if np.isnan(predicted[s.voted]).all():
         return 0.0
-    alone, full = _Terms(s, predicted, 0.0), _Terms(s, predicted, 1.0)
-    pulls, inverse = alone.pulls(theta), alone.inverse(theta)
-    people, more = pulls @ inverse, (full.pulls(theta) - pulls) @ inverse
+    alone = _Terms(s, predicted, 0.0)
+    bread = alone.bread(theta)
+    people = alone.influence(theta, bread)
+    more = _Terms(s, predicted, 1.0).influence(theta, bread) - people
+    more = more - more.mean(axis=0)
     size = float((more**2).sum())
     return float(np.clip(-(people * more).sum() / size, 0.0, 1.0)) if size > 0 else 0.0

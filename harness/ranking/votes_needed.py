@@ -1,13 +1,14 @@
 """Votes that an interval of a wished width takes, and the minutes for them, before anybody has voted.
 
 A person who is asked for votes wants to know how many, and for how long. The answer must not need votes, so it is the closed
-form of the people-only fit at even odds: n votes on pairs drawn from all pairs of k systems leave a rating the variance
+form of the people-only fit: n votes by a few people, on pairs drawn from all pairs of k systems, leave a rating the variance
 
-    2 (k − 1)² / (k n)  +  (1 − 1/k) s² / c
+    (k − 1)² / (2 k n v)  +  (1 − 1/k) s² / c
 
-in log-odds. The first part is the votes' own chance. The second is that of the c conversations, on which a system is better or
-worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the interval narrower than
-this (`prediction_powered`).
+in log-odds. The first part is the chance in a vote, v the variance of one. The second is that of the c conversations, on which
+a system is better or worse than it is on average, with the spread s; no number of votes removes it. A judge can only make the
+interval narrower than this (`prediction_powered`). On simulated boards the median is within 7 % of it
+(docs/statistics.md, "People's axis").
 """
 
 import math
@@ -21,6 +22,8 @@ from harness.ranking.scale import ELO_PER_LOGIT
 HALF_WIDTH_ELO: Final = 100.0
 """±100 Elo is ±14 points of the share that a system wins against the average: enough to tell a good agent from a poor one. The
 paper's board spans 269 Elo."""
+VOTE_VARIANCE: Final = 0.2295
+"""Mean p (1 − p) over the pairs of systems of the paper's printed board (`paper_table.json`); ¼ at even odds."""
 CONVERSATIONS_SD: Final = 0.7
 """Spread s, in log-odds of winning, of one system's worth between conversations. Assumed: that of the simulated boards on which
 two people agree on 78 % of pairs, as HEART's do (`benchmarks/ranking_people_coverage.py`)."""
@@ -35,7 +38,7 @@ def half_width_elo(systems: int, contexts: int, votes: int) -> float:
     reached = contexts * -math.expm1(-votes / contexts)
     if systems < 2 or round(reached) < FEWEST_CONTEXTS:
         return math.inf
-    variance = 2 * (systems - 1) ** 2 / (systems * votes) + (1 - 1 / systems) * CONVERSATIONS_SD**2 / contexts
+    variance = (systems - 1) ** 2 / (2 * systems * votes * VOTE_VARIANCE) + (1 - 1 / systems) * CONVERSATIONS_SD**2 / contexts
     return float(stats.t.ppf(0.975, reached - 1) * ELO_PER_LOGIT * math.sqrt(variance))
 
 
@@ -55,5 +58,5 @@ def votes_needed(systems: int, contexts: int, wished_elo: float = HALF_WIDTH_ELO
 
 
 def minutes(votes: int, *, words: float = 0.0, sound_s: float = 0.0) -> int:
-    """Whole minutes for these votes. `words`: read for one vote, conversation and both replies; `sound_s`: heard for one vote."""
+    """Whole minutes for these votes. `words` are read and `sound_s` heard for one vote: conversation and both replies."""
     return max(1, math.ceil(votes * (words / READING_WORDS_PER_S + sound_s + DECIDING_S) / 60))

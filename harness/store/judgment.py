@@ -159,7 +159,7 @@ class PeopleCheck(BaseModel):
 
 
 class ShareOfPairs(BaseModel):
-    """A share of pairs that were answered right, with its 95 % interval (none under eight pairs)."""
+    """A share of pairs that were answered right, with its 95 % interval."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

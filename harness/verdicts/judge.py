@@ -354,24 +354,20 @@ async def _check(
     judge = open_judge(name, weights)
     progress.phase(f"Checking the judge ({judge.id})")
     check = await check_judge_async(judge, seed, progress.count, cache=cache)
-    red_lines = None if check.excluded else await _red_lines(judge, seed, progress, cache, anew=anew)
+    red_lines = None if check.excluded else await _red_lines(judge, progress, cache, anew=anew)
     check = with_people(check, kept(judge.fingerprint, validations_folder()), red_lines)
     if store is not None:
         store.add_judge_check(check)
     return check
 
 
-async def _red_lines(
-    judge: Judge, seed: int, progress: RunProgress, cache: VerdictCache, *, anew: bool
-) -> RedLinesCheck | None:
-    """The red lines of a judge: stored ones, unless they are to be asked anew; None where none ship."""
+async def _red_lines(judge: Judge, progress: RunProgress, cache: VerdictCache, *, anew: bool) -> RedLinesCheck:
+    """The red lines of a judge: stored ones, unless they are to be asked anew."""
     pairs, folder = shipped_red_lines(), validations_folder()
-    if not pairs:
-        return None
     found = None if anew else kept_red_lines(judge.fingerprint, pairs, folder)
     if found is None:
         progress.phase(f"Asking the judge about red lines ({judge.id})")
-        found = await check_red_lines(judge, pairs, cache, progress.count, seed=seed)
+        found = await check_red_lines(judge, pairs, cache, progress.count)
         keep_red_lines(found, judge.fingerprint, folder)
     return found
 

@@ -14,11 +14,12 @@ own conversation, and only the rank correlation with people's order is reported:
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from scipy.stats import spearmanr
 
 from harness.judging.cache import VerdictCache, ask_all, ask_both
@@ -35,6 +36,12 @@ MOST_PAIRS: Final = 1_000
 """Most pairs asked of one file: an interval of ±3 points at worst, if all conversations differ. Of more, a random part."""
 GAPS: Final = ((0.0, 1 / 6, "under a sixth"), (1 / 6, CLEAR, "a sixth to a third"), (CLEAR, 1.01, "a third and more"))
 """From, to (exclusive), as shares of the scale."""
+
+
+_SHIPPED: Final = TypeAdapter(tuple[PeopleCheck, ...])
+_CHECKS: Final = resources.files("harness.judging") / "data" / "people_checks.json"
+"""Checks of judges that ship, so that a first run can say what is known of its judge: each written by `harness judge --check
+--against FILE --json`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +164,12 @@ def keep(check: PeopleCheck, folder: Path) -> None:
 
 
 def kept(fingerprint: str, folder: Path) -> tuple[PeopleCheck, ...]:
-    """All stored checks of a judge in exactly this version, the oldest first; damaged files are left out."""
+    """All known checks of a judge in exactly this version: those that ship, then those stored here, the oldest first; damaged
+    files are left out."""
     files = sorted((folder / fingerprint).glob("*.json"), key=lambda path: (path.stat().st_mtime_ns, path.name))
     found = [_read(path) for path in (folder / f"{fingerprint}.json", *files)]
-    return tuple(check for check in found if check is not None)
+    shipped = [check for check in _SHIPPED.validate_json(_CHECKS.read_bytes()) if check.fingerprint == fingerprint]
+    return (*shipped, *(check for check in found if check is not None))
 
 
 def _read(path: Path) -> PeopleCheck | None:

@@ -39,7 +39,7 @@ DEVELOPMENT: Final[frozenset[str]] = frozenset(
         "bdc977804ffc526398d3fdc220d64ca580cdb1941f09a60ba09e1f72739a083a",  # iEval
     }
 )
-"""SHA-256 of the published sets that took part in the development of the embedded judge: they can take trust from it, and give
+"""SHA-256 of the published sets that were in view while the embedded judge was developed: they can take trust from it, and give
 it none."""
 
 

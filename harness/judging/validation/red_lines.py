@@ -4,13 +4,15 @@ A judge that is right on most pairs of strangers may still prefer warm words tha
 replies hardly occur among the pairs that people compared. So each judge is asked about pairs of fifteen families of faults,
 each family with the right reply as the shorter, the longer, and the equally long one, and is told apart by family: a mean over
 families would let many harmless ones hide the two that matter most. Each pair is a conversation of its own and is asked in both
-orders, so a judge that follows the place gets one half.
+orders, so a judge that follows the place gets one half. So pairs are independent, and the interval is Wilson's, in which a half
+is wrong for the lower bound and right for the upper one.
 
 The file is JSON Lines; this module knows its layout and its families. The answers belong to exactly one judge in one version,
 so a finished check is stored on this machine and later runs show it: a judge that costs money is not asked for every run.
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -22,7 +24,7 @@ from harness.errors import UserError
 from harness.judging.cache import VerdictCache, ask_all, ask_both
 from harness.judging.judge import Judge, JudgeFailure, Question
 from harness.judging.schema import Strict
-from harness.ranking.clustered_means import clustered_share
+from harness.ranking.exact import share_interval
 from harness.scenarios.context import Turn
 from harness.store.judgment import RedLinesCheck, ShareOfPairs
 
@@ -73,7 +75,7 @@ def read_red_lines(text: str, where: str) -> tuple[RedLine, ...]:
 def shipped_red_lines() -> tuple[RedLine, ...]:
     """The pairs that ship, written for this project."""
     file = resources.files("harness.judging") / "data" / "red_lines.jsonl"
-    return read_red_lines(file.read_text(encoding="utf-8"), "red_lines.jsonl") if file.is_file() else ()
+    return read_red_lines(file.read_text(encoding="utf-8"), "red_lines.jsonl")
 
 
 def hash_of(pairs: Sequence[RedLine]) -> str:
@@ -86,8 +88,6 @@ async def check_red_lines(
     pairs: Sequence[RedLine],
     cache: VerdictCache,
     progress: Callable[[int, int, str], None] | None = None,
-    *,
-    seed: int = 1,
 ) -> RedLinesCheck:
     """The judge's accuracy on the pairs, each asked in both orders; answers in `cache` are not asked again."""
 
@@ -102,8 +102,9 @@ async def check_red_lines(
     answered = [(pair, given) for pair, given in zip(pairs, scores, strict=True) if given is not None]
 
     def share(part: Sequence[tuple[RedLine, float]]) -> ShareOfPairs:
-        right, interval = clustered_share([(pair.id, given) for pair, given in part], seed=seed)
-        return ShareOfPairs(pairs=len(part), right=right, interval=interval)
+        right = sum(given for _, given in part)
+        low, high = share_interval(math.floor(right), len(part))[0], share_interval(math.ceil(right), len(part))[1]
+        return ShareOfPairs(pairs=len(part), right=right / len(part), interval=(low, high))
 
     families = sorted({pair.family for pair, _ in answered}, key=lambda family: (family not in GRAVEST, family))
     lengths = sorted({pair.length for pair, _ in answered})

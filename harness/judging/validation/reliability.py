@@ -47,9 +47,10 @@ def reliability(said: Sequence[tuple[Verdict, bool]]) -> tuple[Reliability, ...]
 
 
 def raters_agree(labels: PeoplesLabels) -> float | None:
-    """Share of clear pairs that one rater orders as all the others do; None with fewer than two raters. Ties count one half."""
+    """Share of clear pairs that one rater orders as all the others do, ties counting one half; None where no two raters saw one
+    pair."""
     each = labels.raters
-    if len(each) < 2:
+    if len(each) < 2 or labels.bunches == "rater":
         return None
     agreed = []
     for rater in each:

@@ -134,7 +134,7 @@ def people_sentence(check: PeopleCheck) -> str:
         else f"; of the {check.equal_length_pairs} of equal length on "
         f"{_measured(check.equal_length_accuracy, check.equal_length_interval)}"
     )
-    development = "; a set that it was developed on" if check.development else ""
+    development = "; development data" if check.development else ""
     return (
         f"{check.judge} against people ({check.source}{development}): right on {share(check.accuracy)} of {of}{band}; "
         f"\u201c{check.best_baseline}\u201d reaches {share(best)}{_beside_rules(check)}{equal}{ceiling}"

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from harness.judging.discourse import FEATURES, discourse_features
 from harness.judging.embedded import Head, held_out_record, load_head
 from harness.judging.judge import Judge
 from harness.judging.reply_features import SIZE, addresses_judge
+from harness.judging.validation.against_people import kept
 from harness.judging.validation.labelled import gold_pairs
-from harness.judging.validation.trust import trust_in
+from harness.judging.validation.trust import beats_rules, trust_in
 from harness.scenarios.context import Context, Turn
 
 INJECTIONS = (
@@ -47,6 +49,12 @@ def test_the_record_belongs_to_the_head_and_the_set_that_ship() -> None:
     assert record["accuracy"] >= 0.80
     assert record["interval"][0] >= 0.75
     assert max(record["length_only"], record["keyword_only"]) <= 0.58
+
+
+def test_the_check_against_people_that_ships_is_of_this_judge_and_gives_it_no_trust(judge: Judge, tmp_path: Path) -> None:
+    (check,) = kept(judge.fingerprint, tmp_path)
+    assert (check.judge, check.missing, check.pairs) == (judge.id, 0, 1000)
+    assert beats_rules(check) is False, "counting words does better on this set"
 
 
 def test_the_head_is_antisymmetric_and_learns_what_it_is_shown() -> None:
