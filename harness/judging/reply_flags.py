@@ -27,6 +27,12 @@ LANGUAGE_WORDS: Final = 6
 FOREIGN_SHARE, NATIVE_SHARE = 0.12, 0.25
 """Function words of English in a reply, at most, and in the seeker's words, at least. No supporter's turn of 10,191 in ESConv's
 training part was flagged."""
+WORDS: Final[Mapping[str, str]] = {
+    "repetition": "repeat themselves or an earlier reply",
+    "echo": "only hand the caller's words back",
+    "language": "are in another language than the caller's",
+}
+"""Each flag as the end of a sentence that begins with a number of replies."""
 RECORD_PATH: Final = "data/flags_record.json"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _TURNED = {
