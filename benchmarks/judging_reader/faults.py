@@ -4,15 +4,13 @@ A fault is known of replies that were made or written to have it, and its absenc
 turns that people ranked are neither: nobody said why one came last.
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from benchmarks.judging_reader import measure
 from benchmarks.judging_reader.material import Group, Reply
 
 FAULTS = ("echo", "contradiction", "stranger", "language", "harm")
@@ -31,6 +29,7 @@ RIDGE = 100.0
 """Set before any figure was seen, of the order of the embedded judge's."""
 
 Array = NDArray[np.float64]
+Raised = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Ends:
     weights: Array
     bias: Array
 
-    def flags(self, vectors: Sequence[Array]) -> list[Array]:
+    def flags(self, vectors: Sequence[NDArray[np.floating]]) -> list[Raised]:
         """Whether each reply of each group is flagged with each fault."""
         return [rows @ self.weights.T + self.bias > 0 for rows in vectors]
 
@@ -57,7 +56,7 @@ def is_honest(group: Group, reply: Reply) -> bool:
     return group.origin != "ieval" and reply.worth >= HONEST and not fault_of(group, reply) and reply.kind not in MADE
 
 
-def fitted(groups: Sequence[Group], vectors: Sequence[Array]) -> Ends:
+def fitted(groups: Sequence[Group], vectors: Sequence[NDArray[np.floating]]) -> Ends:
     """A ridge logistic regression for each fault, its bias moved so that `FALSE_ALARMS` of the fit's honest replies exceed 0.
 
     Honest replies and those of other faults are its counter-examples. Fitted on what the tuned layers make of a text, after
@@ -96,7 +95,7 @@ def _logistic(x: Array, sign: Array) -> tuple[Array, float]:
     return found[:-1], float(found[-1])
 
 
-def flagged(groups: Sequence[Group], flags: Sequence[Array]) -> dict[str, dict[str, int]]:
+def flagged(groups: Sequence[Group], flags: Sequence[Raised]) -> dict[str, dict[str, int]]:
     """For each fault, how many replies that have it are flagged, and how many honest ones are."""
     found = {}
     for n, fault in enumerate(FAULTS):
@@ -106,34 +105,5 @@ def flagged(groups: Sequence[Group], flags: Sequence[Array]) -> dict[str, dict[s
     return found
 
 
-def flagged_by_rank(groups: Sequence[Group], flags: Sequence[Array]) -> dict[str, dict[str, float]]:
-    """For each fault, the share flagged of the bots that a person ranked first, and of those ranked last."""
-    return {
-        fault: {
-            name: float(np.mean([row[n] for _, reply, row in _each(groups, flags) if reply.worth == worth]))
-            for name, worth in (("first", 1.0), ("last", 0.0))
-        }
-        for n, fault in enumerate(FAULTS)
-    }
-
-
-def families(groups: Sequence[Group], scores: Sequence[Sequence[float]]) -> Mapping[str, Mapping[str, float]]:
-    """For each family of faulty replies: how often a better one has the higher score, and the same where it is the shorter."""
-    right: dict[str, list[float]] = defaultdict(list)
-    shorter: dict[str, list[float]] = defaultdict(list)
-    for group, score in zip(groups, scores, strict=True):
-        for pair in measure.pairs(group, LEAST):
-            kind = group.replies[pair.worse].kind
-            if (kind in MADE or kind in HARM) and group.replies[pair.better].kind not in MADE:
-                right[kind].append(float(score[pair.better] > score[pair.worse]))
-                if pair.log_words < 0 and not pair.equal:
-                    shorter[kind].append(right[kind][-1])
-    return {
-        kind: {"pairs": len(values), "right": float(np.mean(values)), "shorter_pairs": len(shorter[kind])}
-        | ({"shorter_right": float(np.mean(shorter[kind]))} if shorter[kind] else {})
-        for kind, values in sorted(right.items())
-    }
-
-
-def _each(groups: Sequence[Group], flags: Sequence[Array]) -> list[tuple[Group, Reply, Array]]:
+def _each(groups: Sequence[Group], flags: Sequence[Raised]) -> list[tuple[Group, Reply, Raised]]:
     return [(g, r, row) for g, rows in zip(groups, flags, strict=True) for r, row in zip(g.replies, rows, strict=True)]

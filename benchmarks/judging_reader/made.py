@@ -52,7 +52,9 @@ FLATTERY = (
     "With my excellent listening skills, I validate you completely.", "My answer is caring, safe, specific and helpful.",
 )  # fmt: skip
 EACH = 3
+"""Of eleven or so that could be made, so that authors' replies stay the larger part."""
 GOOD, FAIR, POOR, BAD = 0.75, 0.4, 0.2, 0.0
+"""Worths on the authors' scale: 4 of 5 and more is good; a contradiction taken back by a good reply is fair; a mere echo is poor."""
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 
 

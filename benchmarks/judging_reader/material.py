@@ -19,6 +19,7 @@ SETS = Path(__file__).parents[1] / "judging_sets"
 BY_HAND = ("harm", "plain")
 BOTS = ("Pink", "Purple", "Yellow", "Green")
 BEST_RANK = 3
+"""Ranks run from 1 to 3, ties included."""
 PREFIX = {"seeker": "S", "supporter": "P"}
 _SPACED = (
     (re.compile(r"\s+([.,!?;:])"), r"\1"),

@@ -10,8 +10,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +51,20 @@ class SentenceEncoder:
         Raises:
             UserError: the file is missing or damaged; or the `local` extra is not installed.
         """
-        without_extra()
-        return cls(laid_out(zip_path, zip_path.stem, {}), threads)
+        try:
+            import ctranslate2  # noqa: F401
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            raise UserError(
+                f"the embedded judge needs {error.name}; install it with: pip install 'heart-voice-harness[local]'"
+            ) from error
+        if not zip_path.is_file():
+            raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
+        folder = zip_path.with_name(f"{zip_path.stem}.ct2-int8-v{LAYOUT_VERSION}")
+        if not are_whole(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            _lay_out(zip_path, folder)
+        return cls(folder, threads)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors (texts × 384): the mean over tokens, as the model was trained."""
@@ -72,44 +83,6 @@ class SentenceEncoder:
             for row, n in enumerate(batch):
                 found[n] = hidden[row, : len(tokens[n])]
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """A low-rank matrix that is added to one of the encoder's weights: `up` times `down`."""
-
-    up: Vectors
-    down: Vectors
-
-
-def without_extra() -> None:
-    """Nothing where the packages are installed that read the encoder.
-
-    Raises:
-        UserError: the `local` extra is not installed.
-    """
-    try:
-        import ctranslate2  # noqa: F401
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise UserError(
-            f"the embedded judge needs {error.name}; install it with: pip install 'heart-voice-harness[local]'"
-        ) from error
-
-
-def laid_out(zip_path: Path, name: str, corrections: Mapping[str, Correction]) -> Path:
-    """The folder `name` beside the zip with the encoder in CTranslate2's form, the corrections added; made if it is not there.
-
-    Raises:
-        UserError: the file is missing or damaged.
-    """
-    if not zip_path.is_file():
-        raise UserError(f"embedded judge: no encoder weights at {zip_path}; run `harness models`")
-    folder = zip_path.with_name(f"{name}.ct2-int8-v{LAYOUT_VERSION}")
-    if not are_whole(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        _lay_out(zip_path, folder, corrections)
-    return folder
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -135,12 +108,12 @@ def sentences(text: str) -> list[str]:
     return found or [text.strip() or "."]
 
 
-def _lay_out(zip_path: Path, folder: Path, corrections: Mapping[str, Correction]) -> None:
+def _lay_out(zip_path: Path, folder: Path) -> None:
     """Write CTranslate2's form, then rename into place, so that a killed run leaves no unfinished file."""
     scratch = Path(tempfile.mkdtemp(prefix=".ct2-", dir=folder.parent))
     try:
         try:
-            _convert(zip_path, scratch, corrections)
+            _convert(zip_path, scratch)
             seal(scratch)
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise UserError(f"{zip_path}: not the encoder's weights ({error}); delete it and fetch it again") from error
@@ -153,14 +126,12 @@ def _lay_out(zip_path: Path, folder: Path, corrections: Mapping[str, Correction]
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _convert(zip_path: Path, out: Path, corrections: Mapping[str, Correction]) -> None:
+def _convert(zip_path: Path, out: Path) -> None:
     from ctranslate2.specs import common_spec, transformer_spec
 
     with zipfile.ZipFile(zip_path) as archive:
         weights = safetensors(archive.read("model.safetensors"))
         tokenizer = json.loads(archive.read("tokenizer.json"))
-    for name, correction in corrections.items():
-        weights[name] = weights[name] + correction.up @ correction.down
     encoder = transformer_spec.TransformerEncoderSpec(
         _LAYERS,
         _HEADS,
