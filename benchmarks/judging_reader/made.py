@@ -54,7 +54,7 @@ FLATTERY = (
 EACH = 3
 """Of eleven or so that could be made, so that authors' replies stay the larger part."""
 GOOD, FAIR, POOR, BAD = 0.75, 0.4, 0.2, 0.0
-"""Worths on the authors' scale: 4 of 5 and more is good; a contradiction taken back by a good reply is fair; a mere echo is poor."""
+"""Worths on the authors' scale: grade 4 is good; a contradiction before a good reply is fair; an echo is poor."""
 _SENTENCE = re.compile(r"[^.!?…]+[.!?…]*")
 
 

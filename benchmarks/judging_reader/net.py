@@ -21,11 +21,11 @@ from harness.judging.sentence_encoder import safetensors
 
 LAYERS, HEADS, WIDTH = 6, 12, 384
 FROZEN = 4
-"""Layers that stay as they are. Set by time: with three, an epoch would take half as long again."""
+"""Layers that stay as they are; set by time, and not varied."""
 RANK = 16
 """Of 384; not varied."""
 CONTEXT_TOKENS, REPLY_TOKENS = 64, 192
-"""Set by time; four chatbots' joined turns and a spoken reply fit in."""
+"""Set by time, and not varied."""
 NAMES = {"S": "person", "P": "helper"}
 
 
