@@ -14,9 +14,10 @@ from pathlib import Path
 
 from benchmarks.judging_reader import faults, material
 from benchmarks.judging_reader.made import with_faults
-from harness.judging.reply_flags import FLAGS, RECORD_PATH
+from harness.judging.reply_flags import FLAGS
 from harness.scenarios.context import Turn
 
+RECORD = material.SETS / "flags_record.json"
 ROLES = {"S": "seeker", "P": "supporter"}
 Asked = tuple[tuple[Turn, ...], str]
 
@@ -34,8 +35,7 @@ def main() -> None:
     for name, rates in found.items():
         print(f"{name:36} {rates}")
     if "--write" in sys.argv:
-        path = Path(__file__).parents[1] / "harness" / "judging" / RECORD_PATH
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def has_fault(group: material.Group, reply: material.Reply, *, fault: str) -> bool:

@@ -4,15 +4,13 @@ A judge whose order of replies is no better than counting their words can still 
 fault is there or not, however long the reply is. Each flag here is a rule, for faults that are a matter of spelling: a reply
 that says a sentence twice or says an earlier turn again, one that hands the seeker's words back, and one in another language
 than the seeker's. Meaning is beyond them: none finds bad advice in good words. How many faults each finds, and how often it is
-raised on honest replies of people, is in `data/flags_record.json` (`python -m benchmarks.reply_flags`).
+raised on honest replies of people, is in docs/judging.md (`python -m benchmarks.reply_flags`).
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
-from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 from harness.judging.discourse import STOPWORDS
 from harness.judging.sentence_encoder import sentences
@@ -33,7 +31,6 @@ WORDS: Final[Mapping[str, str]] = {
     "language": "are in another language than the caller's",
 }
 """Each flag as the end of a sentence that begins with a number of replies."""
-RECORD_PATH: Final = "data/flags_record.json"
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _TURNED = {
     "i": "you", "i'm": "you're", "i've": "you've", "i'd": "you'd", "i'll": "you'll", "my": "your", "me": "you", "am": "are",
@@ -72,12 +69,6 @@ FLAGS: Final[Mapping[str, Callable[[Sequence[Turn], str], bool]]] = {
     "repetition": repeats, "echo": echoes, "language": is_foreign,
 }  # fmt: skip
 """A list of insults was tried and left out: it found 4 of 14 abusive replies, and a flag that misses most assures falsely."""
-
-
-def measured() -> dict[str, Any]:
-    """The rate of each flag where it was measured, from the file that ships."""
-    found: dict[str, Any] = json.loads((resources.files("harness.judging") / RECORD_PATH).read_text(encoding="utf-8"))
-    return found
 
 
 def _function_words(words: Sequence[str]) -> float:

@@ -1,8 +1,11 @@
 """Faults that a reply shows by itself, and honest replies that resemble them."""
 
+import json
+
 import pytest
 
-from harness.judging.reply_flags import flags_of, measured
+from benchmarks.reply_flags import RECORD
+from harness.judging.reply_flags import FLAGS, flags_of
 from harness.scenarios.context import Turn
 
 SEEKER = Turn(role="seeker", text="They walked me out with a box. I'm fifty-eight and I haven't told my wife.")
@@ -48,7 +51,7 @@ def test_a_typographic_apostrophe_changes_nothing() -> None:
 
 
 def test_every_flag_has_its_rate_on_honest_replies_of_people() -> None:
-    honest = measured()["people's honest replies"]
+    honest = json.loads(RECORD.read_text(encoding="utf-8"))["people's honest replies"]
     assert honest["replies"] > 1_000
-    assert {name for name in honest if name != "replies"} == {"repetition", "echo", "language"}
-    assert all(honest[name] <= 0.01 * honest["replies"] for name in ("repetition", "echo", "language"))
+    assert {name for name in honest if name != "replies"} == set(FLAGS)
+    assert all(honest[name] <= 0.01 * honest["replies"] for name in FLAGS)
